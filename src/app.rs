@@ -297,7 +297,7 @@ async fn connect_slack(
 ) -> anyhow::Result<Option<Arc<SlackPlatform>>> {
     let Some(settings) = config.resolved_slack() else { return Ok(None) };
     let settings = settings.settings(config.channel_sync_interval());
-    let identity = aizuchi_slack::resolve_identity(&settings, store).await?;
+    let identity = aizuchi_slack::identity::resolve_identity(&settings, store).await?;
     restore_channel_cache(channel_cache, store, &identity.workspace).await?;
     Ok(Some(Arc::new(SlackPlatform::new(settings, identity, deps).await?)))
 }

@@ -1,9 +1,9 @@
-//! What a busy Slack workspace takes: our stand-in for Slack says so many lines a second, the models never
-//! answer, and it is measured how soon each event is acknowledged, what is lost, and what the program needs.
+//! A load test with a busy Slack workspace. The fake Slack posts messages at a fixed rate and the models never answer.
+//! Measures how fast each event is acknowledged, what is lost, and what resources the program needs.
 //!
 //! `cargo build --release --bin aizuchi && cargo run --release --example slack_load -- --seconds 60`
 
-mod keeping;
+mod database;
 mod mute_model;
 mod program;
 mod report;
@@ -21,18 +21,17 @@ use tokio::net::TcpListener;
 use tokio::time::{interval, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::keeping::Keeping;
+use crate::database::ProgramDatabase;
 use crate::mute_model::MuteModel;
-use crate::program::{Program, Sample};
+use crate::program::Program;
 use crate::report::{Outage, Report};
 use crate::team::Team;
 
-/// No start takes longer than this.
-const STARTING: Duration = Duration::from_secs(120);
-/// How long after the last line an acknowledgment is waited for.
-const SETTLING: Duration = Duration::from_secs(10);
-/// An event that nobody took is brought again after five minutes at the latest.
-const LAST_TRY: Duration = Duration::from_secs(375);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long to wait for acknowledgments after the last message.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same after an outage: Slack's last redelivery comes after five minutes.
+const REDELIVERY_TIMEOUT: Duration = Duration::from_secs(375);
 
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
@@ -84,7 +83,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves the stand-in on a thread of its own, so that our own work does not hold it up.
+/// Serves the fake on its own thread, so that this program's work does not delay it.
 fn serve_apart(
     fake: Arc<FakeSlack>,
     stop: CancellationToken,
@@ -103,7 +102,7 @@ fn serve_apart(
     Ok(address)
 }
 
-/// Waits until the program is connected, and has read every channel's history.
+/// Waits until the program is connected and has read every channel's history.
 async fn until_in_sync(fake: &FakeSlack, channels: usize) -> anyhow::Result<()> {
     let mut changed = fake.subscribe();
     let is_in_sync = || {
@@ -116,14 +115,14 @@ async fn until_in_sync(fake: &FakeSlack, channels: usize) -> anyhow::Result<()> 
     };
     let synced = async {
         while !is_in_sync() {
-            // The sender lives as long as the fake.
+            // The sender lives as long as the fake, so this cannot fail.
             let _ = changed.changed().await;
         }
     };
-    tokio::time::timeout(STARTING, synced).await.context("the program did not get in sync")
+    tokio::time::timeout(START_TIMEOUT, synced).await.context("the program did not get in sync")
 }
 
-/// Lets people talk, and looks at the program meanwhile.
+/// Performs the actions of the users at the configured rate, and samples the program meanwhile.
 async fn measure(
     options: &Options,
     mut team: Team,
@@ -131,20 +130,20 @@ async fn measure(
     model: &MuteModel,
 ) -> anyhow::Result<Report> {
     let fake = team.fake.clone();
-    let keeping = Keeping::open(&program.database()).await?;
+    let database = ProgramDatabase::open(&program.database()).await?;
     let mut samples = vec![program.sample()?];
     let mut ticks = interval(Duration::from_secs(1) / options.rate);
-    let every = Duration::from_secs((options.seconds / 10).clamp(1, 60));
+    let sample_interval = Duration::from_secs((options.seconds / 10).clamp(1, 60));
     let outage_begins = Duration::from_secs(options.seconds / 2);
     let outage_ends = outage_begins + Duration::from_secs(options.outage);
     let mut outage = (options.outage > 0).then(Outage::default);
-    let mut catching_up = None;
+    let mut backfill = None;
     let began = Instant::now();
     for _ in 0..u64::from(options.rate) * options.seconds {
         ticks.tick().await;
-        team.act().context("saying a line")?;
+        team.act().context("posting a message")?;
         let elapsed = began.elapsed();
-        if elapsed >= every * u32::try_from(samples.len())? {
+        if elapsed >= sample_interval * u32::try_from(samples.len())? {
             samples.push(program.sample()?);
         }
         if let Some(outage) = &mut outage {
@@ -157,39 +156,38 @@ async fn measure(
             if elapsed >= outage_ends && outage.until.is_none() {
                 outage.until = Some(team.now());
                 fake.clear_faults();
-                let (keeping, lines) = (keeping.clone(), team.lines_since(outage.from));
-                outage.lines = lines.len();
-                catching_up = Some(tokio::spawn(keeping.until_kept(fake.clone(), lines)));
+                let (database, messages) = (database.clone(), team.messages_since(outage.from));
+                outage.lines = messages.len();
+                backfill = Some(tokio::spawn(database.wait_until_stored(fake.clone(), messages)));
             }
         }
     }
-    let said_in = began.elapsed();
+    let duration = began.elapsed();
     samples.push(program.sample()?);
-    settle(&fake, if outage.is_some() { LAST_TRY } else { SETTLING }).await;
-    if let (Some(outage), Some(catching_up)) = (&mut outage, catching_up) {
-        outage.caught_up_in = catching_up.await??.map(|time| time.as_secs_f64());
+    settle(&fake, if outage.is_some() { REDELIVERY_TIMEOUT } else { SETTLE_TIMEOUT }).await;
+    if let (Some(outage), Some(backfill)) = (&mut outage, backfill) {
+        outage.caught_up_in = backfill.await??.map(|time| time.as_secs_f64());
     }
-    let missing = keeping.missing(&team).await?;
-    let last: Sample = program.sample()?;
-    samples.push(last);
-    Ok(Report::new(options, &team, said_in, samples, missing, outage, model.questions())
+    let missing = database.missing(&team).await?;
+    samples.push(program.sample()?);
+    Ok(Report::new(options, &team, duration, samples, missing, outage, model.questions())
         .with_log(program.log_lines()?, program.database_bytes()))
 }
 
-/// Waits until nothing is on its way to the program any more, but not for ever.
-async fn settle(fake: &FakeSlack, longest: Duration) {
-    let is_under_way = || {
+/// Waits until no event is in flight, at most for `timeout`.
+async fn settle(fake: &FakeSlack, timeout: Duration) {
+    let has_in_flight = || {
         use aizuchi_fakes::slack::delivery::EnvelopeStatus;
         fake.read(|state| {
             state
                 .dispatcher
                 .envelopes
                 .iter()
-                .any(|letter| letter.status == EnvelopeStatus::InFlight)
+                .any(|envelope| envelope.status == EnvelopeStatus::InFlight)
         })
     };
     let began = Instant::now();
-    while is_under_way() && began.elapsed() < longest {
+    while has_in_flight() && began.elapsed() < timeout {
         sleep(Duration::from_millis(200)).await;
     }
 }

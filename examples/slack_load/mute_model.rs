@@ -1,4 +1,4 @@
-//! A server of models that takes every question and never answers one.
+//! A model server that accepts every request and never answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use tokio::net::TcpListener;
 
 pub struct MuteModel {
     pub address: SocketAddr,
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl MuteModel {
     pub async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("listening for questions")?;
         let address = listener.local_addr()?;
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counted = asked.clone();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = requests.clone();
         tokio::spawn(async move {
             while let Ok((mut connection, _)) = listener.accept().await {
-                counted.fetch_add(1, Ordering::Relaxed);
+                counter.fetch_add(1, Ordering::Relaxed);
                 tokio::spawn(async move {
-                    let mut question = [0; 4096];
-                    // Until whoever asks hangs up.
-                    while connection.read(&mut question).await.is_ok_and(|read| read > 0) {}
+                    let mut request = [0; 4096];
+                    // Until the client hangs up.
+                    while connection.read(&mut request).await.is_ok_and(|read| read > 0) {}
                 });
             }
         });
-        Ok(Self { address, asked })
+        Ok(Self { address, requests })
     }
 
-    /// How many connections were opened; one that gets no answer is used once.
+    /// The number of connections. A client uses each one for a single request, because it gets no answer.
     pub fn questions(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+        self.requests.load(Ordering::Relaxed)
     }
 }

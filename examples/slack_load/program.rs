@@ -1,4 +1,4 @@
-//! The program itself, and what it needs of the machine.
+//! Runs the program and measures its resources.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Options;
 
-/// The kernel counts a process's time in hundredths of a second.
+/// The kernel's clock ticks in `/proc/<pid>/stat`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub struct Program {
@@ -20,19 +20,19 @@ pub struct Program {
     began: Instant,
 }
 
-/// What it needs at a moment.
+/// The program's resources at one time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Since it was started.
+    /// Since the start.
     pub seconds: f64,
     pub resident_bytes: u64,
-    /// The most that was resident so far.
+    /// The maximum of `resident_bytes` so far.
     pub peak_bytes: u64,
-    /// What it allocated itself, without mapped files.
+    /// Allocated memory, without mapped files.
     pub anonymous_bytes: u64,
     pub cpu_seconds: f64,
     pub open_files: usize,
-    /// Of this example, with the stand-in for Slack.
+    /// The memory of this example, including the fake Slack.
     pub own_resident_bytes: u64,
 }
 
@@ -76,7 +76,7 @@ impl Program {
         let process = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = status(&process)?;
         let times = fs::read_to_string(process.join("stat")).context("reading its times")?;
-        // Behind the name, which may hold anything, in brackets.
+        // The fields after the name, which is in parentheses and may contain anything.
         let times = times.rsplit(')').next().unwrap_or_default().split_whitespace();
         let ticks: f64 = times.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
         Ok(Sample {
@@ -95,13 +95,13 @@ impl Program {
         Ok(log.lines().count())
     }
 
-    /// With what is not in the main file yet.
+    /// Includes the write-ahead log.
     pub fn database_bytes(&self) -> u64 {
         let files = ["load.db", "load.db-wal"].map(|name| fs::metadata(self.folder.join(name)));
         files.into_iter().flatten().map(|file| file.len()).sum()
     }
 
-    /// Asks it to stop, as a service manager does.
+    /// Stops the program with SIGTERM, as a service manager does.
     pub fn stop(mut self) -> anyhow::Result<()> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status().context("asking it to stop")?;
@@ -113,7 +113,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It has ended already, unless something went wrong before.
+        // Fails if `stop` has ended it already, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What was measured, as a table or as JSON.
+//! The results, as a table or as JSON.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Options;
-use crate::keeping::Missing;
+use crate::database::Missing;
 use crate::program::Sample;
 use crate::team::Team;
 
-/// What 99 % of all acknowledgments are to keep to.
+/// The goal for 99 % of all acknowledgments.
 const ACK_GOAL_MS: f64 = 500.0;
 const MEGABYTE: f64 = 1_000_000.0;
 
@@ -36,7 +36,7 @@ pub struct Report {
     pub database_bytes: u64,
 }
 
-/// What became of the events.
+/// What happened to the events.
 #[derive(Clone, Debug, Serialize)]
 pub struct MailReport {
     pub events: usize,
@@ -44,7 +44,7 @@ pub struct MailReport {
     pub deliveries: usize,
     pub redeliveries: usize,
     pub missed_deliveries: usize,
-    /// Never acknowledged, however often they were brought.
+    /// Never acknowledged in spite of all redeliveries.
     pub dropped: usize,
     pub under_way: usize,
     pub ack_p50_ms: f64,
@@ -53,45 +53,45 @@ pub struct MailReport {
     pub ack_max_ms: f64,
 }
 
-/// A time in which the program could not be reached.
+/// A period without a connection between Slack and the program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outage {
     pub from: Option<Timestamp>,
     pub until: Option<Timestamp>,
-    /// What was said in it and is there still.
+    /// The messages posted during the outage that still exist.
     pub lines: usize,
-    /// From its end until the last of them was kept, in seconds; `None` if that did not happen.
+    /// From the end of the outage until the last of them was stored, in seconds; `None` if that did not happen.
     pub caught_up_in: Option<f64>,
 }
 
 impl MailReport {
-    fn of(state: &FakeSlackState) -> Self {
-        let (letters, deliveries) = (&state.dispatcher.envelopes, &state.dispatcher.deliveries);
-        let fate = |fate| letters.iter().filter(|letter| letter.status == fate).count();
+    fn from_state(state: &FakeSlackState) -> Self {
+        let (envelopes, deliveries) = (&state.dispatcher.envelopes, &state.dispatcher.deliveries);
+        let count = |status| envelopes.iter().filter(|it| it.status == status).count();
         let took = deliveries.iter().filter_map(|delivery| match delivery.ack_status {
             AckStatus::Acked(took) | AckStatus::Late(took) => Some(took),
             AckStatus::Pending | AckStatus::TimedOut => None,
         });
         let mut took: Vec<Duration> = took.collect();
         took.sort();
-        let part = |part: f64| {
-            let place = (took.len().saturating_sub(1) as f64 * part).round() as usize;
-            took.get(place).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
+        let quantile = |quantile: f64| {
+            let index = (took.len().saturating_sub(1) as f64 * quantile).round() as usize;
+            took.get(index).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
         };
         let missed =
             |receipt: &AckStatus| matches!(receipt, AckStatus::TimedOut | AckStatus::Late(_));
         Self {
-            events: letters.len(),
-            acked: fate(EnvelopeStatus::Acked),
+            events: envelopes.len(),
+            acked: count(EnvelopeStatus::Acked),
             deliveries: deliveries.len(),
             redeliveries: deliveries.iter().filter(|delivery| delivery.retry_attempt > 0).count(),
             missed_deliveries: deliveries.iter().filter(|one| missed(&one.ack_status)).count(),
-            dropped: fate(EnvelopeStatus::Dropped),
-            under_way: fate(EnvelopeStatus::InFlight),
-            ack_p50_ms: part(0.5),
-            ack_p90_ms: part(0.9),
-            ack_p99_ms: part(0.99),
-            ack_max_ms: part(1.0),
+            dropped: count(EnvelopeStatus::Dropped),
+            under_way: count(EnvelopeStatus::InFlight),
+            ack_p50_ms: quantile(0.5),
+            ack_p90_ms: quantile(0.9),
+            ack_p99_ms: quantile(0.99),
+            ack_max_ms: quantile(1.0),
         }
     }
 }
@@ -100,7 +100,7 @@ impl Report {
     pub fn new(
         options: &Options,
         team: &Team,
-        said_in: Duration,
+        duration: Duration,
         samples: Vec<Sample>,
         missing: Missing,
         outage: Option<Outage>,
@@ -111,8 +111,8 @@ impl Report {
             channels: options.channels,
             people: options.people,
             lines,
-            lines_per_second: lines as f64 / said_in.as_secs_f64(),
-            mail: team.fake.read(MailReport::of),
+            lines_per_second: lines as f64 / duration.as_secs_f64(),
+            mail: team.fake.read(MailReport::from_state),
             missing,
             outage,
             samples,
@@ -165,7 +165,7 @@ impl Report {
         let missing = &self.missing;
         let all = format!(
             "{} ({}, {}, {}, {})",
-            missing.all(),
+            missing.total(),
             missing.lines,
             missing.edits,
             missing.deletions,

@@ -24,7 +24,7 @@ use aizuchi_core::store::{Archive, Store};
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
-use aizuchi_slack::fetch_identity;
+use aizuchi_slack::identity::fetch_identity;
 
 /// Bring along what another program kept: the database of myao2, or recorded messages. It only becomes
 /// known; nothing is answered. What is here already stays.

@@ -5,7 +5,7 @@ use secrecy::SecretString;
 
 use crate::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
 use crate::config::secret::Secret;
-use aizuchi_slack::{EventTransport, SlackSettings, SlackTimeouts};
+use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 
 /// The base URL of Slack's API.
 const API_BASE: &str = "https://slack.com/api/";
@@ -28,8 +28,8 @@ impl ResolvedSlackConfig {
             },
             api_base: self.api_base.clone().unwrap_or_else(|| API_BASE.to_owned()),
             reply_in: match self.reply_in {
-                ReplyInSetting::Same => aizuchi_slack::ReplyPlacement::TopLevel,
-                ReplyInSetting::Thread => aizuchi_slack::ReplyPlacement::Thread,
+                ReplyInSetting::Same => ReplyPlacement::TopLevel,
+                ReplyInSetting::Thread => ReplyPlacement::Thread,
             },
             settle_time: self.settle,
             history_span: self.history,

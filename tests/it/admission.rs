@@ -1,4 +1,4 @@
-//! Pages for other machines, and health for their supervisors.
+//! Access from other machines: the token for pages, and the port for health checks.
 
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE};
 use reqwest::{Client, StatusCode};
@@ -10,7 +10,7 @@ use aizuchi_harness::net::{free_port, http};
 
 const TOKEN: &str = "open-sesame-0123456789";
 
-/// A home whose pages can be reached from everywhere.
+/// A home whose pages are open to other machines, with a token.
 fn open_home() -> Home {
     let home = Home::new(1000.0);
     let config = std::fs::read_to_string(home.config()).unwrap();
@@ -20,16 +20,16 @@ fn open_home() -> Home {
 }
 
 #[tokio::test]
-async fn who_has_the_token_is_let_in() {
+async fn the_token_grants_access() {
     let home = open_home();
-    let room = home.start();
-    let port = room.address.rsplit_once(':').unwrap().1;
+    let program = home.start();
+    let port = program.address.rsplit_once(':').unwrap().1;
     let address = format!("http://127.0.0.1:{port}");
     http();
     let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let get = |path: &str| client.get(format!("{address}{path}")).header(HOST, "aizuchi.example");
 
-    // Newcomers are shown the door, programs are told.
+    // Without the token, a browser is redirected and a program gets an error.
     for page in ["/", "/decisions/1"] {
         let answer = get(page).send().await.unwrap();
         assert_eq!(
@@ -45,13 +45,13 @@ async fn who_has_the_token_is_let_in() {
         assert_eq!(get(path).send().await.unwrap().status(), StatusCode::OK, "{path}");
     }
 
-    // A program brings it along.
+    // A program sends the token with each request.
     let answer = get("/api/channels").bearer_auth(TOKEN).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     let answer = get("/api/channels").bearer_auth("open-sesame-9876543210").send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 
-    // A browser shows it once.
+    // A browser logs in once and gets a cookie.
     let login = |token: &str| {
         let form = format!("token={token}");
         client
@@ -68,10 +68,10 @@ async fn who_has_the_token_is_let_in() {
     let cookie = cookie.split(';').next().unwrap();
     let page = get("/").header(COOKIE, cookie).send().await.unwrap();
     assert_eq!(page.status(), StatusCode::OK);
-    // With `no-referrer`, a browser would send the form without saying that it comes from here.
+    // With `no-referrer`, a browser would send the login form without an origin.
     assert_eq!(page.headers()[REFERRER_POLICY], "same-origin");
 
-    // Another page cannot use the browser that was let in.
+    // A page of another origin cannot use the browser's cookie.
     let foreign = client
         .post(format!("{address}/api/channels"))
         .header(COOKIE, cookie)
@@ -81,13 +81,13 @@ async fn who_has_the_token_is_let_in() {
 }
 
 #[tokio::test]
-async fn supervisors_elsewhere_are_told_of_health_and_nothing_else() {
+async fn the_health_port_serves_health_checks_only() {
     let home = Home::new(1000.0);
     let port = free_port();
     home.add(&format!("health_check:\n  port: {port}\n"));
-    let room = home.start();
+    let program = home.start();
     let client = http();
-    // A name of this machine that is not for itself alone, where it has one.
+    // An address of this machine that other machines can reach, if it has one.
     let outside = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     let outside = outside.connect("192.0.2.1:9").and_then(|()| outside.local_addr());
     let outside = outside.map_or("127.0.0.1".to_owned(), |address| address.ip().to_string());
@@ -98,11 +98,11 @@ async fn supervisors_elsewhere_are_told_of_health_and_nothing_else() {
         let answer = request.header(HOST, "10.1.2.3").send().await.unwrap();
         assert_eq!(answer.status().as_u16(), status, "{path}");
     }
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[test]
-fn an_open_room_without_a_token_does_not_start() {
-    let said = refusal("http:\n  listen: 0.0.0.0:0\n");
-    assert!(said.contains("http.token must be set"), "{said}");
+fn open_pages_without_a_token_are_refused() {
+    let stderr = refusal("http:\n  listen: 0.0.0.0:0\n");
+    assert!(stderr.contains("http.token must be set"), "{stderr}");
 }

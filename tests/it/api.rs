@@ -1,5 +1,4 @@
-//! The room's API on the real program: what it takes, what it refuses, and that it goes on after
-//! any end.
+//! The local room's API on the real program: requests, errors, and recovery after a kill.
 
 use serde_json::{Value, json};
 
@@ -7,51 +6,52 @@ use crate::program::Home;
 use aizuchi_harness::net::http;
 
 #[tokio::test]
-async fn a_mention_is_answered_where_it_stood() {
+async fn a_mention_in_a_thread_is_answered_there() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let channels = room.get("/api/channels").await;
+    let program = home.start();
+    let channels = program.get("/api/channels").await;
     assert_eq!(channels["persona"]["name"], "Aizuchi");
     let general = &channels["channels"][0];
     assert_eq!((&general["id"], &general["name"]), (&json!("general"), &json!("general")));
-    let parent = room.says("alice", "the roses look ill").await;
+    let parent = program.says("alice", "the roses look ill").await;
     let body = json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi how come?" });
-    let (status, said) = room.post(&body).await;
+    let (status, said) = program.post(&body).await;
     assert_eq!(status, 201);
     assert!(said["ts"].as_f64().is_some_and(|ts| ts > 1.7e9));
-    let answer = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let answer =
+        program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
     assert_eq!((&answer["thread"], &answer["user"]), (&json!(parent), &json!("Aizuchi")));
-    let thread = room.get(&format!("/api/messages?channel=general&thread={parent}")).await;
+    let thread = program.get(&format!("/api/messages?channel=general&thread={parent}")).await;
     assert_eq!(thread["messages"].as_array().unwrap().len(), 2);
-    let after = room.get(&format!("/api/messages?channel=general&after={parent}")).await;
+    let after = program.get(&format!("/api/messages?channel=general&after={parent}")).await;
     assert_eq!(after["messages"].as_array().unwrap().len(), 2);
     let id = said["id"].as_str().unwrap();
-    let rows = room.get(&format!("/api/decisions?message={id}")).await;
+    let rows = program.get(&format!("/api/decisions?message={id}")).await;
     let row = &rows["decisions"][0];
     assert_eq!((&row["ended"], &row["why"]), (&json!("spoke"), &json!("bob asked me")));
     assert_eq!(row["said"], answer["id"]);
-    assert_eq!(room.get("/live").await["status"], "live");
-    assert_eq!(room.get("/ready").await["status"], "ready");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.get("/live").await["status"], "live");
+    assert_eq!(program.get("/ready").await["status"], "ready");
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
 async fn a_silence_has_a_reason() {
     let home = Home::new(0.2);
-    let room = home.start();
-    let line = room.says("alice", "lunch was good").await;
+    let program = home.start();
+    let message = program.says("alice", "lunch was good").await;
     let is_closed = |kind: &str, data: &Value| kind == "decision" && !data["ended"].is_null();
-    let row = room.wait_for(0, is_closed).await;
+    let row = program.wait_for(0, is_closed).await;
     assert_eq!(row["ended"], "chose_silence");
     assert_eq!(row["why"], "nobody asked the room anything");
-    assert_eq!(row["messages"], json!([line]));
+    assert_eq!(row["messages"], json!([message]));
     assert_eq!(row["verdict"]["should_respond"], false);
 }
 
 #[tokio::test]
-async fn people_and_channels_can_be_added() {
+async fn users_and_channels_can_be_added() {
     let home = Home::new(1000.0);
-    let room = home.start();
+    let program = home.start();
     let name = |name: &str| json!({ "name": name });
     for (path, body, status, expected) in [
         ("/api/channels", name("#garden"), 201, json!({ "id": "garden", "name": "garden" })),
@@ -77,15 +77,15 @@ async fn people_and_channels_can_be_added() {
             json!({ "error": "the name \"Aizuchi\" belongs to the companion; please choose another" }),
         ),
     ] {
-        assert_eq!(room.send("POST", path, Some(&body)).await, (status, expected), "{body}");
+        assert_eq!(program.send("POST", path, Some(&body)).await, (status, expected), "{body}");
     }
-    // A page that is open hears of everything that is added.
+    // An open page receives everything that is added.
     let is_bob = |kind: &str, data: &Value| {
         kind == "room" && data["people"].as_array().unwrap().contains(&name("bob"))
     };
     let body = json!({ "channel": "garden", "user": "bob", "text": "hello @花子" });
     let seen = std::cell::Cell::new(0);
-    let watched = room.wait_for(0, |kind, data| {
+    let watched = program.wait_for(0, |kind, data| {
         seen.set(seen.get() + usize::from(kind == "room"));
         is_bob(kind, data)
     });
@@ -93,65 +93,69 @@ async fn people_and_channels_can_be_added() {
         while seen.get() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(room.post(&body).await.0, 201);
+        assert_eq!(program.post(&body).await.0, 201);
     };
     futures_util::future::join(watched, says).await;
     assert_eq!(seen.get(), 2);
-    let people = room.get("/api/people").await;
+    let people = program.get("/api/people").await;
     assert_eq!(people, json!({ "people": [name("bob"), name("花子")] }));
-    // A page that comes later begins with it.
-    let here = room.wait_for(0, |kind, _| kind == "room").await;
+    // A page that is opened later starts with it.
+    let here = program.wait_for(0, |kind, _| kind == "room").await;
     let channels: Vec<&Value> =
         here["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]).collect();
     assert_eq!(channels, ["general", "random", "garden"]);
     assert_eq!(here["people"], people["people"]);
-    room.kill();
-    let room = home.start();
-    assert_eq!(room.get("/api/people").await, people);
-    assert_eq!(room.get("/api/channels").await["channels"].as_array().unwrap().len(), 3);
+    program.kill();
+    let program = home.start();
+    assert_eq!(program.get("/api/people").await, people);
+    assert_eq!(program.get("/api/channels").await["channels"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
-async fn own_lines_can_be_edited_and_taken_back() {
+async fn a_user_can_edit_and_delete_own_messages() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let id = room.says("alice", "helo").await;
+    let program = home.start();
+    let id = program.says("alice", "helo").await;
     let path = format!("/api/messages/{id}");
     let body = |user: &str, text: &str| json!({ "channel": "general", "user": user, "text": text });
     let not_own = json!({ "error": "only the person who wrote a line may change it" });
-    assert_eq!(room.send("PATCH", &path, Some(&body("bob", "hi"))).await, (403, not_own.clone()));
+    assert_eq!(
+        program.send("PATCH", &path, Some(&body("bob", "hi"))).await,
+        (403, not_own.clone())
+    );
     let empty = json!({ "error": "the text is empty" });
-    assert_eq!(room.send("PATCH", &path, Some(&body("alice", " "))).await, (422, empty));
-    let (status, answer) = room.send("PATCH", &path, Some(&body("alice", "hello @Aizuchi"))).await;
+    assert_eq!(program.send("PATCH", &path, Some(&body("alice", " "))).await, (422, empty));
+    let (status, answer) =
+        program.send("PATCH", &path, Some(&body("alice", "hello @Aizuchi"))).await;
     assert_eq!((status, &answer["id"]), (200, &json!(id)));
-    // The mention that came with the edit is answered.
-    room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
-    let line = &room.messages().await[0];
-    assert_eq!((&line["text"], &line["edited"]), (&json!("hello @Aizuchi"), &json!(true)));
-    assert_eq!(line["ts"], answer["ts"]);
+    // A mention that an edit adds is answered.
+    program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let message = &program.messages().await[0];
+    assert_eq!((&message["text"], &message["edited"]), (&json!("hello @Aizuchi"), &json!(true)));
+    assert_eq!(message["ts"], answer["ts"]);
 
     let whose = |user: &str| format!("{path}?channel=general&user={user}");
-    assert_eq!(room.send("DELETE", &whose("bob"), None).await, (403, not_own));
-    assert_eq!(room.send("DELETE", &whose("alice"), None).await, (200, json!({ "id": id })));
-    let line = &room.messages().await[0];
-    assert_eq!((&line["text"], &line["deleted"]), (&json!(""), &json!(true)));
+    assert_eq!(program.send("DELETE", &whose("bob"), None).await, (403, not_own));
+    assert_eq!(program.send("DELETE", &whose("alice"), None).await, (200, json!({ "id": id })));
+    let message = &program.messages().await[0];
+    assert_eq!((&message["text"], &message["deleted"]), (&json!(""), &json!(true)));
     let gone = json!({ "error": format!("there is no message {id:?} in this channel") });
-    assert_eq!(room.send("DELETE", &whose("alice"), None).await, (404, gone.clone()));
-    assert_eq!(room.send("PATCH", &path, Some(&body("alice", "x"))).await, (404, gone));
-    assert_eq!(room.send("DELETE", &path, None).await.0, 400);
+    assert_eq!(program.send("DELETE", &whose("alice"), None).await, (404, gone.clone()));
+    assert_eq!(program.send("PATCH", &path, Some(&body("alice", "x"))).await, (404, gone));
+    assert_eq!(program.send("DELETE", &path, None).await.0, 400);
 }
 
 #[tokio::test]
-async fn people_react_to_lines() {
+async fn users_can_react_to_messages() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let id = room.says("alice", "the roses bloom").await;
-    let before = room.get("/api/channels").await["revision"].as_u64().unwrap();
-    assert_eq!(room.messages().await[0]["reactions"], json!([]));
+    let program = home.start();
+    let id = program.says("alice", "the roses bloom").await;
+    let before = program.get("/api/channels").await["revision"].as_u64().unwrap();
+    assert_eq!(program.messages().await[0]["reactions"], json!([]));
     let body = |user: &str, emoji: &str, remove: Value| json!({ "channel": "general", "message": id, "user": user, "emoji": emoji, "remove": remove });
     let react = async |user: &str, emoji: &str, remove: bool| {
         let body = body(user, emoji, json!(remove));
-        let (status, answer) = room.send("POST", "/api/reactions", Some(&body)).await;
+        let (status, answer) = program.send("POST", "/api/reactions", Some(&body)).await;
         assert_eq!((status, answer), (204, Value::Null), "{body}");
     };
     react("bob", "🎉", false).await;
@@ -160,22 +164,22 @@ async fn people_react_to_lines() {
     react("bob", "👍", false).await;
     let thumb = json!({ "emoji": "👍", "users": ["bob"], "own": false });
     let party = json!({ "emoji": "🎉", "users": ["bob", "carol"], "own": false });
-    // A page that is open hears of it, with a revision that it has not seen.
+    // An open page receives the change with a new revision.
     let reacted = |reactions: Value| {
         move |kind: &str, data: &Value| kind == "message" && data["reactions"] == reactions
     };
-    let line = room.wait_for(before, reacted(json!([party, thumb]))).await;
-    assert!(line["revision"].as_u64().unwrap() > before);
-    assert_eq!((&line["text"], &line["edited"]), (&json!("the roses bloom"), &json!(false)));
-    // Whoever reacts is known here.
-    let people = room.get("/api/people").await;
+    let message = program.wait_for(before, reacted(json!([party, thumb]))).await;
+    assert!(message["revision"].as_u64().unwrap() > before);
+    assert_eq!((&message["text"], &message["edited"]), (&json!("the roses bloom"), &json!(false)));
+    // A user who reacts is added to the users.
+    let people = program.get("/api/people").await;
     assert_eq!(people["people"].as_array().unwrap().len(), 3, "{people}");
     react("bob", "🎉", true).await;
     react("bob", "🎉", true).await;
     react("dave", "🎉", true).await;
     let party = json!({ "emoji": "🎉", "users": ["carol"], "own": false });
-    assert_eq!(room.messages().await[0]["reactions"], json!([party, thumb]));
-    assert_eq!(room.get("/api/people").await, people);
+    assert_eq!(program.messages().await[0]["reactions"], json!([party, thumb]));
+    assert_eq!(program.get("/api/people").await, people);
 
     let shape = r#"send {"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
     let emoji = "an emoji is needed, of at most 32 characters on one line";
@@ -200,25 +204,25 @@ async fn people_react_to_lines() {
         (json!({ "channel": "general" }), 422, shape),
         (body("bob", "🎉", json!("yes")), 422, shape),
     ] {
-        let (found, answer) = room.send("POST", "/api/reactions", Some(&body)).await;
+        let (found, answer) = program.send("POST", "/api/reactions", Some(&body)).await;
         assert_eq!((found, answer["error"].as_str()), (status, Some(sentence)), "{body}");
     }
     let path = format!("/api/messages/{id}?channel=general&user=alice");
-    assert_eq!(room.send("DELETE", &path, None).await.0, 200);
-    assert_eq!(room.messages().await[0]["reactions"], json!([]));
-    let (status, _) = room.send("POST", "/api/reactions", Some(&with("emoji", "👍"))).await;
+    assert_eq!(program.send("DELETE", &path, None).await.0, 200);
+    assert_eq!(program.messages().await[0]["reactions"], json!([]));
+    let (status, _) = program.send("POST", "/api/reactions", Some(&with("emoji", "👍"))).await;
     assert_eq!(status, 404);
 }
 
 #[tokio::test]
 async fn a_decision_can_be_opened_and_read() {
     let home = Home::new(0.2);
-    let room = home.start();
-    let line = room.says("alice", "the <b>roses</b> look ill").await;
+    let program = home.start();
+    let message = program.says("alice", "the <b>roses</b> look ill").await;
     let is_closed = |kind: &str, data: &Value| kind == "decision" && !data["ended"].is_null();
-    let row = room.wait_for(0, is_closed).await;
+    let row = program.wait_for(0, is_closed).await;
     let page = format!("/decisions/{}", row["id"]);
-    let shown = room.request(&page).await.text().await.unwrap();
+    let shown = program.request(&page).await.text().await.unwrap();
     for part in [
         "chose silence",
         "nobody asked the room anything",
@@ -229,41 +233,42 @@ async fn a_decision_can_be_opened_and_read() {
     ] {
         assert!(shown.contains(part), "{part:?} is missing in {shown}");
     }
-    // A page of lines brings the decisions on them along.
-    let lines = room.get("/api/messages?channel=general&decisions=true").await;
-    assert_eq!(lines["decisions"][0]["id"], row["id"]);
+    // A page of messages can include their decisions.
+    let messages = program.get("/api/messages?channel=general&decisions=true").await;
+    assert_eq!(messages["decisions"][0]["id"], row["id"]);
 
-    // What is taken back is in no prompt any more.
-    let path = format!("/api/messages/{line}?channel=general&user=alice");
-    assert_eq!(room.send("DELETE", &path, None).await.0, 200);
-    let shown = room.request(&page).await.text().await.unwrap();
+    // A deleted message is removed from the stored prompts.
+    let path = format!("/api/messages/{message}?channel=general&user=alice");
+    assert_eq!(program.send("DELETE", &path, None).await.0, 200);
+    let shown = program.request(&page).await.text().await.unwrap();
     assert!(shown.contains("The words are no longer kept"), "{shown}");
     assert!(!shown.contains("roses"), "{shown}");
     for absent in ["/decisions/999", "/decisions/x"] {
-        assert_eq!(room.request(absent).await.status().as_u16(), 404);
+        assert_eq!(program.request(absent).await.status().as_u16(), 404);
     }
 }
 
 #[tokio::test]
-async fn what_was_weighed_and_what_happened_next_is_told() {
+async fn a_decision_shows_its_gates_and_what_happened_next() {
     let home = Home::new(0.1);
-    let room = home.start();
-    let remark = room.says("alice", "lunch was good").await;
-    let row = room.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
+    let program = home.start();
+    let remark = program.says("alice", "lunch was good").await;
+    let row =
+        program.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
     assert_eq!(row["mode"], "companion");
     assert_eq!(row["passed"].as_array().unwrap().len(), 11);
     assert_eq!((&row["conversation_state"], &row["about"]), (&json!("active"), &json!(remark)));
     assert_eq!(row["next"], json!({ "answered": null, "reactions": 0 }));
-    let answer = room.says("bob", "@Aizuchi so it was").await;
-    let rows = room.get(&format!("/api/decisions?message={remark}")).await;
+    let answer = program.says("bob", "@Aizuchi so it was").await;
+    let rows = program.get(&format!("/api/decisions?message={remark}")).await;
     let next = &rows["decisions"][0]["next"]["answered"];
     assert_eq!(next["message"], json!(answer));
     assert!(next["seconds"].as_f64().is_some_and(|seconds| (0.0..60.0).contains(&seconds)));
 
-    let said = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let said = program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
     let nod = json!({ "channel": "general", "message": said["id"], "user": "bob", "emoji": "👍" });
-    assert_eq!(room.send("POST", "/api/reactions", Some(&nod)).await.0, 204);
-    let rows = room.get(&format!("/api/decisions?message={answer}")).await;
+    assert_eq!(program.send("POST", "/api/reactions", Some(&nod)).await.0, 204);
+    let rows = program.get(&format!("/api/decisions?message={answer}")).await;
     let asked = &rows["decisions"][0];
     assert_eq!((&asked["mode"], &asked["addressed"]), (&json!("companion"), &json!(true)));
     assert_eq!(asked["passed"], json!(["channel_mode", "muted", "budget"]));
@@ -281,7 +286,7 @@ async fn what_was_weighed_and_what_happened_next_is_told() {
         ),
         (asked, &["<dd>channel mode, muted, budget</dd>", "<dd>1 reaction to what I said</dd>"]),
     ] {
-        let page = room.request(&format!("/decisions/{}", row["id"])).await;
+        let page = program.request(&format!("/decisions/{}", row["id"])).await;
         let page = page.text().await.unwrap();
         for part in parts {
             assert!(page.contains(part), "{part:?} is missing in {page}");
@@ -290,20 +295,20 @@ async fn what_was_weighed_and_what_happened_next_is_told() {
 }
 
 #[tokio::test]
-async fn the_figures_tell_what_happened() {
+async fn metrics_count_what_happened() {
     let home = Home::new(0.2);
-    let room = home.start();
-    room.says("alice", "@Aizuchi are you there?").await;
-    room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
-    room.says("bob", "lunch was good").await;
+    let program = home.start();
+    program.says("alice", "@Aizuchi are you there?").await;
+    program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    program.says("bob", "lunch was good").await;
     let is_silent =
         |kind: &str, data: &Value| kind == "decision" && data["ended"] == "chose_silence";
-    room.wait_for(0, is_silent).await;
-    let answer = room.request("/metrics").await;
+    program.wait_for(0, is_silent).await;
+    let answer = program.request("/metrics").await;
     let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
     let text = answer.text().await.unwrap();
-    for line in [
+    for metric in [
         "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 2",
         "aizuchi_hear_seconds_count 2",
         "aizuchi_step_lateness_seconds_count{verb=\"reply\"} 1",
@@ -318,80 +323,84 @@ async fn the_figures_tell_what_happened() {
         "aizuchi_steps_pending{verb=\"judge\"} 0",
         "# EOF",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+        assert!(text.lines().any(|found| found == metric), "{metric} is missing in\n{text}");
     }
-    for figure in
+    for gauge in
         ["aizuchi_resident_memory_bytes", "aizuchi_start_seconds", "aizuchi_wake_ups_total"]
     {
-        let found = text.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(' '));
-        assert!(found.unwrap().parse::<f64>().unwrap() > 0.0, "{figure}");
+        let found = text.lines().find_map(|line| line.strip_prefix(gauge)?.strip_prefix(' '));
+        assert!(found.unwrap().parse::<f64>().unwrap() > 0.0, "{gauge}");
     }
-    let everything = ["alice", "bob", "lunch", "there"];
-    assert!(!everything.iter().any(|word| text.contains(word)), "{text}");
+    let chat_words = ["alice", "bob", "lunch", "there"];
+    assert!(!chat_words.iter().any(|word| text.contains(word)), "{text}");
 }
 
 #[tokio::test]
-async fn it_is_ready_again_as_soon_as_it_can_write() {
+async fn the_program_is_ready_again_once_the_database_is_writable() {
     use sqlx::{ConnectOptions, Connection, Executor};
     let home = Home::new(1000.0);
-    let room = home.start();
-    room.says("alice", "hello").await;
+    let program = home.start();
+    program.says("alice", "hello").await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.database());
     let mut other = options.connect().await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();
     let body = json!({ "channel": "general", "user": "alice", "text": "again" });
     let sentence = "the store is busy: another program holds a lock on the database";
-    assert_eq!(room.post(&body).await, (503, json!({ "error": sentence })));
-    let ready = room.request("/ready").await;
+    assert_eq!(program.post(&body).await, (503, json!({ "error": sentence })));
+    let ready = program.request("/ready").await;
     assert_eq!(ready.status().as_u16(), 503);
     assert_eq!(ready.json::<Value>().await.unwrap(), json!({ "error": sentence }));
-    assert_eq!(room.request("/metrics").await.status().as_u16(), 200);
+    assert_eq!(program.request("/metrics").await.status().as_u16(), 200);
     other.execute("ROLLBACK").await.unwrap();
     other.close().await.unwrap();
-    assert_eq!(room.request("/ready").await.status().as_u16(), 200);
-    assert_eq!(room.post(&body).await.0, 201);
+    assert_eq!(program.request("/ready").await.status().as_u16(), 200);
+    assert_eq!(program.post(&body).await.0, 201);
 }
 
 #[tokio::test]
 async fn a_thread_comes_with_its_parent() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let parent = room.says("alice", "the roses look ill").await;
+    let program = home.start();
+    let parent = program.says("alice", "the roses look ill").await;
     let reply = json!({ "channel": "general", "thread": parent, "user": "bob", "text": "oh no" });
-    assert_eq!(room.post(&reply).await.0, 201);
-    let thread = room.get(&format!("/api/messages?channel=general&thread={parent}")).await;
+    assert_eq!(program.post(&reply).await.0, 201);
+    let thread = program.get(&format!("/api/messages?channel=general&thread={parent}")).await;
     assert_eq!(thread["parent"]["text"], "the roses look ill");
     assert_eq!(thread["messages"][0]["text"], "oh no");
-    assert!(room.get("/api/messages?channel=general").await["parent"].is_null());
+    assert!(program.get("/api/messages?channel=general").await["parent"].is_null());
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_is_refused_with_a_sentence() {
+async fn invalid_requests_are_refused_with_a_sentence() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let line = |channel: &str, user: &str, text: &str| json!({ "channel": channel, "user": user, "text": text });
+    let program = home.start();
+    let message = |channel: &str, user: &str, text: &str| json!({ "channel": channel, "user": user, "text": text });
     for (body, status, sentence) in [
-        (line("nowhere", "alice", "hi"), 404, "there is no channel \"nowhere\" here"),
-        (line("general", "alice", " \n "), 422, "the text is empty"),
+        (message("nowhere", "alice", "hi"), 404, "there is no channel \"nowhere\" here"),
+        (message("general", "alice", " \n "), 422, "the text is empty"),
         (
-            line("general", "al\u{200b}ice", "hi"),
+            message("general", "al\u{200b}ice", "hi"),
             422,
             "a name is needed, of at most 40 characters on one line",
         ),
-        (line("general", "alice", "\u{200b}"), 422, "the text is empty"),
-        (line("general", "", "hi"), 422, "a name is needed, of at most 40 characters on one line"),
+        (message("general", "alice", "\u{200b}"), 422, "the text is empty"),
         (
-            line("general", "aizuchi", "hi"),
+            message("general", "", "hi"),
+            422,
+            "a name is needed, of at most 40 characters on one line",
+        ),
+        (
+            message("general", "aizuchi", "hi"),
             409,
             "the name \"aizuchi\" belongs to the companion; please choose another",
         ),
         (
-            line("general", "alice", &"x".repeat(20_000)),
+            message("general", "alice", &"x".repeat(20_000)),
             413,
             "the text has 20000 characters; at most 16000 are possible",
         ),
         (
-            line("general", "alice", &"x".repeat(1 << 20)),
+            message("general", "alice", &"x".repeat(1 << 20)),
             413,
             "the text has 1048576 characters; at most 16000 are possible",
         ),
@@ -406,7 +415,7 @@ async fn what_cannot_be_taken_is_refused_with_a_sentence() {
             r#"send {"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#,
         ),
     ] {
-        let (found, answer) = room.post(&body).await;
+        let (found, answer) = program.post(&body).await;
         assert_eq!((found, answer["error"].as_str()), (status, Some(sentence)));
     }
     for (path, status, sentence) in [
@@ -425,46 +434,46 @@ async fn what_cannot_be_taken_is_refused_with_a_sentence() {
         ("/static/secret", 404, "there is no such file"),
         ("/nothing", 404, "there is nothing at this address"),
     ] {
-        let answer = room.request(path).await;
+        let answer = program.request(path).await;
         assert_eq!(answer.status().as_u16(), status, "{path}");
         let answer: Value = answer.json().await.unwrap();
         assert_eq!(answer["error"], sentence);
     }
-    // Nothing of it was written.
-    assert!(room.messages().await.is_empty());
+    // None of it was stored.
+    assert!(program.messages().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_foreign_page_reaches_nothing() {
+async fn requests_with_a_foreign_host_or_origin_are_refused() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let url = format!("{}/api/channels", room.address);
+    let program = home.start();
+    let url = format!("{}/api/channels", program.address);
     let client = http();
     let rebound = client.get(&url).header("host", "evil.example").send().await.unwrap();
     assert_eq!(rebound.status().as_u16(), 403);
     let foreign = client.get(&url).header("origin", "https://evil.example").send().await.unwrap();
     assert_eq!(foreign.status().as_u16(), 403);
-    let own = client.get(&url).header("origin", &room.address).send().await.unwrap();
+    let own = client.get(&url).header("origin", &program.address).send().await.unwrap();
     assert_eq!(own.status().as_u16(), 200);
 }
 
 #[tokio::test]
-async fn the_stream_resumes_behind_the_last_change_that_was_seen() {
+async fn the_stream_resumes_after_the_last_event_seen() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    room.says("alice", "one").await;
-    let first = room.wait_for(0, |kind, data| kind == "message" && data["text"] == "one").await;
-    let second = room.says("alice", "two").await;
+    let program = home.start();
+    program.says("alice", "one").await;
+    let first = program.wait_for(0, |kind, data| kind == "message" && data["text"] == "one").await;
+    let second = program.says("alice", "two").await;
     let seen = first["revision"].as_u64().unwrap();
-    let next = room.wait_for(seen, |kind, _| kind == "message").await;
+    let next = program.wait_for(seen, |kind, _| kind == "message").await;
     assert_eq!(next["id"].as_str(), Some(&*second));
     let is_waiting =
         |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
-    room.wait_for(seen, is_waiting).await;
-    // A browser's own retry names the last event that it saw, which outranks the address.
+    program.wait_for(seen, is_waiting).await;
+    // A browser reconnects with the last event it saw, which takes precedence over the URL.
     let client = http();
     let resumed =
-        client.get(format!("{}/events?after=0", room.address)).header("last-event-id", seen);
+        client.get(format!("{}/events?after=0", program.address)).header("last-event-id", seen);
     let mut resumed = resumed.send().await.unwrap();
     let mut first = String::new();
     while !first.contains("event: message") {
@@ -474,12 +483,12 @@ async fn the_stream_resumes_behind_the_last_change_that_was_seen() {
 }
 
 #[tokio::test]
-async fn a_long_history_comes_whole_and_in_order() {
+async fn a_long_history_is_streamed_completely_and_in_order() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    // More than one batch of the stream.
+    let program = home.start();
+    // More than one batch.
     let texts: Vec<String> = (0..180).map(|number| format!("line {number}")).collect();
-    futures_util::future::join_all(texts.iter().map(|text| room.says("alice", text))).await;
+    futures_util::future::join_all(texts.iter().map(|text| program.says("alice", text))).await;
     let revisions = std::sync::Mutex::new(Vec::new());
     let are_all = |kind: &str, data: &Value| {
         let mut revisions = revisions.lock().unwrap();
@@ -488,7 +497,7 @@ async fn a_long_history_comes_whole_and_in_order() {
         }
         revisions.len() == 180
     };
-    room.wait_for(0, are_all).await;
+    program.wait_for(0, are_all).await;
     let revisions = revisions.into_inner().unwrap();
     assert!(revisions.is_sorted_by(|one, next| one < next), "{revisions:?}");
 }
@@ -498,36 +507,36 @@ async fn kill_9_loses_no_message_and_answers_none_twice() {
     let home = Home::new(1000.0);
     let mut asked = Vec::new();
     for number in 0..12 {
-        let room = home.start();
+        let program = home.start();
         for _ in 0..=number % 3 {
-            asked.push(room.says("alice", &format!("@Aizuchi question {}", asked.len())).await);
+            asked.push(program.says("alice", &format!("@Aizuchi question {}", asked.len())).await);
         }
-        room.kill();
+        program.kill();
     }
-    let room = home.start();
-    // Whatever is still owed is answered now, and the ledger has a row for each question.
+    let program = home.start();
+    // All owed answers are posted now, and the ledger has a row for each question.
     for id in &asked {
         let is_answered = |kind: &str, data: &Value| {
             let covers =
-                data["messages"].as_array().is_some_and(|lines| lines.contains(&json!(id)));
+                data["messages"].as_array().is_some_and(|messages| messages.contains(&json!(id)));
             kind == "decision" && covers && data["ended"] == "spoke"
         };
-        room.wait_for(0, is_answered).await;
+        program.wait_for(0, is_answered).await;
     }
-    let messages = room.messages().await;
+    let messages = program.messages().await;
     let heard: Vec<&str> = messages
         .iter()
-        .filter(|line| line["persona"] == false)
-        .map(|line| line["id"].as_str().unwrap())
+        .filter(|message| message["persona"] == false)
+        .map(|message| message["id"].as_str().unwrap())
         .collect();
     assert_eq!(heard, asked);
-    let rows = room.get("/api/decisions?channel=general").await;
+    let rows = program.get("/api/decisions?channel=general").await;
     let rows = rows["decisions"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["ended"] == "spoke"), "{rows:#?}");
-    // One post for each decision, and no other.
-    let own = messages.iter().filter(|line| line["persona"] == true).count();
+    // There is exactly one post for each decision.
+    let own = messages.iter().filter(|message| message["persona"] == true).count();
     assert_eq!(own, rows.len());
-    assert_eq!(room.get("/api/dead-letters").await, json!({ "dead_letters": [] }));
+    assert_eq!(program.get("/api/dead-letters").await, json!({ "dead_letters": [] }));
 }
 
 #[tokio::test]
@@ -535,14 +544,15 @@ async fn a_wait_survives_a_restart() {
     let home = Home::new(3.0);
     let is_waiting =
         |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
-    let room = home.start();
-    room.says("alice", "who has the key?").await;
-    let before = room.wait_for(0, is_waiting).await;
-    room.kill();
-    let room = home.start();
-    let after = room.wait_for(0, is_waiting).await;
+    let program = home.start();
+    program.says("alice", "who has the key?").await;
+    let before = program.wait_for(0, is_waiting).await;
+    program.kill();
+    let program = home.start();
+    let after = program.wait_for(0, is_waiting).await;
     assert_eq!(after["steps"][0]["due"], before["steps"][0]["due"]);
-    let answer = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let answer =
+        program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
     assert_eq!(
         answer["text"],
         "alice’s question is still open: “who has the key?” Does anyone know?"
@@ -550,33 +560,33 @@ async fn a_wait_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_sent_again_is_said_once() {
+async fn posting_is_idempotent_on_the_id() {
     let home = Home::new(1000.0);
-    let room = home.start();
-    let line =
+    let program = home.start();
+    let message =
         json!({ "id": "0123456789abcdef", "channel": "general", "user": "alice", "text": "hello" });
-    let (_, first) = room.post(&line).await;
-    assert_eq!(room.post(&line).await, (201, first));
+    let (_, first) = program.post(&message).await;
+    assert_eq!(program.post(&message).await, (201, first));
     let other = json!({ "id": "0123456789abcdef", "channel": "general", "user": "alice", "text": "goodbye" });
-    let (status, answer) = room.post(&other).await;
+    let (status, answer) = program.post(&other).await;
     assert_eq!((status, &answer["error"]), (409, &json!("another line has this id already")));
-    assert_eq!(room.messages().await.len(), 1);
+    assert_eq!(program.messages().await.len(), 1);
 }
 
 #[tokio::test]
-async fn older_lines_are_read_page_by_page() {
+async fn older_messages_are_paged() {
     let home = Home::new(1000.0);
-    let room = home.start();
+    let program = home.start();
     let mut ids = Vec::new();
     for number in 0..5 {
-        ids.push(room.says("alice", &format!("line {number}")).await);
+        ids.push(program.says("alice", &format!("line {number}")).await);
     }
-    let older = room.get(&format!("/api/messages?channel=general&before={}", ids[2])).await;
+    let older = program.get(&format!("/api/messages?channel=general&before={}", ids[2])).await;
     let older: Vec<&str> = older["messages"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|line| line["id"].as_str().unwrap())
+        .map(|message| message["id"].as_str().unwrap())
         .collect();
     assert_eq!(older, [&ids[0], &ids[1]]);
 }
@@ -585,24 +595,24 @@ async fn older_lines_are_read_page_by_page() {
 async fn a_stop_does_not_wait_for_a_client_that_never_ends() {
     use tokio::io::AsyncWriteExt;
     let home = Home::new(1000.0);
-    let room = home.start();
-    let mut stuck = room.connect().await;
+    let program = home.start();
+    let mut stuck = program.connect().await;
     let half = "POST /api/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Content-Length: 100\r\n\r\n{";
     stuck.write_all(half.as_bytes()).await.unwrap();
-    room.says("alice", "hello").await;
-    let stopped = tokio::task::spawn_blocking(move || room.stop());
+    program.says("alice", "hello").await;
+    let stopped = tokio::task::spawn_blocking(move || program.stop());
     let code = tokio::time::timeout(std::time::Duration::from_secs(30), stopped).await;
-    assert_eq!(code.expect("it stops by itself").unwrap(), Some(0));
+    assert_eq!(code.expect("the program stops by itself").unwrap(), Some(0));
 }
 
 #[tokio::test]
-async fn a_japanese_room_refuses_in_japanese() {
+async fn a_japanese_program_refuses_in_japanese() {
     let home = Home::new(1000.0);
     let config = std::fs::read_to_string(home.config()).unwrap();
     std::fs::write(home.config(), format!("language: ja\n{config}")).unwrap();
-    let room = home.start();
+    let program = home.start();
     let (_, answer) =
-        room.post(&json!({ "channel": "general", "user": "花子", "text": " " })).await;
+        program.post(&json!({ "channel": "general", "user": "花子", "text": " " })).await;
     assert_eq!(answer["error"], "文章が空です");
 }

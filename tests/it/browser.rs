@@ -1,16 +1,16 @@
-//! The room in a real browser, as people use it: with a mouse, with keys, with an input method, on a phone.
+//! The local room in a real browser: with a mouse, a keyboard, an input method, and on a phone.
 
-mod catching_up;
+mod backfill;
+mod chat;
 mod composition;
 mod history;
 mod keyboard;
 mod languages;
-mod lines;
-mod manner;
+mod messages;
+mod modes;
 mod narrow;
 mod reactions;
 mod tab;
-mod talk;
 mod threads;
 
 use std::io::{BufRead, BufReader};
@@ -25,11 +25,11 @@ use tempfile::TempDir;
 use crate::browser::tab::Tab;
 use crate::program::Program;
 
-/// The machines that run tests have no mouse, and their browsers tell the page so.
+/// Test machines have no pointer, so the browser is told which kind to report to the page.
 const MOUSE: &str = "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
-const FINGER: &str = "--blink-settings=primaryHoverType=1,availableHoverTypes=1,primaryPointerType=2,availablePointerTypes=2";
+const TOUCH: &str = "--blink-settings=primaryHoverType=1,availableHoverTypes=1,primaryPointerType=2,availablePointerTypes=2";
 
-/// A browser with a profile of its own, which ends with the test.
+/// A browser with its own profile. It ends with the test.
 struct Browser {
     client: Client,
     driver: Child,
@@ -37,18 +37,18 @@ struct Browser {
 }
 
 impl Browser {
-    /// A wide window and a mouse.
+    /// Starts with a wide window and a mouse.
     async fn start() -> Self {
         Self::start_with(MOUSE).await
     }
 
-    /// A finger.
+    /// Starts with a touch screen.
     async fn start_touched() -> Self {
-        Self::start_with(FINGER).await
+        Self::start_with(TOUCH).await
     }
 
     async fn start_with(pointer: &str) -> Self {
-        // It takes whichever port is free, and gives up where that one is taken in the other kind of address.
+        // chromedriver picks a free port, and fails if that port is taken in the other address family.
         let (driver, port) = (0..10).find_map(|_| start_driver()).expect("chromedriver starts");
         let profile = tempfile::tempdir().unwrap();
         let folder = format!("--user-data-dir={}", profile.path().display());
@@ -75,15 +75,15 @@ impl Browser {
         Self { client, driver, _profile: profile }
     }
 
-    /// A tab in which nobody has been yet.
+    /// An empty tab.
     async fn blank(&self) -> Tab {
         Tab::open(&self.client).await
     }
 
-    /// The room in a tab of its own, where somebody has given this name.
-    async fn tab(&self, room: &Program, name: &str) -> Tab {
+    /// A tab with the local room, in which a user has entered this name.
+    async fn tab(&self, program: &Program, name: &str) -> Tab {
         let tab = self.blank().await;
-        tab.enters(room, name).await;
+        tab.enter(program, name).await;
         tab
     }
 
@@ -92,9 +92,9 @@ impl Browser {
     }
 }
 
-/// The process and its port, unless it ends at once.
+/// Starts chromedriver. Returns the process and its port, or `None` if it ends at once.
 fn start_driver() -> Option<(Child, String)> {
-    // Of a group of its own, so that whatever it starts ends with it.
+    // In its own process group, so that the browsers that it starts can be killed with it.
     let mut driver = Command::new("chromedriver")
         .arg("--port=0")
         .process_group(0)

@@ -1,4 +1,4 @@
-//! `aizuchi check`: one line for each thing, and 1 if any of them stands in the way.
+//! The command `aizuchi check`: one line for each finding, and exit code 1 if there is a problem.
 
 use std::process::Output;
 
@@ -12,9 +12,9 @@ use aizuchi_harness::providers::{Limits, Server, Treatment};
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());
     let run = tokio::task::spawn_blocking(move || {
-        let mut program = aizuchi();
-        program.arg("--config").arg(config).arg("check").env("TEST_KEY", key);
-        program.output().unwrap()
+        let mut command = aizuchi();
+        command.arg("--config").arg(config).arg("check").env("TEST_KEY", key);
+        command.output().unwrap()
     });
     let Output { status, stdout, stderr } = run.await.unwrap();
     let stderr = String::from_utf8(stderr).unwrap();
@@ -23,14 +23,14 @@ async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     (status.code(), lines.lines().map(str::to_owned).collect())
 }
 
-/// Lines without the folder of this test.
+/// The lines without the folder of this test.
 fn shown(lines: &[String], home: &Home) -> String {
     let folder = format!("{}/", home.path().display());
     lines.join("\n").replace(&folder, "")
 }
 
 #[tokio::test]
-async fn all_is_well() {
+async fn a_working_setup_passes() {
     let server = Server::start(Limits::default()).await;
     let home = Home::new(1.0);
     home.add(&format!(
@@ -59,7 +59,7 @@ async fn all_is_well() {
         assert!(line.starts_with(expected), "{line:?} is not {expected:?}");
     }
     assert_eq!(found.len(), expected.len());
-    // For the price of one token, and nothing was left behind.
+    // The check costs one token and leaves no files behind.
     assert_eq!(server.seen()[0].body["max_tokens"], 1);
     assert!(!home.database().exists());
     let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
@@ -67,7 +67,7 @@ async fn all_is_well() {
 }
 
 #[tokio::test]
-async fn whatever_stands_in_the_way_is_told() {
+async fn every_problem_is_reported() {
     let server = Server::start(Limits::default()).await;
     server.then([Treatment::Status(401, vec![], String::new())]);
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -98,7 +98,7 @@ async fn whatever_stands_in_the_way_is_told() {
 }
 
 #[tokio::test]
-async fn a_broken_config_is_told_in_one_line() {
+async fn a_broken_config_is_reported_in_one_line() {
     let home = Home::new(1.0);
     home.add("persona:\n  nam: Aki\n");
     let (code, lines) = check(&home, "").await;
@@ -108,7 +108,7 @@ async fn a_broken_config_is_told_in_one_line() {
 }
 
 #[tokio::test]
-async fn prompts_without_room_for_what_was_said_are_refused() {
+async fn a_context_limit_without_room_for_messages_is_refused() {
     let home = Home::new(1.0);
     let prompt = "静かに話を聞き、必要なときだけ短く答える。".repeat(60);
     home.add(&format!(
@@ -121,13 +121,13 @@ async fn prompts_without_room_for_what_was_said_are_refused() {
     let (before, after) = sentence.split_once("at least ").unwrap();
     assert_eq!(before, "context.max_tokens is 2000, but it must be ");
     let (least, _) = after.split_once(':').unwrap();
-    // Whoever starts it all the same is told the same.
+    // Starting the program fails with the same sentence.
     let config = home.config();
     let run = move || aizuchi().arg("--config").arg(config).output().unwrap();
     let output = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains(sentence), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(sentence), "{stderr}");
     let fitting = std::fs::read_to_string(home.config()).unwrap();
     std::fs::write(home.config(), fitting.replace("2000", least)).unwrap();
     let (code, lines) = check(&home, "").await;
@@ -135,9 +135,9 @@ async fn prompts_without_room_for_what_was_said_are_refused() {
 }
 
 #[tokio::test]
-async fn an_aizuchi_that_runs_is_no_obstacle() {
+async fn a_running_program_is_no_problem() {
     let home = Home::on(aizuchi_harness::net::free_port(), 1000.0);
-    let _room = home.start();
+    let _program = home.start();
     let (code, lines) = check(&home, "").await;
     let shown = shown(&lines, &home);
     assert_eq!(code, Some(0), "{shown}");
@@ -146,10 +146,10 @@ async fn an_aizuchi_that_runs_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn on_a_server_another_may_be_active() {
-    let kept = TestStore::postgres().await;
+async fn another_active_program_on_a_database_server_is_no_problem() {
+    let store = TestStore::postgres().await;
     let home = Home::on(aizuchi_harness::net::free_port(), 1000.0);
-    let address = kept.database.as_ref().unwrap().address.clone();
+    let address = store.database.as_ref().unwrap().address.clone();
     let DatabaseLocation::Postgres(server) = &address else { panic!("{address} is no server") };
     let config = std::fs::read_to_string(home.config()).unwrap();
     let file = format!("sqlite://{}", home.database().display());
@@ -157,10 +157,10 @@ async fn on_a_server_another_may_be_active() {
     std::fs::write(home.config(), config.replace(&file, server.url())).unwrap();
     let (code, lines) = check(&home, "").await;
     assert_eq!(code, Some(0), "{lines:?}");
-    let told = format!("another Aizuchi is active on {address}; this one would stand by");
-    assert!(lines.iter().any(|line| line.contains(&told)), "{lines:?}");
+    let expected = format!("another Aizuchi is active on {address}; this one would stand by");
+    assert!(lines.iter().any(|line| line.contains(&expected)), "{lines:?}");
     let free = address.to_string();
-    kept.stop().await;
+    store.stop().await;
     let (_, lines) = check(&home, "").await;
     assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
 }

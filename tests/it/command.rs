@@ -1,4 +1,4 @@
-//! The command line: what is told when something is wrong.
+//! The command line: error messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use sqlx::{ConnectOptions, Connection, Executor};
 
 use crate::program::Home;
 
-/// A program that should end by itself and does not is ended after this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A program that should end by itself is killed after this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn aizuchi() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
-    program.timeout(PATIENCE);
+    program.timeout(TIMEOUT);
     program
 }
 
-/// What the program says on stderr when it refuses to run with a config.
+/// The stderr of the program when it refuses to run with a config.
 pub fn refusal(config: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
@@ -34,15 +34,15 @@ fn a_broken_config_is_named_with_its_line() {
         ("http:\n  listen: 0.0.0.0:80\n", "config.yaml:2:11: http.listen can be reached from"),
         ("persona: [\n", "config.yaml:1:10: the bracket that opens here is never closed"),
     ] {
-        let said = refusal(config);
-        assert!(said.starts_with(&format!("aizuchi: {expected}")), "{config:?} →\n{said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        let stderr = refusal(config);
+        assert!(stderr.starts_with(&format!("aizuchi: {expected}")), "{config:?} →\n{stderr}");
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     }
     aizuchi().args(["--config", "nowhere.yaml"]).assert().code(1);
 }
 
 #[test]
-fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
+fn the_local_room_has_a_short_wait_by_default() {
     use aizuchi::config::Config;
     let waits = |config: &str| {
         let config = Config::parse(config).unwrap();
@@ -54,9 +54,9 @@ fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
     assert_eq!(waits("response:\n  min_wait_seconds: 60\n"), (60.0, 60.0));
 }
 
-/// Who tries it in the browser takes a person's pauses for a fault.
+/// A user who tries the program in a browser would take a human-like delay for a fault.
 #[test]
-fn the_room_takes_nobodys_time_unless_a_config_says_so() {
+fn the_local_room_posts_immediately_by_default() {
     use aizuchi::config::Config;
     use aizuchi_core::agent::PostTiming;
     use aizuchi_core::platform::{Platforms, local};
@@ -88,8 +88,8 @@ fn the_room_takes_nobodys_time_unless_a_config_says_so() {
 fn a_port_in_use_is_named() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let home = Home::on(other.local_addr().unwrap().port(), 1.0);
-    let said = refused(&home);
-    assert!(said.contains("another program listens on 127.0.0.1:"), "{said}");
+    let stderr = refused(&home);
+    assert!(stderr.contains("another program listens on 127.0.0.1:"), "{stderr}");
 }
 
 #[test]
@@ -97,17 +97,17 @@ fn a_second_process_on_one_database_is_refused() {
     let home = Home::new(1.0);
     let _first = home.start();
     let run = aizuchi().arg("--config").arg(home.config()).assert().code(1);
-    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(said.contains("another Aizuchi is running on"), "{said}");
+    let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("another Aizuchi is running on"), "{stderr}");
 }
 
 #[test]
-fn a_file_that_is_no_database_is_left_alone() {
+fn a_file_that_is_not_a_database_is_not_changed() {
     let home = Home::new(1.0);
     let text = "Dear diary, this is no database at all. ".repeat(40);
     std::fs::write(home.database(), &text).unwrap();
-    let said = refused(&home);
-    assert!(said.contains("room.db: the file is not a database"), "{said}");
+    let stderr = refused(&home);
+    assert!(stderr.contains("room.db: the file is not a database"), "{stderr}");
     assert_eq!(std::fs::read_to_string(home.database()).unwrap(), text);
 }
 
@@ -115,12 +115,12 @@ fn a_file_that_is_no_database_is_left_alone() {
 fn a_database_that_cannot_be_opened_is_named() {
     let home = Home::new(1.0);
     std::fs::create_dir(home.database()).unwrap();
-    let said = refused(&home);
-    assert!(said.contains("room.db: the database file cannot be opened"), "{said}");
+    let stderr = refused(&home);
+    assert!(stderr.contains("room.db: the database file cannot be opened"), "{stderr}");
 }
 
 #[tokio::test]
-async fn a_newer_database_is_not_touched() {
+async fn a_database_of_a_newer_version_is_refused() {
     let home = Home::new(1.0);
     assert_eq!(home.start().stop(), Some(0));
     let mut database = open(&home).await;
@@ -132,10 +132,10 @@ async fn a_newer_database_is_not_touched() {
         .await
         .unwrap();
     database.close().await.unwrap();
-    let said = refused(&home);
+    let stderr = refused(&home);
     assert!(
-        said.contains("was written by a newer version of Aizuchi (it has schema 999)"),
-        "{said}"
+        stderr.contains("was written by a newer version of Aizuchi (it has schema 999)"),
+        "{stderr}"
     );
 }
 
@@ -148,8 +148,8 @@ async fn a_locked_database_is_named() {
     let config = home.config();
     let run =
         tokio::task::spawn_blocking(move || aizuchi().arg("--config").arg(config).assert().code(1));
-    let said = String::from_utf8(run.await.unwrap().get_output().stderr.clone()).unwrap();
-    assert!(said.contains("another program holds a lock on the database"), "{said}");
+    let stderr = String::from_utf8(run.await.unwrap().get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("another program holds a lock on the database"), "{stderr}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_read_only_database_is_named() {
     for (path, mode) in [(home.path(), 0o777), (&lock, 0o666), (&home.database(), 0o444)] {
         set_permissions(path, Permissions::from_mode(mode)).unwrap();
     }
-    // Permissions do not stop a privileged user, so such a one becomes nobody.
+    // Permissions do not apply to root, so root runs the program as the user `nobody`.
     let is_root = std::process::Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     let mut program = Command::new("setpriv");
     program.args([
@@ -172,13 +172,13 @@ fn a_read_only_database_is_named() {
         env!("CARGO_BIN_EXE_aizuchi"),
     ]);
     let mut program = if is_root { program } else { aizuchi() };
-    let run = program.timeout(PATIENCE).arg("--config").arg(home.config()).assert().code(1);
-    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(said.contains("room.db: the database is read-only"), "{said}");
+    let run = program.timeout(TIMEOUT).arg("--config").arg(home.config()).assert().code(1);
+    let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("room.db: the database is read-only"), "{stderr}");
 }
 
 #[test]
-fn a_replay_names_the_lines_it_leaves_out() {
+fn a_replay_reports_the_lines_it_skips() {
     let folder = tempfile::tempdir().unwrap();
     let history = folder.path().join("history.jsonl");
     let lines = concat!(
@@ -190,10 +190,10 @@ fn a_replay_names_the_lines_it_leaves_out() {
     std::fs::write(&history, lines).unwrap();
     let run = aizuchi().arg("replay").arg(&history).arg("--json").assert().code(0);
     let output = run.get_output();
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert!(said.contains("line 2: it is not a JSON object, at column 2; left out"), "{said}");
-    assert!(said.contains("line 3: the field `ts` is missing; left out"), "{said}");
-    assert!(!said.contains("secret"), "{said}");
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(stderr.contains("line 2: it is not a JSON object, at column 2; left out"), "{stderr}");
+    assert!(stderr.contains("line 3: the field `ts` is missing; left out"), "{stderr}");
+    assert!(!stderr.contains("secret"), "{stderr}");
     let table: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(table["bad_lines"], 2);
     assert_eq!(table["policies"][0]["score"]["judge_calls"], 1);
@@ -208,9 +208,9 @@ fn a_replay_names_the_lines_it_leaves_out() {
 
 fn refused(home: &Home) -> String {
     let run = aizuchi().arg("--config").arg(home.config()).assert().code(1);
-    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(!said.contains("panicked"), "{said}");
-    said
+    let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
 }
 
 async fn open(home: &Home) -> sqlx::SqliteConnection {

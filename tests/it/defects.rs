@@ -1,4 +1,4 @@
-//! Defects of myao2 that the whole program could have; more of them stand in the tests of `aizuchi-core`.
+//! Defects of myao2 that need the whole program to be tested. The tests of `aizuchi-core` cover the others.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 use crate::command::aizuchi;
 use crate::program::Home;
 
-/// A fresh line is fresh wherever the machine stands, and a memory's day is the workspace's.
+/// The age of a message does not depend on the machine's time zone, and prompts show the workspace's time.
 #[tokio::test]
-async fn defect_21_times_are_moments_and_not_what_a_clock_shows() {
+async fn defect_21_times_do_not_depend_on_the_machines_time_zone() {
     let home = Home::new(1000.0);
-    let room = home.start_with(&[], &[("TZ", "Asia/Tokyo")]);
+    let program = home.start_with(&[], &[("TZ", "Asia/Tokyo")]);
     let before = Timestamp::now();
-    room.says("Alice", "good morning").await;
-    let told = room.messages().await[0]["ts"].as_f64().unwrap();
-    assert!((told - before.as_millisecond() as f64 / 1000.0).abs() < 30.0, "{told}");
-    // Nine hours of rest would have made it be judged by now.
-    let decisions = room.get("/api/decisions?channel=general").await;
+    program.says("Alice", "good morning").await;
+    let ts = program.messages().await[0]["ts"].as_f64().unwrap();
+    assert!((ts - before.as_millisecond() as f64 / 1000.0).abs() < 30.0, "{ts}");
+    // With an error of nine hours, the message would have been judged by now.
+    let decisions = program.get("/api/decisions?channel=general").await;
     assert_eq!(decisions["decisions"][0]["ended"], Value::Null, "{decisions}");
     for (zone, shown) in [("Asia/Tokyo", "Asia/Tokyo"), ("America/New_York", "America/New_York")] {
-        let mut program = aizuchi();
-        program.env("TZ", zone).arg("--config").arg(home.config());
-        let output = program.args(["prompt", "judge", "--channel", "general"]).output().unwrap();
+        let mut command = aizuchi();
+        command.env("TZ", zone).arg("--config").arg(home.config());
+        let output = command.args(["prompt", "judge", "--channel", "general"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let now = text.lines().find_map(|line| line.strip_prefix("Current time: ")).unwrap();
         let now = now.strip_suffix(shown).expect(now).trim();
@@ -36,25 +36,25 @@ async fn defect_21_times_are_moments_and_not_what_a_clock_shows() {
         let now = read(now).to_zoned(TimeZone::get(zone).unwrap()).unwrap().timestamp();
         assert!(now.duration_since(before).as_secs().abs() < 60, "{text}");
     }
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
 }
 
-/// The statements of a reply, from the mention to the post, by what they say.
+/// Counts the SQL statements of a reply, from the mention to the post.
 async fn statements(channels: usize) -> BTreeMap<String, usize> {
     let home = Home::new(1000.0);
-    let room = home.start_with(&[], &[("RUST_LOG", "sqlx::query=debug")]);
+    let program = home.start_with(&[], &[("RUST_LOG", "sqlx::query=debug")]);
     for number in 0..channels {
         let name = json!({ "name": format!("room-{number}") });
-        let (status, channel) = room.send("POST", "/api/channels", Some(&name)).await;
+        let (status, channel) = program.send("POST", "/api/channels", Some(&name)).await;
         assert_eq!(status, 201, "{channel}");
-        let line = json!({ "channel": channel["id"], "user": "Bob", "text": "so it is" });
-        assert_eq!(room.post(&line).await.0, 201);
+        let message = json!({ "channel": channel["id"], "user": "Bob", "text": "so it is" });
+        assert_eq!(program.post(&message).await.0, 201);
     }
     let before = home.log().lines().count();
-    room.says("Alice", "@Aizuchi what do you know?").await;
+    program.says("Alice", "@Aizuchi what do you know?").await;
     let is_answer = |_: &str, data: &Value| data["bot"] == json!(true);
-    room.wait_for(0, is_answer).await;
-    assert_eq!(room.stop(), Some(0));
+    program.wait_for(0, is_answer).await;
+    assert_eq!(program.stop(), Some(0));
     let mut counts = BTreeMap::new();
     for line in home.log().lines().skip(before) {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -69,12 +69,12 @@ async fn statements(channels: usize) -> BTreeMap<String, usize> {
 }
 
 #[tokio::test]
-async fn defect_36_a_reply_takes_no_more_statements_where_there_are_more_channels() {
+async fn defect_36_the_statements_of_a_reply_do_not_grow_with_the_channels() {
     let (few, many) = (statements(10).await, statements(200).await);
-    let all = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
-    assert!(all(&few) > 10, "{few:?}");
-    // Some depend on when the runner happens to look; none on the number of channels.
-    assert!(all(&many) < all(&few) + 40, "{few:#?}\n{many:#?}");
+    let total = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
+    assert!(total(&few) > 10, "{few:?}");
+    // A few statements depend on the runner's timing, none on the number of channels.
+    assert!(total(&many) < total(&few) + 40, "{few:#?}\n{many:#?}");
     assert!(many.values().all(|count| *count < 40), "{many:#?}");
     let contexts = many.iter().filter(|(statement, _)| statement.contains("WITH newest AS"));
     assert!(contexts.map(|(_, count)| count).sum::<usize>() >= 1, "{many:#?}");

@@ -1,4 +1,4 @@
-//! The verb that serves a fake to people.
+//! The command `aizuchi dev`, which serves a fake platform.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use aizuchi_harness::net::http;
 
 #[tokio::test]
-async fn the_program_serves_a_fake_until_it_is_asked_to_stop() {
+async fn the_program_serves_a_fake_until_it_is_stopped() {
     for platform in ["slack", "discord"] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
             .args(["dev", platform, "--listen", "127.0.0.1:0"])

@@ -1,29 +1,29 @@
-//! `aizuchi forget`: who may be forgotten, and what it says.
+//! The command `aizuchi forget`.
 
 use crate::command::aizuchi;
 use crate::program::Home;
 
 #[tokio::test]
-async fn a_person_is_forgotten_once_nobody_runs_on_the_database() {
+async fn a_user_is_forgotten_while_no_program_uses_the_database() {
     let home = Home::new(1000.0);
     let forget = || {
-        let mut program = aizuchi();
-        program.arg("--config").arg(home.config()).args(["forget", "--user", "zebedee"]);
-        program
+        let mut command = aizuchi();
+        command.arg("--config").arg(home.config()).args(["forget", "--user", "zebedee"]);
+        command
     };
-    let said = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let room = home.start();
-    room.says("zebedee", "my honey wins prizes").await;
-    room.says("zebedee", "every single year").await;
-    // While somebody runs on it, it says so.
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let program = home.start();
+    program.says("zebedee", "my honey wins prizes").await;
+    program.says("zebedee", "every single year").await;
+    // While a program uses the database, the command refuses.
     let refused = forget().assert().code(1);
-    let refused = said(&refused.get_output().stderr);
+    let refused = text(&refused.get_output().stderr);
     assert!(refused.contains("another Aizuchi is running"), "{refused}");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
     let done = forget().assert().success();
-    let done = said(&done.get_output().stdout);
+    let done = text(&done.get_output().stdout);
     assert!(done.contains("2 lines, 0 lines of my own"), "{done}");
     let again = forget().assert().code(1);
-    let again = said(&again.get_output().stderr);
+    let again = text(&again.get_output().stderr);
     assert!(again.contains("nobody is known by the id or name"), "{again}");
 }

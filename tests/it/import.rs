@@ -1,4 +1,4 @@
-//! `aizuchi import`: moving here from myao2.
+//! The command `aizuchi import`: migrating from myao2.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use crate::command::aizuchi;
 use aizuchi_harness::harness::{self, Harness, HarnessOptions, TestStore, at, top_level};
 
-/// The tables as myao2 makes them.
+/// The schema of myao2.
 const TABLES: &str = "
 CREATE TABLE messages (
     id INTEGER NOT NULL PRIMARY KEY, message_id VARCHAR NOT NULL, channel_id VARCHAR NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE memos (
     updated_at DATETIME NOT NULL);
 ";
 
-/// A few days of two invented channels. What the bot says has an id of myao2's own.
+/// A few days of two invented channels. The bot's own messages have ids that myao2 made.
 const ROWS: &str = r#"
 INSERT INTO users VALUES
     (1, 'U1', 'mika', 0, '2026-01-05 09:00:00.000000'), (2, 'U2', 'ren', 0, '2026-01-05 09:00:00.000000'),
@@ -86,14 +86,14 @@ INSERT INTO memos VALUES
      '2026-01-03 12:00:00.000000', '2026-01-04 12:00:00.000000');
 "#;
 
-struct Move {
+struct Migration {
     folder: TempDir,
     old: PathBuf,
     new: PathBuf,
 }
 
-impl Move {
-    async fn begin() -> Self {
+impl Migration {
+    async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("memory.db"), folder.path().join("aizuchi.db"));
         let options = SqliteConnectOptions::new().filename(&old).create_if_missing(true);
@@ -104,22 +104,22 @@ impl Move {
         Self { folder, old, new }
     }
 
-    /// What the program says, on stdout if it does it, else on stderr.
+    /// Runs the command and returns its stdout, or its stderr if it fails.
     fn import(&self, input: &Path, more: &[&str], code: i32) -> String {
         let config = self.folder.path().join("config.yaml");
         let storage = format!("storage: {{url: 'sqlite://{}'}}", self.new.display());
         let text = format!("persona: {{name: Mio}}\ntimezone: Asia/Tokyo\n{storage}\n");
         std::fs::write(&config, text).unwrap();
-        let mut program = aizuchi();
-        program.arg("--config").arg(&config).arg("import").arg(input);
-        let run = program.args(more).assert().code(code);
+        let mut command = aizuchi();
+        command.arg("--config").arg(&config).arg("import").arg(input);
+        let run = command.args(more).assert().code(code);
         let output = run.get_output();
-        let said = if code == 0 { &output.stdout } else { &output.stderr };
-        let said = String::from_utf8(said.clone()).unwrap();
-        said.replace(&self.folder.path().display().to_string(), "DIR")
+        let text = if code == 0 { &output.stdout } else { &output.stderr };
+        let text = String::from_utf8(text.clone()).unwrap();
+        text.replace(&self.folder.path().display().to_string(), "DIR")
     }
 
-    async fn kept(&self) -> TestStore {
+    async fn store(&self) -> TestStore {
         let store = Arc::new(
             ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(self.new.clone()))
                 .await
@@ -136,7 +136,7 @@ impl Move {
         row.await.unwrap().get("revision")
     }
 
-    async fn lines(&self, channel: &str) -> Vec<aizuchi_core::store::StoredMessage> {
+    async fn messages(&self, channel: &str) -> Vec<aizuchi_core::store::StoredMessage> {
         let query = MessageQuery {
             workspace: team(),
             channel: ChannelId::new(channel),
@@ -144,7 +144,7 @@ impl Move {
             range: MessageRange::Newest,
             limit: 100,
         };
-        self.kept().await.archive.messages(query).await.unwrap()
+        self.store().await.archive.messages(query).await.unwrap()
     }
 }
 
@@ -167,22 +167,22 @@ database  DIR/aizuchi.db
 ";
 
 #[tokio::test]
-async fn what_myao2_kept_is_brought_along() {
-    let moved = Move::begin().await;
-    let before = std::fs::read(&moved.old).unwrap();
-    assert_eq!(moved.import(&moved.old, &["--workspace", "T1"], 0), FIRST);
-    assert_eq!(std::fs::read(&moved.old).unwrap(), before, "the old database is not changed");
+async fn the_data_of_myao2_is_imported() {
+    let migration = Migration::new().await;
+    let before = std::fs::read(&migration.old).unwrap();
+    assert_eq!(migration.import(&migration.old, &["--workspace", "T1"], 0), FIRST);
+    assert_eq!(std::fs::read(&migration.old).unwrap(), before, "the old database is not changed");
 
-    let kept = moved.kept().await;
-    let lines = moved.lines("C1").await;
-    let told: Vec<_> = lines
+    let store = migration.store().await;
+    let messages = migration.messages("C1").await;
+    let found: Vec<_> = messages
         .iter()
-        .map(|line| {
-            let message = &line.message;
+        .map(|stored| {
+            let message = &stored.message;
             let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
             (
                 message.at.to_string(),
-                &*line.author_name,
+                &*stored.author_name,
                 message.author.kind,
                 &*message.text,
                 thread,
@@ -198,36 +198,37 @@ async fn what_myao2_kept_is_brought_along() {
         ("2026-01-05T09:03:20Z", "clock", Bot, "tick", None),
     ];
     assert_eq!(
-        told,
+        found,
         expected.map(|(at, who, kind, text, thread)| (at.into(), who, kind, text, thread))
     );
     let mentions = [Mention::Persona, Mention::User(UserId::new("U2"))];
-    assert_eq!(lines[0].message.mentions, mentions);
-    let channels = kept.archive.channels(&team()).await.unwrap();
+    assert_eq!(messages[0].message.mentions, mentions);
+    let channels = store.archive.channels(&team()).await.unwrap();
     let channels: Vec<_> =
         channels.iter().map(|channel| (&*channel.name, channel.visibility)).collect();
     assert_eq!(channels, [("garden", Visibility::Private), ("C2", Visibility::Private)]);
 }
 
 #[tokio::test]
-async fn nothing_is_answered_and_nothing_is_remembered_again() {
-    let moved = Move::begin().await;
-    moved.import(&moved.old, &["--workspace", "T1"], 0);
-    let kept = moved.kept().await;
-    assert_eq!(kept.store.next_ready().await.unwrap(), None);
-    assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
-    assert!(moved.lines("C1").await.iter().all(|line| line.gate.is_some()));
+async fn imported_messages_lead_to_no_reply_and_no_memory_job() {
+    let migration = Migration::new().await;
+    migration.import(&migration.old, &["--workspace", "T1"], 0);
+    let store = migration.store().await;
+    assert_eq!(store.store.next_ready().await.unwrap(), None);
+    assert_eq!(store.store.next_memory_job().await.unwrap(), None);
+    assert!(migration.messages("C1").await.iter().all(|message| message.gate.is_some()));
 }
 
 #[tokio::test]
-async fn what_was_remembered_stays_in_its_channel() {
-    let moved = Move::begin().await;
-    moved.import(&moved.old, &["--workspace", "T1"], 0);
-    let kept = moved.kept().await;
+async fn imported_memories_stay_in_their_channel() {
+    let migration = Migration::new().await;
+    migration.import(&migration.old, &["--workspace", "T1"], 0);
+    let store = migration.store().await;
     let context = async |channel: &str| {
-        let place = aizuchi_core::chat::ConversationId { workspace: team(), ..top_level(channel) };
+        let conversation =
+            aizuchi_core::chat::ConversationId { workspace: team(), ..top_level(channel) };
         let window = ContextLimits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
-        kept.store.context(&place, &window).await.unwrap()
+        store.store.context(&conversation, &window).await.unwrap()
     };
     let garden = context("C1").await;
     let memory = &garden.channel_memories[0];
@@ -252,13 +253,13 @@ async fn what_was_remembered_stays_in_its_channel() {
 }
 
 #[tokio::test]
-async fn importing_twice_changes_nothing() {
-    let moved = Move::begin().await;
-    moved.import(&moved.old, &["--workspace", "T1"], 0);
-    let before = moved.revision().await;
-    let lines = moved.lines("C1").await;
-    let said = moved.import(&moved.old, &["--workspace", "T1"], 0);
-    let counts: Vec<&str> = said.lines().take(5).collect();
+async fn importing_is_idempotent() {
+    let migration = Migration::new().await;
+    migration.import(&migration.old, &["--workspace", "T1"], 0);
+    let before = migration.revision().await;
+    let messages = migration.messages("C1").await;
+    let report = migration.import(&migration.old, &["--workspace", "T1"], 0);
+    let counts: Vec<&str> = report.lines().take(5).collect();
     assert_eq!(
         counts,
         [
@@ -269,33 +270,33 @@ async fn importing_twice_changes_nothing() {
             "memos     0 brought along, 1 here already",
         ]
     );
-    assert_eq!(moved.revision().await, before);
-    assert_eq!(moved.lines("C1").await, lines);
+    assert_eq!(migration.revision().await, before);
+    assert_eq!(migration.messages("C1").await, messages);
 }
 
-/// What the persona said has another id on Slack than in myao2's database.
+/// The persona's messages have other ids on Slack than in myao2's database.
 #[tokio::test]
-async fn what_the_platforms_history_has_is_not_there_twice() {
-    let line = |id: &str, second: i64, text: &str, kind| {
+async fn a_message_in_the_platforms_history_is_not_imported_twice() {
+    let message = |id: &str, second: i64, text: &str, kind| {
         let message = harness::message(top_level("garden"), id, at(second), "myao", text);
         Message { author: Author { kind, ..message.author.clone() }, ..message }
     };
     let own = |id: &str, second: i64, text: &str| ImportedMessage {
-        message: line(id, second, text, AuthorKind::Persona),
+        message: message(id, second, text, AuthorKind::Persona),
         has_platform_id: false,
     };
-    for kept in TestStore::each().await {
-        let waiting = aizuchi_import::wait_settings();
-        let world = Harness::new(kept)
+    for store in TestStore::each().await {
+        let wait_settings = aizuchi_import::wait_settings();
+        let harness = Harness::new(store)
             .await
-            .with_options(HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() });
-        let heard = line("1.2", -7200, "He  does.", AuthorKind::Persona);
-        world.inbox.hear(Heard::Message(heard, Arrival::Backfilled)).await.unwrap();
+            .with_options(HarnessOptions { wait_settings, ..HarnessOptions::default() });
+        let heard = message("1.2", -7200, "He  does.", AuthorKind::Persona);
+        harness.inbox.hear(Heard::Message(heard, Arrival::Backfilled)).await.unwrap();
         let fresh = ImportedMessage {
-            message: line("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
+            message: message("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
             has_platform_id: true,
         };
-        let belongings = ImportData {
+        let data = ImportData {
             workspace: harness::workspace(),
             channels: vec![harness::new_channel("garden", Visibility::Private)],
             users: Vec::new(),
@@ -310,50 +311,51 @@ async fn what_the_platforms_history_has_is_not_there_twice() {
             memos: Vec::new(),
             skipped: Vec::new(),
         };
-        let bring = async || {
-            let (inbox, archive) = (&world.inbox, &*world.store.archive);
-            aizuchi_import::import_data(belongings.clone(), inbox, archive, Some(at(-2000)))
+        let import = async || {
+            let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
+            aizuchi_import::import_data(data.clone(), inbox, archive, Some(at(-2000)))
                 .await
                 .unwrap()
         };
-        let report = bring().await;
+        let report = import().await;
         assert_eq!((report.messages.new, report.messages.existing), (3, 1));
         assert_eq!((report.skipped.len(), report.skipped[0].count), (1, 1));
-        let ids: Vec<_> = world
+        let ids: Vec<_> = harness
             .messages("garden")
             .await
             .into_iter()
-            .map(|line| line.message.id.to_string())
+            .map(|stored| stored.message.id.to_string())
             .collect();
         assert_eq!(ids, ["1.2", "before", "later", "3.4"]);
-        let again = bring().await;
+        let again = import().await;
         assert_eq!((again.messages.new, again.messages.existing), (0, 4));
-        // Not even a line of just now is owed an answer, and a public channel stays public.
-        assert_eq!(world.store.store.next_ready().await.unwrap(), None);
-        let channels = world.store.archive.channels(&harness::workspace()).await.unwrap();
+        // Not even a recent mention is owed an answer, and a public channel stays public.
+        assert_eq!(harness.store.store.next_ready().await.unwrap(), None);
+        let channels = harness.store.archive.channels(&harness::workspace()).await.unwrap();
         assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
     }
 }
 
 #[tokio::test]
 async fn memos_can_be_shared_and_the_persona_named() {
-    let moved = Move::begin().await;
-    let said = moved.import(&moved.old, &["--workspace", "T1", "--share-memos", "--bot", "U9"], 0);
-    assert!(said.contains("memos     2 brought along"), "{said}");
-    let kept = moved.kept().await;
-    let memos = kept.store.memos(&team(), &ChannelId::new("C2")).await.unwrap();
+    let migration = Migration::new().await;
+    let report =
+        migration.import(&migration.old, &["--workspace", "T1", "--share-memos", "--bot", "U9"], 0);
+    assert!(report.contains("memos     2 brought along"), "{report}");
+    let store = migration.store().await;
+    let memos = store.store.memos(&team(), &ChannelId::new("C2")).await.unwrap();
     let names: Vec<_> = memos.iter().map(|(_, memo)| &*memo.name).collect();
     assert_eq!(names, ["tea", "birthdays"]);
-    let lines = moved.lines("C1").await;
-    let kinds: Vec<_> = lines.iter().map(|line| line.message.author.kind).collect();
+    let messages = migration.messages("C1").await;
+    let kinds: Vec<_> = messages.iter().map(|stored| stored.message.author.kind).collect();
     use AuthorKind::{Bot, Human, Persona};
     assert_eq!(kinds, [Human, Bot, Human, Persona]);
 }
 
 #[tokio::test]
-async fn recorded_talk_is_brought_along() {
-    let moved = Move::begin().await;
-    let file = moved.folder.path().join("talk.jsonl");
+async fn a_recording_is_imported() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("talk.jsonl");
     let text = concat!(
         r#"{"room":"garden","id":"1","ts":1767603600.5,"author":"ana","name":"Ana","text":"hello"}"#,
         "\n",
@@ -361,51 +363,58 @@ async fn recorded_talk_is_brought_along() {
         "\nnonsense\n",
     );
     std::fs::write(&file, text).unwrap();
-    let said = moved.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
-    assert!(said.contains("messages  2 brought along"), "{said}");
-    assert!(said.contains("left out  lines: 1; they cannot be read"), "{said}");
-    let lines = moved.lines("garden").await;
-    let told: Vec<_> =
-        lines.iter().map(|line| (&*line.author_name, line.message.author.kind)).collect();
-    assert_eq!(told, [("Ana", AuthorKind::Human), ("mio", AuthorKind::Persona)]);
+    let report = migration.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
+    assert!(report.contains("messages  2 brought along"), "{report}");
+    assert!(report.contains("left out  lines: 1; they cannot be read"), "{report}");
+    let messages = migration.messages("garden").await;
+    let authors: Vec<_> =
+        messages.iter().map(|stored| (&*stored.author_name, stored.message.author.kind)).collect();
+    assert_eq!(authors, [("Ana", AuthorKind::Human), ("mio", AuthorKind::Persona)]);
 }
 
 #[tokio::test]
-async fn what_cannot_be_imported_is_told() {
-    let moved = Move::begin().await;
-    let empty = moved.folder.path().join("empty");
+async fn import_errors_are_reported() {
+    let migration = Migration::new().await;
+    let empty = migration.folder.path().join("empty");
     std::fs::write(&empty, "\n").unwrap();
-    let nowhere = moved.folder.path().join("nowhere");
+    let nowhere = migration.folder.path().join("nowhere");
     for (input, more, expected) in [
-        (&moved.old, &[][..], "does not say which workspace it is of: --workspace takes the id"),
+        (
+            &migration.old,
+            &[][..],
+            "does not say which workspace it is of: --workspace takes the id",
+        ),
         (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
         (&empty, &["--workspace", "T1"], "neither a database of myao2 nor recorded messages"),
     ] {
-        let said = moved.import(input, more, 1);
-        assert!(said.contains(expected), "{said}");
+        let report = migration.import(input, more, 1);
+        assert!(report.contains(expected), "{report}");
     }
-    assert!(!moved.new.exists());
+    assert!(!migration.new.exists());
 }
 
-/// A config of myao2 names its database. It starts as it is, and the database stays as it is.
+/// A config of myao2 names myao2's database. The program starts with it and does not touch that database.
 #[tokio::test]
-async fn the_database_of_myao2_is_not_taken_for_ours() {
-    let moved = Move::begin().await;
-    let before = std::fs::read(&moved.old).unwrap();
-    let config = moved.folder.path().join("config.yaml");
-    let old = moved.old.display();
-    let said = |text: String, verb: &str, code| {
+async fn the_database_of_myao2_is_not_used_as_our_own() {
+    let migration = Migration::new().await;
+    let before = std::fs::read(&migration.old).unwrap();
+    let config = migration.folder.path().join("config.yaml");
+    let old = migration.old.display();
+    let stdout = |text: String, verb: &str, code| {
         std::fs::write(&config, text).unwrap();
         let run = aizuchi().arg("--config").arg(&config).arg(verb).assert().code(code);
         String::from_utf8(run.get_output().stdout.clone()).unwrap()
     };
     let listen = "http: {listen: '127.0.0.1:0'}\n";
-    let told = said(format!("memory: {{database_path: '{old}'}}\n{listen}"), "check", 0);
-    let own = moved.old.with_extension("aizuchi.db");
-    assert!(told.contains(&format!("{} will be created", own.display())), "{told}");
-    assert!(told.contains(&format!("`aizuchi import {old}` brings along")), "{told}");
-    // Whoever names it for ours is told that it is not.
-    let told = said(format!("storage: {{url: 'sqlite://{old}'}}\n{listen}"), "check", 1);
-    assert!(told.contains("is a database of myao2; have storage.url name a new file"), "{told}");
-    assert_eq!(std::fs::read(&moved.old).unwrap(), before);
+    let report = stdout(format!("memory: {{database_path: '{old}'}}\n{listen}"), "check", 0);
+    let own = migration.old.with_extension("aizuchi.db");
+    assert!(report.contains(&format!("{} will be created", own.display())), "{report}");
+    assert!(report.contains(&format!("`aizuchi import {old}` brings along")), "{report}");
+    // A config that names it as our own database is refused.
+    let report = stdout(format!("storage: {{url: 'sqlite://{old}'}}\n{listen}"), "check", 1);
+    assert!(
+        report.contains("is a database of myao2; have storage.url name a new file"),
+        "{report}"
+    );
+    assert_eq!(std::fs::read(&migration.old).unwrap(), before);
 }

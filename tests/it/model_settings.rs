@@ -1,5 +1,4 @@
-//! The real program with a real model's API behind it: settings, ledger, fallback, and a log that
-//! tells nothing it should not.
+//! The real program with a model's API: settings, ledger, fallback, and a log without secrets and chat text.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use aizuchi_harness::providers::{Limits, Server, Treatment};
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";
 
-/// A home whose agents think with a model of this server.
+/// A home whose agents use a model of this server.
 fn home(server: &Server, model: &str, more: &str) -> Home {
     let home = Home::new(1000.0);
     home.add(&format!(
@@ -31,22 +30,22 @@ fn is_answer(kind: &str, data: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_model_answers_and_the_ledger_knows_what_it_cost() {
+async fn a_model_answers_and_the_ledger_has_its_price() {
     let server = Server::start(Limits::default()).await;
     server.then([Treatment::Says("**Ahoy**, alice!".to_owned())]);
     let prices =
         "models:\n  prices:\n    openai/large-1: {input: 2, cached_input: 1, output: 10}\n";
     let home = home(&server, "openai/large-1", prices);
-    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
-    let line = room.says("alice", "@Aizuchi hello").await;
-    let answer = room.wait_for(0, is_answer).await;
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let message = program.says("alice", "@Aizuchi hello").await;
+    let answer = program.wait_for(0, is_answer).await;
     assert_eq!(answer["text"], "**Ahoy**, alice!");
     assert_eq!(answer["html"], "<p><strong>Ahoy</strong>, alice!</p>\n");
     let seen = server.seen().remove(0);
     assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
     let prompt = seen.body["messages"][0]["content"].as_str().unwrap().to_owned();
     assert!(prompt.contains("Answer like a pirate.") && prompt.contains("@Aizuchi hello"));
-    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    let rows = program.get(&format!("/api/decisions?message={message}")).await;
     let attempt = &rows["decisions"][0]["attempts"][0];
     assert_eq!(attempt["model"], "openai/large-1");
     assert_eq!(
@@ -54,21 +53,21 @@ async fn a_model_answers_and_the_ledger_knows_what_it_cost() {
         json!({ "input_tokens": 120, "cached_tokens": 64, "output_tokens": 7 })
     );
     assert_eq!(attempt["price"], json!(0.000_246));
-    let figures = room.request("/metrics").await.text().await.unwrap();
+    let figures = program.request("/metrics").await.text().await.unwrap();
     let cost = r#"aizuchi_model_cost_total{model="openai/large-1"} 0.000246"#;
     assert!(figures.contains(cost), "{figures}");
-    // The page says who thinks here.
-    let page = room.request("/").await.text().await.unwrap();
+    // The page names the model.
+    let page = program.request("/").await.text().await.unwrap();
     assert!(page.contains("openai/large-1"), "{page}");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn a_model_notes_something_down_and_finds_it_again() {
+async fn a_model_writes_a_memo_and_reads_it_again() {
     let server = Server::start(Limits::default()).await;
     let call = |name: &str, arguments: Value| {
-        let written = ("call_1".to_owned(), name.to_owned(), arguments.to_string());
-        Treatment::Calls("", vec![written])
+        let tool_call = ("call_1".to_owned(), name.to_owned(), arguments.to_string());
+        Treatment::Calls("", vec![tool_call])
     };
     let memo = json!({ "name": "alice's birthday", "content": "May 3rd", "priority": 5 });
     server.then([
@@ -78,35 +77,35 @@ async fn a_model_notes_something_down_and_finds_it_again() {
         Treatment::Says("On May 3rd.".to_owned()),
     ]);
     let home = home(&server, "openai/large-1", "");
-    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
-    let line = room.says("alice", "@Aizuchi my birthday is on May 3rd").await;
-    let answer = room.wait_for(0, is_answer).await;
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let message = program.says("alice", "@Aizuchi my birthday is on May 3rd").await;
+    let answer = program.wait_for(0, is_answer).await;
     assert_eq!(answer["text"], "I will remember it.");
-    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    let rows = program.get(&format!("/api/decisions?message={message}")).await;
     let attempts = rows["decisions"][0]["attempts"].as_array().unwrap().iter();
     let verbs: Vec<[&Value; 2]> =
         attempts.map(|attempt| [&attempt["verb"], &attempt["end"]]).collect();
     assert_eq!(verbs, [[&json!("reply"), &json!("kept")]; 2]);
-    // It outlives the process.
-    assert_eq!(room.stop(), Some(0));
-    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
-    room.says("bob", "@Aizuchi when is her birthday?").await;
+    // The memo outlives the process.
+    assert_eq!(program.stop(), Some(0));
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    program.says("bob", "@Aizuchi when is her birthday?").await;
     let seen = answer["revision"].as_u64().unwrap();
-    assert_eq!(room.wait_for(seen, is_answer).await["text"], "On May 3rd.");
+    assert_eq!(program.wait_for(seen, is_answer).await["text"], "On May 3rd.");
     let messages = &server.seen()[3].body["messages"];
     let result = messages[2]["content"].as_str().unwrap();
     assert!(result.contains("\n- content: May 3rd\n"), "{messages}");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
     assert!(!home.log().contains("May 3rd"));
 }
 
 #[tokio::test]
-async fn one_flag_names_the_model() {
+async fn a_flag_selects_the_model() {
     let server = Server::start(Limits::default()).await;
     let home = home(&server, "openai/small-1", "");
-    let room = home.start_with(&["--model", "openai/large-2"], &[("TEST_KEY", KEY)]);
-    room.says("alice", "@Aizuchi hello").await;
-    room.wait_for(0, is_answer).await;
+    let program = home.start_with(&["--model", "openai/large-2"], &[("TEST_KEY", KEY)]);
+    program.says("alice", "@Aizuchi hello").await;
+    program.wait_for(0, is_answer).await;
     assert_eq!(server.seen()[0].body["model"], "large-2");
 }
 
@@ -120,13 +119,14 @@ async fn the_key_in_the_environment_is_enough() {
         .env_remove("OPENAI_API_KEY")
         .assert()
         .code(1);
-    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(said.contains("--model names a model of openai, which needs a key: set"), "{said}");
-    let room =
+    let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    let expected = "--model names a model of openai, which needs a key: set";
+    assert!(stderr.contains(expected), "{stderr}");
+    let program =
         home.start_with(&["run", "--model", "openai/gpt-4o-mini"], &[("OPENAI_API_KEY", KEY)]);
-    let page = room.request("/").await.text().await.unwrap();
+    let page = program.request("/").await.text().await.unwrap();
     assert!(page.contains(r#""mind":"openai/gpt-4o-mini""#), "{page}");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
@@ -139,10 +139,10 @@ async fn another_model_answers_when_the_first_is_down() {
         server.base
     );
     let home = home(&server, "openai/large-1", &fallback);
-    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
-    let line = room.says("alice", "@Aizuchi hello").await;
-    assert_eq!(room.wait_for(0, is_answer).await["text"], "I am the other");
-    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let message = program.says("alice", "@Aizuchi hello").await;
+    assert_eq!(program.wait_for(0, is_answer).await["text"], "I am the other");
+    let rows = program.get(&format!("/api/decisions?message={message}")).await;
     let attempts = &rows["decisions"][0]["attempts"];
     assert_eq!(
         (&attempts[0]["model"], &attempts[0]["end"]),
@@ -157,7 +157,7 @@ async fn another_model_answers_when_the_first_is_down() {
 }
 
 #[tokio::test]
-async fn neither_keys_nor_words_get_into_the_log() {
+async fn neither_keys_nor_chat_text_appear_in_the_log() {
     let server = Server::start(Limits::default()).await;
     let leak = format!("{CHAT} {KEY}");
     let error = json!({ "error": { "code": "bad", "message": leak } }).to_string();
@@ -169,14 +169,14 @@ async fn neither_keys_nor_words_get_into_the_log() {
         Treatment::Says(leak),
     ]);
     let home = home(&server, "openai/large-1", "");
-    let room = home.start_with(&[], &[("TEST_KEY", KEY), ("RUST_LOG", "trace")]);
-    // The first mention is given up with an apology; the second is tried again until it is answered.
-    room.says("alice", &format!("@Aizuchi {CHAT}")).await;
-    let apology = room.wait_for(0, is_answer).await;
-    room.says("alice", &format!("@Aizuchi {CHAT}")).await;
-    room.wait_for(apology["revision"].as_u64().unwrap(), is_answer).await;
+    let program = home.start_with(&[], &[("TEST_KEY", KEY), ("RUST_LOG", "trace")]);
+    // The first mention fails and gets an apology; the second is retried until it is answered.
+    program.says("alice", &format!("@Aizuchi {CHAT}")).await;
+    let apology = program.wait_for(0, is_answer).await;
+    program.says("alice", &format!("@Aizuchi {CHAT}")).await;
+    program.wait_for(apology["revision"].as_u64().unwrap(), is_answer).await;
     assert_eq!(server.seen().len(), 5);
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
     let log = home.log();
     assert!(log.contains("a model call failed"), "{log}");
     for secret in [KEY, "treasure", "old oak"] {
@@ -186,23 +186,23 @@ async fn neither_keys_nor_words_get_into_the_log() {
 }
 
 #[tokio::test]
-async fn the_log_is_json_where_nobody_reads_along() {
+async fn the_log_is_json_without_a_terminal() {
     let home = Home::new(0.2);
-    let room = home.start();
-    room.says("alice", "lunch was good").await;
-    room.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
-    assert_eq!(room.stop(), Some(0));
+    let program = home.start();
+    program.says("alice", "lunch was good").await;
+    program.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
+    assert_eq!(program.stop(), Some(0));
     let log = home.log();
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).expect("one JSON object a line"))
         .collect();
-    let silent = lines.iter().find(|line| {
+    let silence = lines.iter().find(|line| {
         line["fields"]["message"]
             .as_str()
             .is_some_and(|message| message.starts_with("stays silent"))
     });
-    let span = &silent.expect("a decision is told")["span"];
+    let span = &silence.expect("the decision is logged")["span"];
     assert_eq!((&span["name"], &span["verb"]), (&json!("step"), &json!("judge")));
     assert_eq!(span["conversation"], "local/general");
 }

@@ -1,4 +1,4 @@
-//! What a program has kept, and waiting for it: its database and its log, looked at from outside.
+//! Queries a running program's database and log, and waits for changes in them.
 
 use std::time::Duration;
 
@@ -8,77 +8,81 @@ use tokio::sync::watch;
 use crate::program::{Home, Program};
 
 /// No test waits longer than this for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked, where nothing else tells.
-const LOOK: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Between two polls, where there is nothing to subscribe to.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Home {
-    /// Waits until a statement counts so many in the program's database.
+    /// Waits until a statement returns `count` in the program's database.
     pub async fn until_kept(&self, statement: &str, count: i64) {
         let waiting = async {
             while self.count(statement).await != count {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+        if tokio::time::timeout(TIMEOUT, waiting).await.is_err() {
             let counted = self.count(statement).await;
             panic!("{statement}: {counted} and not {count}\n{}", self.log());
         }
     }
 
-    /// Waits until something is so that changes like this.
-    pub async fn until_changed(&self, mut changed: watch::Receiver<u64>, is_so: impl Fn() -> bool) {
+    /// Waits until a condition holds, checked after each change of `changed`.
+    pub async fn until_changed(
+        &self,
+        mut changed: watch::Receiver<u64>,
+        condition: impl Fn() -> bool,
+    ) {
         let waiting = async {
-            while !is_so() {
+            while !condition() {
                 changed.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
+        tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
     }
 
-    /// Waits until the log has these words.
-    pub async fn until_log(&self, words: &str) {
+    /// Waits until the log contains a text.
+    pub async fn until_log(&self, text: &str) {
         let waiting = async {
-            while !self.log().contains(words) {
-                tokio::time::sleep(LOOK).await;
+            while !self.log().contains(text) {
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
+        tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
     }
 
-    /// Waits until the program answers `/ready` with this status, and returns what it says.
+    /// Waits until the program answers `/ready` with this status, and returns the body.
     pub async fn until_ready_is(&self, program: &Program, status: u16) -> String {
         let waiting = async {
             loop {
-                // Whoever stops standing by closes its connections.
+                // A program that becomes active closes its connections.
                 if let Some(answer) = program.try_request("/ready").await
                     && answer.status() == status
                 {
                     return answer.text().await.unwrap();
                 }
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()))
+        tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()))
     }
 
-    /// Waits until the program has ended by itself with an error, and returns its last words.
+    /// Waits until the program has ended by itself with an error, and returns the last line of its log.
     pub async fn ends(&self, program: Program) -> String {
         let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
         assert_eq!(code, Some(1), "{}", self.log());
         self.log().lines().last().unwrap_or_default().to_owned()
     }
 
-    /// What a statement counts in the program's database.
+    /// The result of a count in the program's database, or -1 if it cannot be read.
     pub async fn count(&self, statement: &str) -> i64 {
         let options = sqlx::sqlite::SqliteConnectOptions::new();
         let options = options.filename(self.database()).read_only(true);
         let Ok(mut connection) = options.connect().await else { return -1 };
-        let counted = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
-        counted.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
+        let count = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
+        count.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
     }
 
-    /// Another program writes to the database until the returned connection is dropped.
+    /// Locks the database for writing until the returned connection is dropped.
     pub async fn lock_database(&self) -> sqlx::SqliteConnection {
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.database());
         let mut connection = options.connect().await.unwrap();
@@ -86,7 +90,7 @@ impl Home {
         connection
     }
 
-    /// What the program has kept of a channel, oldest first.
+    /// The texts that are stored of a channel, oldest first.
     pub async fn kept(&self, channel: &str) -> Vec<String> {
         let options = sqlx::sqlite::SqliteConnectOptions::new();
         let options = options.filename(self.database()).read_only(true);

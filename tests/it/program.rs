@@ -1,4 +1,4 @@
-//! The real program, started as its users start it.
+//! Runs the real program as a process.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 use aizuchi_harness::net::http;
 
-/// A folder for one program's config and database, which outlives its restarts.
+/// A folder with a program's config and database, which outlives restarts of the program.
 pub struct Home {
     folder: TempDir,
 }
 
 /// No test waits longer than this for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked, where nothing else tells.
-const LOOK: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Between two polls, where there is nothing to subscribe to.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 pub struct Program {
     child: Child,
@@ -28,12 +28,12 @@ pub struct Program {
 }
 
 impl Home {
-    /// `wait` is how long the talk rests before it is judged, in seconds.
+    /// `wait` is the wait before a judgment, in seconds.
     pub fn new(wait: f64) -> Self {
         Self::on(0, wait)
     }
 
-    /// On a port that stays the same across restarts.
+    /// Uses a port that stays the same across restarts.
     pub fn on(port: u16, wait: f64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
@@ -44,7 +44,7 @@ impl Home {
         Self { folder }
     }
 
-    /// It shall tell what it hears in the rooms that it joins.
+    /// Makes the bot announce itself in the channels that it joins.
     pub fn announce(&self) {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let config = config.replace("  announce: false\n", "  announce: true\n");
@@ -83,11 +83,15 @@ impl Home {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let address = first.trim().rsplit(' ').next().unwrap().to_owned();
         let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
-        assert!(address.starts_with("http://"), "it says where to look: {first:?}\n{}", log());
+        assert!(
+            address.starts_with("http://"),
+            "the first line names the address: {first:?}\n{}",
+            log()
+        );
         Program { child, address, http: http() }
     }
 
-    /// Starts one that may have to wait for another to end, and waits until it lives. Its port is in the config.
+    /// Starts a program that may have to stand by for another one, and waits until it answers. The config has its port.
     pub async fn start_beside(&self) -> Program {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let listen = config.lines().find_map(|line| line.trim().strip_prefix("listen: ")).unwrap();
@@ -96,12 +100,12 @@ impl Home {
             address: format!("http://{listen}"),
             http: http(),
         };
-        let lives = async {
+        let is_live = async {
             while program.http.get(format!("{}/live", program.address)).send().await.is_err() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        tokio::time::timeout(PATIENCE, lives).await.unwrap_or_else(|_| panic!("{}", self.log()));
+        tokio::time::timeout(TIMEOUT, is_live).await.unwrap_or_else(|_| panic!("{}", self.log()));
         program
     }
 
@@ -129,12 +133,12 @@ impl Program {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }
 
-    /// `None` if the connection ends before the answer.
+    /// `None` if the connection ends before the response.
     pub async fn try_request(&self, path: &str) -> Option<reqwest::Response> {
         self.http.get(format!("{}{path}", self.address)).send().await.ok()
     }
 
-    /// A connection that has not asked anything yet.
+    /// Opens a connection without sending a request.
     pub async fn connect(&self) -> tokio::net::TcpStream {
         let address = self.address.strip_prefix("http://").unwrap();
         tokio::net::TcpStream::connect(address).await.unwrap()
@@ -153,11 +157,11 @@ impl Program {
         let request = if let Some(body) = body { request.json(body) } else { request };
         let answer = request.send().await.unwrap();
         let status = answer.status().as_u16();
-        // Nothing is null, too.
         let body = if status == 204 { Value::Null } else { answer.json().await.unwrap() };
         (status, body)
     }
 
+    /// Posts a message to #general as a user, and returns its id.
     pub async fn says(&self, user: &str, text: &str) -> String {
         let body = json!({ "channel": "general", "user": user, "text": text });
         let (status, answer) = self.post(&body).await;
@@ -170,12 +174,12 @@ impl Program {
     }
 
     /// Reads the stream of changes until one satisfies the condition.
-    pub async fn wait_for(&self, after: u64, is_it: impl Fn(&str, &Value) -> bool) -> Value {
-        let found = tokio::time::timeout(PATIENCE, self.read_events(after, is_it)).await;
-        found.expect("the change comes in time")
+    pub async fn wait_for(&self, after: u64, matches: impl Fn(&str, &Value) -> bool) -> Value {
+        let found = tokio::time::timeout(TIMEOUT, self.read_events(after, matches)).await;
+        found.expect("the change arrives in time")
     }
 
-    async fn read_events(&self, after: u64, is_it: impl Fn(&str, &Value) -> bool) -> Value {
+    async fn read_events(&self, after: u64, matches: impl Fn(&str, &Value) -> bool) -> Value {
         let url = format!("{}/events?after={after}", self.address);
         let mut chunks = self.http.get(url).send().await.unwrap().bytes_stream();
         let mut text = String::new();
@@ -185,7 +189,7 @@ impl Program {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
                 if let (Some(kind), Some(data)) = (field("event: "), field("data: ")) {
                     let data: Value = serde_json::from_str(data).unwrap();
-                    if is_it(kind, &data) {
+                    if matches(kind, &data) {
                         return data;
                     }
                 }
@@ -195,24 +199,23 @@ impl Program {
         panic!("the stream ended early");
     }
 
-    /// Sends it a signal.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-s", name, &id]).status().unwrap();
     }
 
-    /// Asks it to stop, as a service manager does, and returns its exit code.
+    /// Stops the program with SIGTERM, as a service manager does, and returns its exit code.
     pub fn stop(mut self) -> Option<i32> {
         self.signal("TERM");
         self.child.wait().unwrap().code()
     }
 
-    /// Waits until it ends by itself, and returns its exit code.
+    /// Waits until the program ends by itself, and returns its exit code.
     pub fn ended(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// Ends it at once.
+    /// Kills the program.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! `aizuchi prompt`: what a model would be asked now, and what stands in the way of asking.
+//! The command `aizuchi prompt`, which prints the prompt that a model would get now.
 
 use std::sync::Arc;
 
@@ -18,37 +18,37 @@ use crate::command::aizuchi;
 use crate::program::{Home, Program};
 use aizuchi_harness::harness::prompts;
 
-/// A home whose prompts tell the time of nowhere in particular.
+/// A home whose prompts have times in UTC.
 fn home() -> Home {
     let home = Home::new(1000.0);
     home.add("timezone: UTC\n");
     home
 }
 
-/// Some talk, in a thread, too; the thread's id.
-async fn talk(room: &Program) -> String {
-    room.says("Alice", "When do I cut the roses?").await;
-    let parent = room.says("Bob", "the pump is broken").await;
+/// Posts a few messages, one of them in a thread. Returns the thread's id.
+async fn post_messages(program: &Program) -> String {
+    program.says("Alice", "When do I cut the roses?").await;
+    let parent = program.says("Bob", "the pump is broken").await;
     let reply = json!({
         "channel": "general", "thread": parent, "user": "Alice", "text": "## since Monday",
     });
-    assert_eq!(room.post(&reply).await.0, 201);
+    assert_eq!(program.post(&reply).await.0, 201);
     parent
 }
 
 fn run(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut program = aizuchi();
-    let run = program.current_dir(home.path()).arg("--config").arg("config.yaml").args(arguments);
+    let mut command = aizuchi();
+    let run = command.current_dir(home.path()).arg("--config").arg("config.yaml").args(arguments);
     let output = run.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The prompt, and what each section comes to.
+/// The prompt, and the tokens of each section.
 fn prompt(home: &Home, arguments: &[&str]) -> (String, Vec<(String, u64)>) {
-    let (code, prompt, told) = run(home, &[&["prompt"], arguments].concat());
-    assert_eq!(code, Some(0), "{told}");
-    let sections = told.lines().filter(|line| !line.is_empty()).map(|line| {
+    let (code, prompt, stderr) = run(home, &[&["prompt"], arguments].concat());
+    assert_eq!(code, Some(0), "{stderr}");
+    let sections = stderr.lines().filter(|line| !line.is_empty()).map(|line| {
         let (name, tokens) = line.split_at(18);
         let tokens = tokens.trim().split(' ').next().unwrap();
         (name.trim().to_owned(), tokens.parse().unwrap())
@@ -61,7 +61,7 @@ fn without_the_time(prompt: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the library would ask, as the default settings have it.
+/// The prompt that the library builds with the default settings.
 async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let store = ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(home.database()))
         .await
@@ -76,9 +76,9 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let context =
         store.context(&conversation, &ContextLimits::default().window(now)).await.unwrap();
     let reactions = ChannelRules::default().reactions;
-    let judging = JudgeOptions { reactions, ..JudgeOptions::default() };
-    let (context, scene) =
-        (Arc::new(context), PromptOptions { judge_options: judging, ..PromptOptions::new(now) });
+    let judge_options = JudgeOptions { reactions, ..JudgeOptions::default() };
+    let context = Arc::new(context);
+    let options = PromptOptions { judge_options, ..PromptOptions::new(now) };
     let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: String::new(),
@@ -86,18 +86,18 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     });
     let prompts = prompts(Language::En);
     let prompt = match verb {
-        "judge" => prompts.judge(&persona, &context, &scene),
-        "reply" => prompts.reply(&persona, &context, &scene),
-        _ => prompts.state(&persona, &context, &scene),
+        "judge" => prompts.judge(&persona, &context, &options),
+        "reply" => prompts.reply(&persona, &context, &options),
+        _ => prompts.state(&persona, &context, &options),
     };
     prompt.text
 }
 
 #[tokio::test]
-async fn it_prints_what_would_be_asked_also_while_the_room_is_open() {
+async fn the_prompt_is_printed_while_the_program_runs() {
     let home = home();
-    let room = home.start();
-    let parent = talk(&room).await;
+    let program = home.start();
+    let parent = post_messages(&program).await;
     for thread in [None, Some(&*parent)] {
         for verb in ["judge", "reply", "state"] {
             let in_thread = thread.map_or(vec![], |thread| vec!["--thread", thread]);
@@ -107,7 +107,7 @@ async fn it_prints_what_would_be_asked_also_while_the_room_is_open() {
             assert_eq!(without_the_time(&text), without_the_time(&expected));
             assert!(text.contains("\nCurrent time: 20") && text.contains(" UTC\n"), "{text}");
             assert!(text.contains("Bob:\nthe pump is broken\n"), "{text}");
-            // Whatever it holds is in one of the sections.
+            // The sections add up to the whole prompt.
             let [(all, tokens), rest @ ..] = &sections[..] else { panic!("{sections:?}") };
             assert_eq!((&**all, &*rest[0].0), ("in all", "instructions"));
             assert_eq!(*tokens, rest.iter().map(|(_, tokens)| tokens).sum::<u64>());
@@ -120,49 +120,49 @@ async fn it_prints_what_would_be_asked_also_while_the_room_is_open() {
         assert_eq!(text.contains("cut the roses"), thread.is_none(), "{text}");
         assert_eq!(sections.last().unwrap().0, "material");
     }
-    // What was asked for is only looked at.
+    // Printing a prompt changes nothing.
     assert_eq!(
-        room.get("/api/decisions?channel=general").await["decisions"][0]["ended"],
+        program.get("/api/decisions?channel=general").await["decisions"][0]["ended"],
         json!(null)
     );
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(program.stop(), Some(0));
     let (text, _) = prompt(&home, &["judge", "--channel", "general"]);
     assert!(text.contains("the pump is broken"), "{text}");
 }
 
 #[tokio::test]
-async fn a_channel_is_known_by_its_name_or_id() {
+async fn a_channel_is_found_by_name_or_id() {
     let home = home();
-    let room = home.start();
+    let program = home.start();
     let (status, channel) =
-        room.send("POST", "/api/channels", Some(&json!({ "name": "Rose_club" }))).await;
+        program.send("POST", "/api/channels", Some(&json!({ "name": "Rose_club" }))).await;
     assert_eq!(status, 201, "{channel}");
     let (id, name) = (channel["id"].as_str().unwrap(), channel["name"].as_str().unwrap());
-    let line = json!({ "channel": id, "user": "Alice", "text": "thorns" });
-    assert_eq!(room.post(&line).await.0, 201);
+    let message = json!({ "channel": id, "user": "Alice", "text": "thorns" });
+    assert_eq!(program.post(&message).await.0, 201);
     for wanted in [id, name, &format!("#{name}")] {
         let (text, _) = prompt(&home, &["judge", "--channel", wanted]);
         assert!(text.contains("Alice:\nthorns\n"), "{wanted}: {text}");
     }
-    // Nothing was said there.
-    let (code, text, told) = run(&home, &["prompt", "remember", "--channel", "random"]);
+    // #random has no messages.
+    let (code, text, stderr) = run(&home, &["prompt", "remember", "--channel", "random"]);
     assert_eq!((code, &*text), (Some(0), ""));
-    assert_eq!(told, "there is nothing to be remembered there\n");
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(stderr, "there is nothing to be remembered there\n");
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn what_cannot_be_shown_is_told_in_a_sentence() {
+async fn errors_are_reported_in_one_sentence() {
     let home = home();
     let judge = ["prompt", "judge", "--channel", "general"];
-    let (code, text, told) = run(&home, &judge);
+    let (code, text, stderr) = run(&home, &judge);
     assert_eq!((code, &*text), (Some(1), ""));
-    assert!(told.starts_with("aizuchi: "), "{told}");
-    assert!(told.ends_with("room.db does not exist yet; `aizuchi run` creates it\n"), "{told}");
+    assert!(stderr.starts_with("aizuchi: "), "{stderr}");
+    assert!(stderr.ends_with("room.db does not exist yet; `aizuchi run` creates it\n"), "{stderr}");
     assert!(!home.database().exists());
-    let room = home.start();
-    talk(&room).await;
-    assert_eq!(room.stop(), Some(0));
+    let program = home.start();
+    post_messages(&program).await;
+    assert_eq!(program.stop(), Some(0));
     for (wrong, expected) in [
         (&["--channel", "attic"][..], "there is no channel \"attic\" in the database"),
         (
@@ -170,8 +170,8 @@ async fn what_cannot_be_shown_is_told_in_a_sentence() {
             "there is no message \"m 1\" in this channel",
         ),
     ] {
-        let (code, text, told) = run(&home, &[&["prompt", "judge"], wrong].concat());
-        assert_eq!((code, &*text, told), (Some(1), "", format!("aizuchi: {expected}\n")));
+        let (code, text, stderr) = run(&home, &[&["prompt", "judge"], wrong].concat());
+        assert_eq!((code, &*text, stderr), (Some(1), "", format!("aizuchi: {expected}\n")));
     }
     for wrong in [&["prompt", "judge"][..], &["prompt", "think", "--channel", "general"]] {
         assert_eq!(run(&home, wrong).0, Some(2));
@@ -179,11 +179,11 @@ async fn what_cannot_be_shown_is_told_in_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_folder_of_prompts_is_looked_at_before_anything_is_done() {
+async fn a_folder_of_prompts_is_checked_first() {
     let home = home();
-    let room = home.start();
-    talk(&room).await;
-    assert_eq!(room.stop(), Some(0));
+    let program = home.start();
+    post_messages(&program).await;
+    assert_eq!(program.stop(), Some(0));
     let folder = home.path().join("prompts");
     std::fs::create_dir(&folder).unwrap();
     home.add("prompts_dir: prompts\n");
@@ -195,10 +195,10 @@ async fn a_folder_of_prompts_is_looked_at_before_anything_is_done() {
     ] {
         std::fs::write(folder.join(name), template).unwrap();
         for verb in [&["run"][..], &judge] {
-            let (code, text, told) = run(&home, verb);
+            let (code, text, stderr) = run(&home, verb);
             assert_eq!((code, &*text), (Some(1), ""));
-            assert!(told.starts_with(&format!("aizuchi: {expected}")), "{told}");
-            assert_eq!(told.lines().count(), 1, "{told}");
+            assert!(stderr.starts_with(&format!("aizuchi: {expected}")), "{stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{stderr}");
         }
         let (code, text, _) = run(&home, &["check"]);
         assert_eq!(code, Some(1));

@@ -1,5 +1,5 @@
-//! The real program in a Slack workspace: what people there see of it, and what Slack does. The workspace is
-//! our fake one, which Slack's own clients have been run against (`scripts/peers`).
+//! The real program against the fake Slack: what users see, and how it copes with Slack's faults. Slack's own clients
+//! have been tested against the fake (`scripts/peers`).
 
 mod check;
 mod faults;

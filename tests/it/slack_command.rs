@@ -1,4 +1,4 @@
-//! `aizuchi slack`.
+//! The command `aizuchi slack manifest`.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn the_manifest_is_printed() {
 }
 
 #[test]
-fn what_slack_would_refuse_is_refused() {
+fn arguments_that_slack_would_refuse_are_rejected() {
     let long = "x".repeat(36);
     for (arguments, expected) in [
         (["--http", "http://mio.example"], "an address like https://aizuchi.example.com"),
@@ -32,8 +32,8 @@ fn what_slack_would_refuse_is_refused() {
         (["--name", &long], "1 to 35 characters"),
     ] {
         let run = aizuchi().args(["slack", "manifest"]).args(arguments).assert().code(1);
-        let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-        assert!(said.contains(expected), "{said}");
+        let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(expected), "{stderr}");
     }
     aizuchi().args(["slack", "manifest", "--model", "builtin"]).assert().code(1);
 }

@@ -1,12 +1,12 @@
-//! A fake platform on a thread of its own: a test blocks while a program starts, which asks the platform who
-//! it is.
+//! Serves a fake platform on its own thread, because a test blocks while it waits for a program to start, and the
+//! program calls the platform meanwhile.
 
 use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Serves until the guard is dropped, and says where.
+/// Serves until the guard is dropped. Returns the address.
 pub fn serve_apart<F>(
     serve: impl FnOnce(TcpListener, CancellationToken) -> F + Send + 'static,
 ) -> (SocketAddr, DropGuard)

@@ -1,5 +1,5 @@
-//! H42: two processes on one PostgreSQL. One is active, the other stands by and takes over when the first is
-//! killed, stopped, or cut off. Nothing is lost by that, and nothing is said twice.
+//! H42: two processes on one PostgreSQL server. One is active, the other stands by and takes over when the first is
+//! killed, suspended or disconnected. No message is lost, and nothing is posted twice.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,112 +14,120 @@ use aizuchi_fakes::slack::ts::Ts;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query};
 
 use crate::program::{Home, Program};
-use crate::slack::harness::{Setting, SlackHarness};
+use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
 use aizuchi_harness::providers::Treatment;
 
-/// Whoever has not been heard of for so long is active no more.
+/// A process whose session shows no activity for this long is no longer active.
 const LEASE: Duration = Duration::from_secs(15);
-/// How long the other one may take to notice, to connect to everything, and to say so.
-const SLACK_OF_LEASE: Duration = Duration::from_secs(15);
+/// How long the other process may take to notice, to connect and to become ready.
+const TAKEOVER_TIME: Duration = Duration::from_secs(15);
 /// No test waits longer than this.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How often it is looked, where nothing else tells.
-const LOOK: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Between two polls, where there is nothing to subscribe to.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-const LINES: usize = 200;
-/// Every tenth line is a question, and the talk goes to another channel after it.
-const EVERY: usize = 10;
+const MESSAGES: usize = 200;
+/// Every tenth message is a question, and the next ones go to another channel.
+const QUESTION_EVERY: usize = 10;
 const CHANNELS: usize = 10;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
 
 #[tokio::test]
-async fn h42_one_is_killed_amid_the_talk_and_the_other_takes_over() {
+async fn h42_the_other_process_takes_over_after_a_kill() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
-    // When it dies, two answers are said, it does not know of a third that that one is, and it asks for the rest.
-    pair.stage.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
-    pair.stage.model.will_say(&["fine"; 3]);
-    pair.stage.model.then(vec![Treatment::Never; LINES / EVERY / 2 - 3]);
-    pair.talk(0..LINES / 2);
-    pair.stage.model.came(LINES / EVERY / 2).await;
+    // At the kill, two answers are posted, the outcome of a third is unknown, and the model is asked for the rest.
+    pair.harness.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    pair.harness.model.will_say(&["fine"; 3]);
+    pair.harness.model.then(vec![Treatment::Never; MESSAGES / QUESTION_EVERY / 2 - 3]);
+    pair.post_messages(0..MESSAGES / 2);
+    pair.harness.model.came(MESSAGES / QUESTION_EVERY / 2).await;
     pair.until_counted(SPOKE, 2).await;
-    pair.until(|slack| slack.posts().len() == 3).await;
+    pair.wait_until(|slack| slack.posts().len() == 3).await;
     let began = Instant::now();
     first.kill();
-    pair.stage.slack.release_hanging();
-    pair.talk(LINES / 2..LINES);
+    pair.harness.slack.release_hanging();
+    pair.post_messages(MESSAGES / 2..MESSAGES);
     pair.second.until_ready_is(&second, 200).await;
-    assert!(began.elapsed() < LEASE, "it takes over within the lease: {:?}", began.elapsed());
-    // Whatever the first one was told and did not acknowledge comes again.
-    pair.stage.slack.redeliver();
-    pair.until_counted(SPOKE, (LINES / EVERY) as i64).await;
+    assert!(
+        began.elapsed() < LEASE,
+        "the takeover takes less than the lease: {:?}",
+        began.elapsed()
+    );
+    // Slack redelivers what the first process did not acknowledge.
+    pair.harness.slack.redeliver();
+    pair.until_counted(SPOKE, (MESSAGES / QUESTION_EVERY) as i64).await;
     pair.until_counted(OWED, 0).await;
     let human = "SELECT count(*) FROM messages WHERE author_kind = 'human' AND deleted_ms IS NULL";
-    pair.until_counted(human, LINES as i64).await;
+    pair.until_counted(human, MESSAGES as i64).await;
     assert_eq!(second.stop(), Some(0), "{}", pair.second.log());
-    assert_eq!(pair.kept().await, pair.said());
+    assert_eq!(pair.stored_texts().await, pair.posted_texts());
     let answers = pair.answers();
-    assert_eq!(answers.len(), LINES / EVERY, "each question is answered where it was asked");
-    assert!(answers.values().all(|count| *count == 1), "nothing is said twice: {answers:?}");
+    assert_eq!(
+        answers.len(),
+        MESSAGES / QUESTION_EVERY,
+        "each question is answered where it was asked"
+    );
+    assert!(answers.values().all(|count| *count == 1), "nothing is posted twice: {answers:?}");
 }
 
 #[tokio::test]
-async fn h42_one_that_slept_through_its_lease_wakes_and_ends() {
+async fn h42_a_process_suspended_beyond_its_lease_ends_when_it_resumes() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
-    pair.stage.model.then([Treatment::Held("Too late.".to_owned())]);
-    pair.stage.asks(&pair.stage.tea, &pair.stage.mio, "one?");
-    pair.stage.model.came(1).await;
+    pair.harness.model.then([Treatment::Held("Too late.".to_owned())]);
+    pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "one?");
+    pair.harness.model.came(1).await;
     first.signal("STOP");
     let began = Instant::now();
-    pair.stage.asks(&pair.stage.attic, &pair.stage.mio, "two?");
+    pair.harness.post_mention(&pair.harness.attic, &pair.harness.mio, "two?");
     pair.second.until_ready_is(&second, 200).await;
-    assert!(began.elapsed() < LEASE + SLACK_OF_LEASE, "{:?}", began.elapsed());
-    pair.stage.slack.redeliver();
+    assert!(began.elapsed() < LEASE + TAKEOVER_TIME, "{:?}", began.elapsed());
+    pair.harness.slack.redeliver();
     pair.until_counted(SPOKE, 2).await;
-    // What the first one waited for has come while it slept.
-    pair.stage.model.release();
+    // The model answers the first process while that is suspended.
+    pair.harness.model.release();
     first.signal("CONT");
     let why = pair.first.ends(first).await;
     assert!(why.contains("session"), "{why}");
-    pair.stage.asks(&pair.stage.tea, &pair.stage.mio, "three?");
+    pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "three?");
     pair.until_counted(SPOKE, 3).await;
     pair.until_counted(OWED, 0).await;
     assert_eq!(second.stop(), Some(0), "{}", pair.second.log());
-    let posts = pair.stage.slack.posts();
+    let posts = pair.harness.slack.posts();
     let texts: Vec<&str> = posts.iter().map(|post| post.text.as_str()).collect();
     assert_eq!(texts, ["fine"; 3]);
 }
 
 #[tokio::test]
-async fn h42_one_whose_session_the_server_ends_hands_over() {
+async fn h42_a_process_whose_session_is_terminated_ends_and_the_other_takes_over() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
-    pair.stage.model.then([Treatment::Held("Too late.".to_owned())]);
-    pair.stage.asks(&pair.stage.tea, &pair.stage.mio, "one?");
-    pair.stage.model.came(1).await;
+    pair.harness.model.then([Treatment::Held("Too late.".to_owned())]);
+    pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "one?");
+    pair.harness.model.came(1).await;
     pair.end_session().await;
-    pair.stage.asks(&pair.stage.attic, &pair.stage.mio, "two?");
-    pair.stage.model.release();
+    pair.harness.post_mention(&pair.harness.attic, &pair.harness.mio, "two?");
+    pair.harness.model.release();
     let why = pair.first.ends(first).await;
     assert!(why.contains("session"), "{why}");
     pair.second.until_ready_is(&second, 200).await;
-    pair.stage.slack.redeliver();
+    pair.harness.slack.redeliver();
     pair.until_counted(SPOKE, 2).await;
     pair.until_counted(OWED, 0).await;
     assert_eq!(second.stop(), Some(0), "{}", pair.second.log());
-    let posts = pair.stage.slack.posts();
+    let posts = pair.harness.slack.posts();
     let texts: Vec<&str> = posts.iter().map(|post| post.text.as_str()).collect();
     assert_eq!(texts, ["fine"; 2]);
 }
 
-/// One workspace, one database, and the configs of two processes.
+/// A workspace, a database, and the configs of two processes.
 struct Pair {
-    stage: SlackHarness,
+    harness: SlackHarness,
     channels: Vec<String>,
     url: String,
     first: Home,
@@ -128,38 +136,43 @@ struct Pair {
 
 impl Pair {
     async fn new() -> Self {
-        let stage =
-            SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() })
-                .await;
+        let harness = SlackHarness::with(SlackOptions {
+            slack: "  settle_seconds: 16\n",
+            ..SlackOptions::default()
+        })
+        .await;
         let channel = |number: usize| {
-            let members = vec![stage.mio.clone(), stage.ren.clone(), stage.bot.clone()];
+            let members = vec![harness.mio.clone(), harness.ren.clone(), harness.bot.clone()];
             let name = format!("bed-{number}");
-            stage.slack.add_channel(NewChannel { name, members, ..NewChannel::default() }).unwrap()
+            harness
+                .slack
+                .add_channel(NewChannel { name, members, ..NewChannel::default() })
+                .unwrap()
         };
         let channels = (0..CHANNELS).map(channel).collect();
         let url = postgres::database();
-        let config = std::fs::read_to_string(stage.home.config()).unwrap();
-        let file = format!("sqlite://{}", stage.home.database().display());
+        let config = std::fs::read_to_string(harness.home.config()).unwrap();
+        let file = format!("sqlite://{}", harness.home.database().display());
         let home = || {
             let port = free_port();
             let home = Home::on(port, 0.0);
             let config = config.replace(&file, &url).replace(":0\n", &format!(":{port}\n"));
-            // Nothing is judged, so that the model is asked for answers alone.
+            // Nothing is judged, so the model gets only the calls for replies.
             let config = config.replace("\nresponse:\n", "\nresponse:\n  mode: mention_only\n");
             std::fs::write(home.config(), config).unwrap();
             home
         };
-        Self { first: home(), second: home(), channels, stage, url }
+        Self { first: home(), second: home(), channels, harness, url }
     }
 
-    /// Starts the first one, and when it is active, the other.
+    /// Starts the first process, and when it is active, the second.
     async fn start(&self) -> (Program, Program) {
         let first = self.first.start_beside().await;
         self.first.until_ready_is(&first, 200).await;
-        self.until(|slack| slack.connection_counts().open >= 2).await;
-        for channel in self.channels.iter().chain([&self.stage.tea, &self.stage.attic]) {
-            let kept = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
-            self.until_counted(&kept, 1).await;
+        self.wait_until(|slack| slack.connection_counts().open >= 2).await;
+        for channel in self.channels.iter().chain([&self.harness.tea, &self.harness.attic]) {
+            let cursor = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
+            self.until_counted(&cursor, 1).await;
         }
         let second = self.second.start_beside().await;
         let why = self.second.until_ready_is(&second, 503).await;
@@ -168,77 +181,78 @@ impl Pair {
         (first, second)
     }
 
-    /// People say these lines. Each question stands in a thread of its own.
-    fn talk(&self, lines: Range<usize>) {
-        let stage = &self.stage;
+    /// Posts these messages. Each question is in its own thread.
+    fn post_messages(&self, numbers: Range<usize>) {
+        let harness = &self.harness;
         let mut last = Ts::default();
-        for number in lines {
-            let channel = &self.channels[number / EVERY % CHANNELS];
-            if number % EVERY == EVERY - 1 {
-                let question = format!("<@{}> {}", stage.bot, line(number));
-                stage.says_in_thread(channel, last, &stage.mio, &question);
+        for number in numbers {
+            let channel = &self.channels[number / QUESTION_EVERY % CHANNELS];
+            if number % QUESTION_EVERY == QUESTION_EVERY - 1 {
+                let question = format!("<@{}> {}", harness.bot, text(number));
+                harness.post_in_thread(channel, last, &harness.mio, &question);
             } else {
-                last = stage.says(channel, &stage.ren, &line(number));
+                last = harness.post_message(channel, &harness.ren, &text(number));
             }
         }
     }
 
-    /// What people said, in the order of the letters.
-    fn said(&self) -> Vec<String> {
-        let mut said: Vec<String> = (0..LINES).map(line).collect();
-        said.sort();
-        said
+    /// The texts that users have posted, sorted.
+    fn posted_texts(&self) -> Vec<String> {
+        let mut texts: Vec<String> = (0..MESSAGES).map(text).collect();
+        texts.sort();
+        texts
     }
 
-    /// What is kept of it.
-    async fn kept(&self) -> Vec<String> {
+    /// The texts that are stored, sorted.
+    async fn stored_texts(&self) -> Vec<String> {
         let mut connection = PgConnection::connect(&self.url).await.unwrap();
         let statement = "SELECT text FROM messages WHERE author_kind = 'human' ORDER BY at_ms";
         let rows = query(statement).fetch_all(&mut connection).await.unwrap();
         let mention = "@Aizuchi ";
-        let text = |text: String| text.strip_prefix(mention).unwrap_or(&text).to_owned();
-        let mut kept: Vec<String> = rows.iter().map(|row| text(row.get("text"))).collect();
-        kept.sort();
-        kept
+        let without_mention = |text: String| text.strip_prefix(mention).unwrap_or(&text).to_owned();
+        let texts = rows.iter().map(|row| without_mention(row.get("text")));
+        let mut texts: Vec<String> = texts.collect();
+        texts.sort();
+        texts
     }
 
-    /// How many answers there are in each thread.
+    /// The number of replies in each thread.
     fn answers(&self) -> BTreeMap<Option<Ts>, usize> {
         let mut answers = BTreeMap::new();
-        for post in self.stage.slack.posts() {
+        for post in self.harness.slack.posts() {
             *answers.entry(post.thread).or_default() += 1;
         }
         answers
     }
 
-    /// Waits until something is so in the workspace.
-    async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        let mut changed = self.stage.slack.subscribe();
+    /// Waits until the fake Slack is in a certain state.
+    async fn wait_until(&self, condition: impl Fn(&FakeSlack) -> bool) {
+        let mut changed = self.harness.slack.subscribe();
         let waiting = async {
-            while !is_so(&self.stage.slack) {
+            while !condition(&self.harness.slack) {
                 changed.changed().await.unwrap();
             }
         };
-        let in_time = tokio::time::timeout(PATIENCE, waiting).await;
+        let in_time = tokio::time::timeout(TIMEOUT, waiting).await;
         in_time.unwrap_or_else(|_| panic!("{}", self.logs()));
     }
 
-    /// Waits until a statement counts so many in the database.
+    /// Waits until a statement returns `count` in the database.
     async fn until_counted(&self, statement: &str, count: i64) {
         let mut connection = PgConnection::connect(&self.url).await.unwrap();
         let mut counted = -1;
         let waiting = async {
             while counted != count {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let row = query(AssertSqlSafe(statement.to_owned())).fetch_one(&mut connection);
                 counted = row.await.unwrap().get(0);
             }
         };
-        let in_time = tokio::time::timeout(PATIENCE, waiting).await.is_ok();
+        let in_time = tokio::time::timeout(TIMEOUT, waiting).await.is_ok();
         assert!(in_time, "{statement}: {counted} and not {count}\n{}", self.logs());
     }
 
-    /// The server ends the session of whoever is active.
+    /// Terminates the database session of the active process.
     async fn end_session(&self) {
         let mut connection = PgConnection::connect(&self.url).await.unwrap();
         let statement = "
@@ -246,7 +260,7 @@ impl Pair {
             JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
             WHERE l.locktype = 'advisory' AND l.granted";
         let ended = query(statement).fetch_all(&mut connection).await.unwrap();
-        assert_eq!(ended.len(), 1, "one is active");
+        assert_eq!(ended.len(), 1, "one process is active");
     }
 
     fn logs(&self) -> String {
@@ -258,7 +272,7 @@ impl Pair {
     }
 }
 
-/// A line unlike all others.
-fn line(number: usize) -> String {
+/// The unique text of a message.
+fn text(number: usize) -> String {
     format!("what of the {number}th rose?")
 }

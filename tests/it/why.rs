@@ -1,4 +1,4 @@
-//! `aizuchi why`: what it tells of silence and speech, in both languages.
+//! The command `aizuchi why`, which explains decisions, in both languages.
 
 use serde_json::{Value, json};
 
@@ -6,25 +6,26 @@ use crate::command::aizuchi;
 use crate::program::{Home, Program};
 
 fn why(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut program = aizuchi();
-    let run = program.arg("--config").arg(home.config()).arg("why").args(arguments);
+    let mut command = aizuchi();
+    let run = command.arg("--config").arg(home.config()).arg("why").args(arguments);
     let output = run.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-async fn closed(room: &Program, line: &str) -> Value {
+/// Waits for the closed decision on a message.
+async fn closed(program: &Program, message: &str) -> Value {
     let is_it = |kind: &str, data: &Value| {
-        let covers = |line: &str| data["messages"].as_array().unwrap().contains(&json!(line));
-        kind == "decision" && !data["ended"].is_null() && covers(line)
+        let covers = |message: &str| data["messages"].as_array().unwrap().contains(&json!(message));
+        kind == "decision" && !data["ended"].is_null() && covers(message)
     };
-    room.wait_for(0, is_it).await
+    program.wait_for(0, is_it).await
 }
 
-/// All but figures, which differ each time.
-fn without_figures(told: &str) -> String {
+/// Replaces numbers, which differ each time, by zeros.
+fn without_numbers(text: &str) -> String {
     let mut without = String::new();
-    for letter in told.chars() {
+    for letter in text.chars() {
         let letter = if letter.is_ascii_digit() { '0' } else { letter };
         if letter != '0' || !without.ends_with('0') {
             without.push(letter);
@@ -34,14 +35,14 @@ fn without_figures(told: &str) -> String {
 }
 
 #[tokio::test]
-async fn silence_and_speech_are_told_while_the_room_is_open() {
+async fn silence_and_speech_are_explained_while_the_program_runs() {
     let home = Home::new(0.1);
-    let room = home.start();
-    let remark = room.says("alice", "lunch was \u{1b}[31mgood").await;
-    closed(&room, &remark).await;
-    let (code, told, _) = why(&home, &[&remark]);
+    let program = home.start();
+    let remark = program.says("alice", "lunch was \u{1b}[31mgood").await;
+    closed(&program, &remark).await;
+    let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
-    insta::assert_snapshot!(without_figures(&told), @r"
+    insta::assert_snapshot!(without_numbers(&text), @r"
     0-0-0 0:0:0 UTC  alice: lunch was [0mgood
     Decision 0 · #general
       Looked at: 0-0-0 0:0:0 UTC  alice: lunch was [0mgood
@@ -57,11 +58,11 @@ async fn silence_and_speech_are_told_while_the_room_is_open() {
       Call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
       How it ended: chose silence — nobody asked the room anything
     ");
-    let asked = room.says("bob", "@Aizuchi are you there?").await;
-    let row = closed(&room, &asked).await;
+    let asked = program.says("bob", "@Aizuchi are you there?").await;
+    let row = closed(&program, &asked).await;
     let answer = row["said"].as_str().unwrap();
-    let (_, told, _) = why(&home, &[&asked, "--channel", "#general"]);
-    insta::assert_snapshot!(without_figures(&told), @r"
+    let (_, text, _) = why(&home, &[&asked, "--channel", "#general"]);
+    insta::assert_snapshot!(without_numbers(&text), @r"
     0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
     Decision 0 · #general
       Looked at: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
@@ -73,27 +74,27 @@ async fn silence_and_speech_are_told_while_the_room_is_open() {
       How it ended: spoke — bob asked me
       Said: 0-0-0 0:0:0 UTC  Aizuchi: bob, nothing that was said here answers that, and I know nothing else. Can anyone help?
     ");
-    // What it said came of the same decision.
+    // The bot's post leads to the same decision.
     let (_, again, _) = why(&home, &[answer]);
-    assert_eq!(again.lines().skip(1).collect::<Vec<_>>(), told.lines().skip(1).collect::<Vec<_>>());
-    let (_, said, _) = why(&home, &[answer, "--json"]);
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(said["messages"][0]["id"], answer);
-    let rows = room.get(&format!("/api/decisions?message={answer}")).await;
-    assert_eq!(said["decisions"], rows["decisions"]);
-    assert_eq!(room.stop(), Some(0));
+    assert_eq!(again.lines().skip(1).collect::<Vec<_>>(), text.lines().skip(1).collect::<Vec<_>>());
+    let (_, stdout, _) = why(&home, &[answer, "--json"]);
+    let json: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(json["messages"][0]["id"], answer);
+    let rows = program.get(&format!("/api/decisions?message={answer}")).await;
+    assert_eq!(json["decisions"], rows["decisions"]);
+    assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn it_is_told_in_japanese_too() {
+async fn a_decision_is_explained_in_japanese() {
     let home = Home::new(0.1);
     home.add("language: ja\n");
-    let room = home.start();
-    let remark = room.says("hana", "お昼はおいしかったです").await;
-    closed(&room, &remark).await;
-    let (code, told, _) = why(&home, &[&remark]);
+    let program = home.start();
+    let remark = program.says("hana", "お昼はおいしかったです").await;
+    closed(&program, &remark).await;
+    let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
-    insta::assert_snapshot!(without_figures(&told), @r"
+    insta::assert_snapshot!(without_numbers(&text), @r"
     0-0-0 0:0:0 UTC  hana: お昼はおいしかったです
     判断 0 · #general
       対象にした発言：0-0-0 0:0:0 UTC  hana: お昼はおいしかったです
@@ -112,34 +113,34 @@ async fn it_is_told_in_japanese_too() {
 }
 
 #[tokio::test]
-async fn a_line_that_was_settled_when_it_was_heard_says_so() {
+async fn a_message_settled_at_intake_is_explained() {
     let home = Home::new(1000.0);
     home.add("opted_out: [bob]\n");
-    let room = home.start();
-    let unheard = room.says("bob", "@Aizuchi hello?").await;
-    let (code, told, _) = why(&home, &[&unheard]);
+    let program = home.start();
+    let unheard = program.says("bob", "@Aizuchi hello?").await;
+    let (code, text, _) = why(&home, &[&unheard]);
     let gate = "  Settled when it was heard: opted out: its author does not want me to listen\n";
-    assert!(code == Some(0) && told.ends_with(gate), "{told}");
-    let (_, told, _) = why(&home, &[&unheard, "--json"]);
-    let told: Value = serde_json::from_str(&told).unwrap();
+    assert!(code == Some(0) && text.ends_with(gate), "{text}");
+    let (_, text, _) = why(&home, &[&unheard, "--json"]);
+    let text: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
-        (&told["messages"][0]["gate"], &told["decisions"]),
+        (&text["messages"][0]["gate"], &text["decisions"]),
         (&json!("opted_out"), &json!([]))
     );
-    // What waits to be judged is told as well.
-    let waits = room.says("alice", "where is the ladder?").await;
-    let (_, told, _) = why(&home, &[&waits]);
-    assert!(told.ends_with("  How it ended: still open\n"), "{told}");
+    // A message that waits for its judgment is shown as open.
+    let waits = program.says("alice", "where is the ladder?").await;
+    let (_, text, _) = why(&home, &[&waits]);
+    assert!(text.ends_with("  How it ended: still open\n"), "{text}");
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_told_in_a_sentence() {
+async fn errors_are_reported_in_one_sentence() {
     let home = Home::new(1000.0);
-    let (code, _, told) = why(&home, &["x"]);
+    let (code, _, text) = why(&home, &["x"]);
     assert_eq!(code, Some(1));
-    assert!(told.contains("room.db does not exist yet"), "{told}");
-    let room = home.start();
-    let line = room.says("alice", "hello").await;
+    assert!(text.contains("room.db does not exist yet"), "{text}");
+    let program = home.start();
+    let message = program.says("alice", "hello").await;
     for (arguments, sentence) in [
         (&["x"][..], "aizuchi: there is no message \"x\"\n".to_owned()),
         (
@@ -147,12 +148,12 @@ async fn what_is_not_known_is_told_in_a_sentence() {
             "aizuchi: there is no channel \"attic\" in the database\n".to_owned(),
         ),
         (
-            &[&*line, "--channel", "random"],
-            format!("aizuchi: there is no message {line:?} in \"random\"\n"),
+            &[&*message, "--channel", "random"],
+            format!("aizuchi: there is no message {message:?} in \"random\"\n"),
         ),
     ] {
-        let (code, said, told) = why(&home, arguments);
-        assert_eq!((code, &*said, told), (Some(1), "", sentence));
+        let (code, stdout, stderr) = why(&home, arguments);
+        assert_eq!((code, &*stdout, stderr), (Some(1), "", sentence));
     }
     assert_eq!(why(&home, &[]).0, Some(2));
 }

@@ -1,5 +1,5 @@
-//! Slack's Web API: one call at a time, as a form, which every method takes. What an answer means for
-//! the caller is an [`ApiError`].
+//! A client of Slack's Web API. Arguments are sent as a form, which every method accepts. [`SlackApiError`] says what
+//! a failure means for the caller.
 
 use std::time::Duration;
 
@@ -11,41 +11,40 @@ use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::from_slack::non_empty_str;
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
-/// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Slack says so where it sends no `Retry-After`.
+/// Used when Slack rate-limits a call without sending `Retry-After`.
 const DEFAULT_RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 pub struct SlackApi {
     client: Client,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     base: String,
 }
 
 /// What the caller does next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlackApiError {
-    /// Nothing was done; wait so long.
+    /// Nothing was done; retry after this time.
     #[error("Slack asks to wait {0:#}")]
     RateLimited(SignedDuration),
-    /// Nothing was done, and the same call will get the same answer.
+    /// Nothing was done, and a retry would get the same answer.
     #[error("Slack says {0}")]
     Refused(String),
-    /// The call did not get there.
+    /// The call did not reach Slack; retry.
     #[error("Slack cannot be reached: {0}")]
     Unreachable(String),
-    /// It may have been done.
+    /// Slack may have done it: the answer was lost.
     #[error("Slack's answer is not known: {0}")]
     OutcomeUnknown(String),
 }
 
 impl SlackApiError {
-    /// The token is worth nothing, and will be worth nothing the next time. Slack's own clients give up
-    /// on these, too.
+    /// The token is permanently invalid. Slack's own clients treat the same codes as permanent.
     pub fn is_token_invalid(&self) -> bool {
-        const LASTING: [&str; 9] = [
+        const PERMANENT: [&str; 9] = [
             "not_authed",
             "invalid_auth",
             "account_inactive",
@@ -56,25 +55,25 @@ impl SlackApiError {
             "not_allowed_token_type",
             "org_login_required",
         ];
-        matches!(self, SlackApiError::Refused(code) if LASTING.contains(&code.as_str()))
+        matches!(self, SlackApiError::Refused(code) if PERMANENT.contains(&code.as_str()))
     }
 }
 
-/// What a call came to, and which scopes the token has, with commas, if Slack says so.
 pub struct SlackApiResponse {
     pub body: Value,
+    /// The scopes of the token, separated by commas, if Slack names them.
     pub scopes: Option<String>,
 }
 
 impl SlackApi {
-    /// `calling` is how long a call may take, connecting included.
-    pub fn new(base: &str, calling: Duration) -> anyhow::Result<Self> {
-        // It fails where a provider of cryptography is installed already, which is as well.
+    /// `call_timeout` includes connecting.
+    pub fn new(base: &str, call_timeout: Duration) -> anyhow::Result<Self> {
+        // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(calling)
-            // A token would go along to wherever a redirect leads.
+            .timeout(call_timeout)
+            // Following a redirect would send the token to another host.
             .redirect(Policy::none())
             .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -82,7 +81,7 @@ impl SlackApi {
         Ok(Self { client, base: base.trim_end_matches('/').to_owned() })
     }
 
-    /// Calls a method. The answer is one that says `ok`.
+    /// Calls a method and returns the body of a successful answer (`"ok": true`).
     pub async fn call(
         &self,
         token: &SecretString,
@@ -92,7 +91,7 @@ impl SlackApi {
         self.call_with_scopes(token, method, arguments).await.map(|answer| answer.body)
     }
 
-    /// The same, with the scopes that the token has.
+    /// Like [`SlackApi::call`], and also returns the token's scopes.
     pub async fn call_with_scopes(
         &self,
         token: &SecretString,
@@ -117,16 +116,12 @@ impl SlackApi {
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 
-    /// Says something where Slack has told us to: the address alone allows it, so it goes to nobody else.
-    pub async fn post_to_response_url(
-        &self,
-        address: &str,
-        body: &Value,
-    ) -> Result<(), SlackApiError> {
-        let Some(address) = self.allowed_url(address) else {
+    /// Posts to the `response_url` of a slash command. The URL needs no token, so it must be Slack's.
+    pub async fn post_to_response_url(&self, url: &str, body: &Value) -> Result<(), SlackApiError> {
+        let Some(url) = self.allowed_url(url) else {
             return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
         };
-        let call = self.client.post(address).json(body);
+        let call = self.client.post(url).json(body);
         let response = call.send().await.map_err(|error| send_error(&error))?;
         let retry_after = retry_after(&response);
         match response.status() {
@@ -142,13 +137,13 @@ impl SlackApi {
         }
     }
 
-    /// An address of Slack's, or of where its API is.
-    fn allowed_url(&self, address: &str) -> Option<Url> {
-        let address = Url::parse(address).ok()?;
-        let host = address.host_str()?;
-        let is_slacks = host == "slack.com" || host.ends_with(".slack.com");
-        let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == address.origin());
-        ((is_slacks && address.scheme() == "https") || is_base).then_some(address)
+    /// Parses the URL if it belongs to Slack or to the host of the configured API.
+    fn allowed_url(&self, url: &str) -> Option<Url> {
+        let url = Url::parse(url).ok()?;
+        let host = url.host_str()?;
+        let is_slack = host == "slack.com" || host.ends_with(".slack.com");
+        let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin());
+        ((is_slack && url.scheme() == "https") || is_base).then_some(url)
     }
 }
 
@@ -163,7 +158,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
         "ratelimited" | "rate_limited" => {
             SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER))
         }
-        // Slack says of these that a part may have been done.
+        // Slack documents that the operation may have succeeded partly.
         "internal_error" | "fatal_error" | "request_timeout" => {
             SlackApiError::OutcomeUnknown(format!("it says {code}"))
         }
@@ -171,9 +166,12 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
             SlackApiError::Unreachable(format!("it says {code}"))
         }
         "missing_scope" => match body["needed"].as_str() {
-            // The code alone stays first, for whoever looks for it.
             Some(needed) => {
-                tracing::warn!("the Slack app lacks the scope {}", sanitize_code(needed));
+                tracing::warn!(
+                    platform = "slack",
+                    scope = sanitize_code(needed),
+                    "the Slack app lacks a scope"
+                );
                 SlackApiError::Refused(code.to_owned())
             }
             None => SlackApiError::Refused(code.to_owned()),
@@ -182,13 +180,13 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
     })
 }
 
-/// A code as it may be shown: an answer from elsewhere could hold anything.
+/// Keeps only harmless characters of an error code: it comes from the network and is logged and shown.
 fn sanitize_code(code: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:.,- ".contains(*letter);
     code.chars().filter(is_plain).take(80).collect()
 }
 
-/// A call that failed before its answer came.
+/// Classifies a call that failed before an answer arrived.
 fn send_error(error: &reqwest::Error) -> SlackApiError {
     if is_unsent(error) {
         SlackApiError::Unreachable(describe_error(error))
@@ -197,9 +195,14 @@ fn send_error(error: &reqwest::Error) -> SlackApiError {
     }
 }
 
+/// The cursor of the page behind this one, if there is one.
+pub fn next_cursor(page: &Value) -> Option<String> {
+    non_empty_str(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
+}
+
 fn retry_after(response: &Response) -> Option<SignedDuration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse::<f64>().ok()?;
-    // Nobody waits for longer than a day, whatever a server says.
+    // At most a day, whatever the server says.
     seconds
         .is_finite()
         .then(|| aizuchi_core::clock::duration_from_seconds(seconds.clamp(0.0, 86_400.0)))
@@ -217,9 +220,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_answer_goes_to_slack_alone() {
+    fn response_urls_must_belong_to_slack() {
         let api = SlackApi::new("http://127.0.0.1:4000/api/", Duration::from_secs(1)).unwrap();
-        for (address, is_own) in [
+        for (url, is_allowed) in [
             ("https://hooks.slack.com/commands/T1/2/3", true),
             ("http://127.0.0.1:4000/commands/1", true),
             ("http://hooks.slack.com/commands/T1/2/3", false),
@@ -230,12 +233,12 @@ mod tests {
             ("commands", false),
             ("", false),
         ] {
-            assert_eq!(api.allowed_url(address).is_some(), is_own, "{address}");
+            assert_eq!(api.allowed_url(url).is_some(), is_allowed, "{url}");
         }
     }
 
     #[test]
-    fn an_answer_says_what_to_do_next() {
+    fn an_error_code_decides_what_the_caller_does_next() {
         let second = SignedDuration::from_secs(7);
         for (body, expected) in [
             (json!({"ok": true, "ts": "1"}), Ok(json!({"ok": true, "ts": "1"}))),

@@ -1,5 +1,5 @@
-//! Who and what is in the workspace, as far as Slack has told: names, kinds of members, rooms and whether
-//! we are in them. What is not known yet is asked for by [`crate::sync`].
+//! A cache of the workspace's users, groups and channels, and whether the bot is a member of each channel. What is
+//! missing is requested here and fetched by [`crate::sync`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,7 +26,7 @@ struct CacheState {
     lookups: PendingLookups,
 }
 
-/// What somebody should ask Slack.
+/// Users and channels to be fetched from Slack.
 #[derive(Default)]
 pub struct PendingLookups {
     pub users: BTreeSet<UserId>,
@@ -39,114 +39,112 @@ pub struct CachedChannel {
     pub membership: Membership,
 }
 
-/// Whether we are in a room.
+/// Whether the bot is a member of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// We were, before Slack was asked.
+    /// The store has it from an earlier run; Slack has not been asked yet.
     Unknown,
     Member,
-    /// We have left, or the room is closed.
+    /// The bot has left, or the channel is archived.
     NotMember,
 }
 
 impl SlackCache {
-    /// Takes up what was known before Slack was asked.
-    pub fn load(&self, people: Vec<User>, channels: Vec<Channel>) {
-        self.write(|known| {
-            let people = people.into_iter();
-            let people = people.map(|user| (user.id, (user.name, user.kind, user.role)));
-            known.users.extend(people);
-            let rooms = channels.into_iter();
-            let standing = Membership::Unknown;
-            let rooms = rooms.map(|channel| {
-                (channel.id.clone(), CachedChannel { channel, membership: standing })
-            });
-            known.channels.extend(rooms);
+    /// Loads what earlier runs have stored.
+    pub fn load(&self, users: Vec<User>, channels: Vec<Channel>) {
+        self.write(|state| {
+            for user in users {
+                state.users.insert(user.id, (user.name, user.kind, user.role));
+            }
+            for channel in channels {
+                let id = channel.id.clone();
+                let cached = CachedChannel { channel, membership: Membership::Unknown };
+                state.channels.insert(id, cached);
+            }
         });
     }
 
     pub fn user_name(&self, user: &UserId) -> Option<Arc<str>> {
-        self.read(|known| known.users.get(user).map(|(name, ..)| name.clone()))
+        self.read(|state| state.users.get(user).map(|(name, ..)| name.clone()))
     }
 
     pub fn author_kind(&self, user: &UserId) -> Option<AuthorKind> {
-        self.read(|known| known.users.get(user).map(|(_, kind, _)| *kind))
+        self.read(|state| state.users.get(user).map(|(_, kind, _)| *kind))
     }
 
     pub fn group_name(&self, id: &str) -> Option<Arc<str>> {
-        self.read(|known| known.groups.get(id).cloned())
+        self.read(|state| state.groups.get(id).cloned())
     }
 
     pub fn channel(&self, channel: &ChannelId) -> Option<CachedChannel> {
-        self.read(|known| known.channels.get(channel).cloned())
+        self.read(|state| state.channels.get(channel).cloned())
     }
 
-    /// The rooms that we are in, in the order of their ids.
+    /// The channels that the bot is a member of, sorted by id.
     pub fn joined(&self) -> Vec<ChannelId> {
-        self.channels_where(|standing| standing == Membership::Member)
+        self.channels_where(|membership| membership == Membership::Member)
     }
 
-    /// Those that we may be in.
+    /// The channels that the bot is or may be a member of, sorted by id.
     pub fn possibly_joined(&self) -> Vec<ChannelId> {
-        self.channels_where(|standing| standing != Membership::NotMember)
+        self.channels_where(|membership| membership != Membership::NotMember)
     }
 
-    fn channels_where(&self, is_it: impl Fn(Membership) -> bool) -> Vec<ChannelId> {
-        let mut rooms: Vec<ChannelId> = self.read(|known| {
-            let rooms = known.channels.iter().filter(|(_, room)| is_it(room.membership));
-            rooms.map(|(id, _)| id.clone()).collect()
+    fn channels_where(&self, matches: impl Fn(Membership) -> bool) -> Vec<ChannelId> {
+        let mut channels: Vec<ChannelId> = self.read(|state| {
+            let channels = state.channels.iter().filter(|(_, cached)| matches(cached.membership));
+            channels.map(|(id, _)| id.clone()).collect()
         });
-        rooms.sort();
-        rooms
+        channels.sort();
+        channels
     }
 
-    /// All of that is known.
-    pub fn is_current(&self, person: &SlackUser, kind: AuthorKind) -> bool {
-        let now = (person.name.clone(), kind, person.role);
-        self.read(|known| known.users.get(&person.id) == Some(&now))
+    /// Whether the cache holds exactly this.
+    pub fn is_current(&self, user: &SlackUser, kind: AuthorKind) -> bool {
+        let now = (user.name.clone(), kind, user.role);
+        self.read(|state| state.users.get(&user.id) == Some(&now))
     }
 
-    pub fn put_user(&self, person: &SlackUser, kind: AuthorKind) {
-        let now = (person.name.clone(), kind, person.role);
-        self.write(|known| known.users.insert(person.id.clone(), now));
+    pub fn put_user(&self, user: &SlackUser, kind: AuthorKind) {
+        let now = (user.name.clone(), kind, user.role);
+        self.write(|state| state.users.insert(user.id.clone(), now));
     }
 
     pub fn put_group(&self, id: &str, handle: &str) {
-        self.write(|known| known.groups.insert(id.to_owned(), handle.into()));
+        self.write(|state| state.groups.insert(id.to_owned(), handle.into()));
     }
 
-    pub fn put_channel(&self, room: CachedChannel) {
-        self.write(|known| known.channels.insert(room.channel.id.clone(), room));
+    pub fn put_channel(&self, cached: CachedChannel) {
+        self.write(|state| state.channels.insert(cached.channel.id.clone(), cached));
     }
 
-    /// We are not there any more.
     pub fn leave_channel(&self, channel: &ChannelId) {
-        self.write(|known| {
-            if let Some(room) = known.channels.get_mut(channel) {
-                room.membership = Membership::NotMember;
+        self.write(|state| {
+            if let Some(cached) = state.channels.get_mut(channel) {
+                cached.membership = Membership::NotMember;
             }
         });
     }
 
     pub fn request_user(&self, user: &UserId) {
-        self.write(|known| known.lookups.users.insert(user.clone()));
+        self.write(|state| state.lookups.users.insert(user.clone()));
         self.requested.notify_one();
     }
 
     pub fn request_channel(&self, channel: &ChannelId) {
-        self.write(|known| known.lookups.channels.insert(channel.clone()));
+        self.write(|state| state.lookups.channels.insert(channel.clone()));
         self.requested.notify_one();
     }
 
-    /// What was asked since the last time; waits for something.
+    /// Takes all requests since the last call. Waits if there are none.
     pub async fn next_lookups(&self) -> PendingLookups {
         loop {
-            let asked = self.requested.notified();
-            let questions = self.write(|known| std::mem::take(&mut known.lookups));
-            if !(questions.users.is_empty() && questions.channels.is_empty()) {
-                return questions;
+            let requested = self.requested.notified();
+            let lookups = self.write(|state| std::mem::take(&mut state.lookups));
+            if !(lookups.users.is_empty() && lookups.channels.is_empty()) {
+                return lookups;
             }
-            asked.await;
+            requested.await;
         }
     }
 

@@ -1,12 +1,12 @@
-//! The slash command `/aizuchi`. It is obeyed apart from how it came, since obeying may take longer than Slack
-//! waits.
+//! The slash command `/aizuchi`. Commands run from a queue, apart from the connection that received them, because one
+//! may take longer than Slack waits for its answer.
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
-use tracing::info;
+use tracing::{Instrument as _, info, info_span};
 
 use crate::SlackPlatform;
 use crate::api::SlackApiError;
@@ -18,20 +18,18 @@ use aizuchi_core::command::CommandRequest;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::slash_command::SlashCommands;
 
-/// So many are obeyed at once, and as many wait for that.
+/// How many commands run at once, and how many wait in the queue.
 const MAX_CONCURRENT: usize = 64;
-/// How often it is tried to tell what a command has come to, where it took long.
+/// How often a late answer is sent.
 const MAX_ATTEMPTS: usize = 4;
-/// What is waited between, unless Slack says how long.
+/// Between two attempts, unless Slack sends `Retry-After`.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
-/// Commands on their way to be obeyed.
 pub struct CommandQueue {
     sender: mpsc::Sender<QueuedCommand>,
     receiver: Mutex<mpsc::Receiver<QueuedCommand>>,
 }
 
-/// A command, and who waits for what it comes to.
 struct QueuedCommand {
     payload: Value,
     answer: oneshot::Sender<String>,
@@ -39,42 +37,51 @@ struct QueuedCommand {
 
 impl Default for CommandQueue {
     fn default() -> Self {
-        let (given, taken) = mpsc::channel(MAX_CONCURRENT);
-        Self { sender: given, receiver: Mutex::new(taken) }
+        let (sender, receiver) = mpsc::channel(MAX_CONCURRENT);
+        Self { sender, receiver: Mutex::new(receiver) }
     }
 }
 
 impl SlackPlatform {
-    /// The answer that Slack shows to the asker alone. Slack gives up a command that is not answered soon; so
-    /// where it takes long, this says so, and the answer follows.
+    /// The answer that Slack shows only to the user who gave the command. If the command takes too long, this is
+    /// a note saying so, and the answer follows through the command's `response_url`.
     pub async fn answer_command(&self, payload: Value) -> Value {
-        let (answer, answered) = oneshot::channel();
-        match self.command_queue.sender.try_send(QueuedCommand { payload, answer }) {
-            Ok(()) => ephemeral_response(&self.answer_in_time(answered).await),
+        let (sender, receiver) = oneshot::channel();
+        match self.command_queue.sender.try_send(QueuedCommand { payload, answer: sender }) {
+            Ok(()) => ephemeral_response(&self.answer_in_time(receiver).await),
             Err(_) => ephemeral_response(self.slash_commands.failure_text()),
         }
     }
 
-    async fn answer_in_time(&self, mut answered: oneshot::Receiver<String>) -> String {
-        let soon = timeout(self.settings.timeouts.command_answer, &mut answered).await;
-        if let Ok(told) = soon {
-            return told.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
+    async fn answer_in_time(&self, mut answer: oneshot::Receiver<String>) -> String {
+        let received = timeout(self.settings.timeouts.command_answer, &mut answer).await;
+        if let Ok(text) = received {
+            return text.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
         }
-        // Whoever obeys sees from here on that nobody waits; what came just now is not lost.
-        answered.close();
-        answered.try_recv().unwrap_or_else(|_| self.still_working_text().to_owned())
+        // From here on `run_command` fails to send and answers later. An answer sent just before is still received.
+        answer.close();
+        answer.try_recv().unwrap_or_else(|_| self.still_working_text().to_owned())
     }
 
-    /// Obeys commands as they come. Never ends.
+    /// Runs commands from the queue. Never ends.
     pub(super) async fn run_commands(&self) {
-        let mut obeying = FuturesUnordered::new();
+        let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
-                order = self.next_command(), if obeying.len() < MAX_CONCURRENT => match order {
-                    Some(order) => obeying.push(self.run_command(order)),
+                command = self.next_command(), if running.len() < MAX_CONCURRENT => match command {
+                    Some(command) => {
+                        let channel = non_empty_str(&command.payload["channel_id"]);
+                        let span = info_span!(
+                            "slack command",
+                            platform = "slack",
+                            workspace = %self.identity.workspace,
+                            channel
+                        );
+                        running.push(self.run_command(command).instrument(span));
+                    },
                     None => return,
                 },
-                Some(()) = obeying.next() => {}
+                Some(()) = running.next() => {}
             }
         }
     }
@@ -83,47 +90,46 @@ impl SlackPlatform {
         self.command_queue.receiver.lock().await.recv().await
     }
 
-    async fn run_command(&self, order: QueuedCommand) {
-        let QueuedCommand { payload, answer } = order;
-        let told = match self.command_request(&payload) {
-            Some(given) => self.slash_commands.execute(&given).await,
+    async fn run_command(&self, command: QueuedCommand) {
+        let QueuedCommand { payload, answer } = command;
+        let text = match self.command_request(&payload) {
+            Some(request) => self.slash_commands.execute(&request).await,
             None => self.not_a_member_text(),
         };
-        if let Err(told) = answer.send(told) {
-            self.respond_later(&payload, &told).await;
+        if let Err(text) = answer.send(text) {
+            self.respond_later(&payload, &text).await;
         }
     }
 
-    /// Tells where Slack has said to. What may have been told is not told again.
-    async fn respond_later(&self, payload: &Value, told: &str) {
-        let Some(address) = non_empty_str(&payload["response_url"]) else { return };
+    /// Answers through the `response_url`. An answer that may have arrived is not sent again.
+    async fn respond_later(&self, payload: &Value, text: &str) {
+        let Some(url) = non_empty_str(&payload["response_url"]) else { return };
         for _ in 0..MAX_ATTEMPTS {
-            let wait = match self.api.post_to_response_url(address, &ephemeral_response(told)).await
-            {
+            let wait = match self.api.post_to_response_url(url, &ephemeral_response(text)).await {
                 Ok(()) => return,
                 Err(error @ (SlackApiError::Refused(_) | SlackApiError::OutcomeUnknown(_))) => {
-                    return info!("a command could not be answered: {error}");
+                    return info!(error = %error, "the answer to a command was lost");
                 }
                 Err(SlackApiError::RateLimited(wait)) => wait,
                 Err(SlackApiError::Unreachable(_)) => RETRY_DELAY,
             };
             self.clock.sleep_until(self.now() + wait).await;
         }
-        info!("a command could not be answered in {MAX_ATTEMPTS} tries");
+        info!(attempt = MAX_ATTEMPTS, "gave up answering a command");
     }
 
-    /// Only where it is a member anybody can order anything.
+    /// `None` if the bot is not a member of the channel: commands work only where it is.
     fn command_request(&self, payload: &Value) -> Option<CommandRequest> {
         let channel = ChannelId::new(non_empty_str(&payload["channel_id"])?);
-        let by = UserId::new(non_empty_str(&payload["user_id"])?);
-        self.cache.channel(&channel).filter(|room| room.membership == Membership::Member)?;
+        let user = UserId::new(non_empty_str(&payload["user_id"])?);
+        self.cache.channel(&channel).filter(|cached| cached.membership == Membership::Member)?;
         let workspace = self.identity.workspace.clone();
         Some(CommandRequest {
             command: SlashCommands::parse(non_empty_str(&payload["text"]).unwrap_or_default()),
-            role: self.inbox.channel_cache.role(&workspace, &by),
+            role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
             conversation: ConversationId { workspace, channel, thread: None },
-            user: by,
+            user,
             at: self.now(),
         })
     }
@@ -146,7 +152,7 @@ impl SlackPlatform {
     }
 }
 
-/// For the one who asks alone. Some of it is a model's words: they call nobody and lead nowhere.
-fn ephemeral_response(told: &str) -> Value {
-    json!({ "response_type": "ephemeral", "text": to_mrkdwn(told, &|_| None) })
+/// Visible only to the user who gave the command. Part of the text may come from a model, so no mention in it is live.
+fn ephemeral_response(text: &str) -> Value {
+    json!({ "response_type": "ephemeral", "text": to_mrkdwn(text, &|_| None) })
 }

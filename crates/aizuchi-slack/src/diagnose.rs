@@ -1,25 +1,26 @@
-//! Whether a Slack workspace would have us: each token, each scope, each room, in a sentence. Nothing is
-//! changed, and no socket is opened.
+//! Checks a Slack workspace before the bot runs in it: tokens, scopes and channels, one sentence each. Changes nothing
+//! and opens no socket.
 
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::api::{SlackApi, SlackApiError};
+use crate::api::{SlackApi, SlackApiError, next_cursor};
 use crate::from_slack::non_empty_str;
+use crate::identity::parse_identity;
 use crate::manifest;
-use crate::{EventTransport, SlackSettings, next_cursor, parse_identity};
+use crate::settings::{EventTransport, SlackSettings};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::store::Archive;
 
-/// What was found out, and whether it stands in the way.
+/// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;
 
-/// Examines the tokens and what they open. `named` are the channels that the settings name, by `#name` or
-/// id; `kept` is what was heard so far, if anything was.
+/// Checks the tokens and what they give access to. `configured` are the channels that the settings name, by `#name` or
+/// id; `archive` is the database, if there is one yet.
 pub async fn diagnose(
     settings: &SlackSettings,
-    named: &[String],
-    kept: Option<&dyn Archive>,
+    configured: &[String],
+    archive: Option<&dyn Archive>,
 ) -> Vec<Diagnosis> {
     let api = match SlackApi::new(&settings.api_base, settings.timeouts.call) {
         Ok(api) => api,
@@ -30,13 +31,13 @@ pub async fn diagnose(
         Ok(answer) => answer,
         Err(error) => return vec![Err(describe_token_error("slack.bot_token", &error))],
     };
-    let Some(who) = parse_identity(&answer.body) else {
+    let Some(identity) = parse_identity(&answer.body) else {
         return vec![Err("Slack does not say who we are".to_owned())];
     };
     let name = non_empty_str(&answer.body["user"]).unwrap_or("the bot").to_owned();
-    let mut findings = vec![Ok(format!("in the workspace {} as @{name}", who.name))];
-    let lacking = answer.scopes.as_deref().map(manifest::missing_scopes);
-    findings.extend(lacking.into_iter().flatten().map(|scope| {
+    let mut findings = vec![Ok(format!("in the workspace {} as @{name}", identity.name))];
+    let missing = answer.scopes.as_deref().map(manifest::missing_scopes);
+    findings.extend(missing.into_iter().flatten().map(|scope| {
         Err(format!(
             "the scope {} is missing: Aizuchi needs it to {}; add it under OAuth & Permissions, and \
              install the app again",
@@ -46,10 +47,10 @@ pub async fn diagnose(
     findings.extend(check_events(&api, &settings.events).await);
     match list_channels(&api, token).await {
         Err(error) => findings.push(Err(format!("its channels are not known: {error}"))),
-        Ok(rooms) => {
-            findings.extend(check_invitations(&rooms, named, &name));
-            if let Some(kept) = kept {
-                findings.push(check_backfill(&rooms, &who.workspace, kept).await);
+        Ok(channels) => {
+            findings.extend(check_invitations(&channels, configured, &name));
+            if let Some(archive) = archive {
+                findings.push(check_backfill(&channels, &identity.workspace, archive).await);
             }
         }
     }
@@ -78,19 +79,19 @@ async fn check_events(api: &SlackApi, events: &EventTransport) -> Option<Diagnos
     }
 }
 
-/// All channels that it is in, by id and name.
+/// Id and name of each channel that the bot is a member of.
 async fn list_channels(
     api: &SlackApi,
     token: &SecretString,
 ) -> Result<Vec<(String, String)>, SlackApiError> {
-    let mut rooms = list_channels_of_kind(api, token, "public_channel").await?;
+    let mut channels = list_channels_of_kind(api, token, "public_channel").await?;
     match list_channels_of_kind(api, token, "private_channel").await {
-        Ok(more) => rooms.extend(more),
-        // The scope for it is missing, which is told already.
+        Ok(more) => channels.extend(more),
+        // The scope is missing, which is reported already.
         Err(SlackApiError::Refused(_)) => {}
         Err(error) => return Err(error),
     }
-    Ok(rooms)
+    Ok(channels)
 }
 
 async fn list_channels_of_kind(
@@ -98,7 +99,7 @@ async fn list_channels_of_kind(
     token: &SecretString,
     kind: &str,
 ) -> Result<Vec<(String, String)>, SlackApiError> {
-    let mut rooms = Vec::new();
+    let mut channels = Vec::new();
     let mut cursor = None;
     loop {
         let mut arguments = vec![
@@ -109,43 +110,48 @@ async fn list_channels_of_kind(
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
         let page = api.call(token, "users.conversations", &arguments).await?;
         let found = page["channels"].as_array().into_iter().flatten();
-        let room = |room: &Value| {
-            Some((non_empty_str(&room["id"])?.to_owned(), non_empty_str(&room["name"])?.to_owned()))
+        let id_and_name = |channel: &Value| {
+            Some((
+                non_empty_str(&channel["id"])?.to_owned(),
+                non_empty_str(&channel["name"])?.to_owned(),
+            ))
         };
-        rooms.extend(found.filter_map(room));
+        channels.extend(found.filter_map(id_and_name));
         cursor = next_cursor(&page);
         if cursor.is_none() {
-            return Ok(rooms);
+            return Ok(channels);
         }
     }
 }
 
-fn check_invitations(rooms: &[(String, String)], named: &[String], name: &str) -> Vec<Diagnosis> {
-    let is_in = |named: &String| {
-        let is_it =
-            |(id, room): &(String, String)| named == id || named.strip_prefix('#') == Some(room);
-        rooms.iter().any(is_it)
+fn check_invitations(
+    channels: &[(String, String)],
+    configured: &[String],
+    bot_name: &str,
+) -> Vec<Diagnosis> {
+    let is_member = |wanted: &&String| {
+        channels.iter().any(|(id, name)| *wanted == id || wanted.strip_prefix('#') == Some(name))
     };
-    let absent = named.iter().filter(|named| !is_in(named));
-    let absent = absent.map(|channel| {
-        Err(format!("the settings name {channel}, where it was not invited: /invite @{name} there"))
+    let absent = configured.iter().filter(|wanted| !is_member(wanted)).map(|channel| {
+        Err(format!(
+            "the settings name {channel}, where it was not invited: /invite @{bot_name} there"
+        ))
     });
-    let there = match rooms.len() {
-        0 => Err(format!("it is in no channel yet: /invite @{name} where it should listen")),
-        1 => Ok(format!("in 1 channel: #{}", rooms[0].1)),
+    let joined = match channels.len() {
+        0 => Err(format!("it is in no channel yet: /invite @{bot_name} where it should listen")),
+        1 => Ok(format!("in 1 channel: #{}", channels[0].1)),
         count => Ok(format!("in {count} channels")),
     };
-    std::iter::once(there).chain(absent).collect()
+    std::iter::once(joined).chain(absent).collect()
 }
 
 async fn check_backfill(
-    rooms: &[(String, String)],
+    channels: &[(String, String)],
     workspace: &WorkspaceId,
-    kept: &dyn Archive,
+    archive: &dyn Archive,
 ) -> Diagnosis {
-    let bookmarks = kept.cursors(workspace).await.map_err(|error| error.to_string())?;
-    let is_read =
-        |(id, _): &&(String, String)| bookmarks.iter().any(|bookmark| *bookmark.stream == **id);
-    let read = rooms.iter().filter(is_read).count();
-    Ok(format!("the history of {read} of {} channels has been read", rooms.len()))
+    let cursors = archive.cursors(workspace).await.map_err(|error| error.to_string())?;
+    let is_read = |(id, _): &&(String, String)| cursors.iter().any(|cursor| *cursor.stream == **id);
+    let read = channels.iter().filter(is_read).count();
+    Ok(format!("the history of {read} of {} channels has been read", channels.len()))
 }

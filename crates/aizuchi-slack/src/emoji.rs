@@ -1,5 +1,5 @@
-//! Emoji are names at Slack and characters everywhere else. Most names are those that GitHub uses
-//! too; `emoji/names.txt` has the others: a character and its names, the one that Slack prefers first.
+//! Converts between Slack's emoji names and characters. Most names are the same as GitHub's; `emoji/names.txt` lists
+//! the others: a character and its names, the one that Slack prefers first.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use emojis::SkinTone;
 
 const ZERO_WIDTH_JOINER: &str = "\u{200d}";
-/// Slack counts the tones of a skin from two.
+/// Slack numbers skin tones from two.
 const SKIN_TONES: [(&str, SkinTone); 5] = [
     ("2", SkinTone::Light),
     ("3", SkinTone::MediumLight),
@@ -24,8 +24,7 @@ struct EmojiNames {
     preferred: HashMap<&'static str, &'static str>,
 }
 
-/// The character that a name stands for, with its tone (`wave::skin-tone-3`). A name that only one
-/// team knows stays `:name:`.
+/// The character for a name, which may have a skin tone (`wave::skin-tone-3`). A custom emoji stays `:name:`.
 pub fn to_character(name: &str) -> String {
     let name = name.trim_matches(':');
     let (base, tone) = name.split_once("::skin-tone-").unzip();
@@ -36,7 +35,7 @@ pub fn to_character(name: &str) -> String {
     found.unwrap_or_else(|| format!(":{name}:"))
 }
 
-/// Slack's name for a character or for `:name:`, without the colons. What is no emoji has none.
+/// Slack's name for a character or for `:name:`, without the colons. `None` if it is not an emoji.
 pub fn to_name(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let inner = emoji.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
@@ -52,21 +51,21 @@ pub fn to_name(emoji: &str) -> Option<String> {
     Some(format!("{name}::skin-tone-{number}"))
 }
 
-/// May a name of an emoji be written so?
+/// Whether this is a valid emoji name.
 pub fn is_name(name: &str) -> bool {
-    let fits = |letter: char| {
+    let is_valid = |letter: char| {
         matches!(letter, '_' | '-' | '+' | '\'')
             || (letter.is_alphanumeric() && !letter.is_uppercase())
     };
-    !name.is_empty() && name.chars().count() <= 100 && name.chars().all(fits)
+    !name.is_empty() && name.chars().count() <= 100 && name.chars().all(is_valid)
 }
 
 fn find_character(name: &str) -> Option<String> {
     if let Some(known) = NAMES.characters.get(name) {
         return Some((*known).to_owned());
     }
-    let built = flag_character(name).or_else(|| group_character(name));
-    let found = built.and_then(|built| emojis::get(&built));
+    let composed = flag_character(name).or_else(|| group_character(name));
+    let found = composed.and_then(|composed| emojis::get(&composed));
     found.or_else(|| emojis::get_by_shortcode(name)).map(|emoji| emoji.as_str().to_owned())
 }
 
@@ -82,32 +81,32 @@ fn preferred_name(emoji: &emojis::Emoji) -> Option<String> {
     if let Some(preferred) = NAMES.preferred.get(character) {
         return Some((*preferred).to_owned());
     }
-    // Slack may use GitHub's name for another character.
+    // Slack uses some of GitHub's names for other characters.
     let is_shared = |code: &&str| find_character(code).as_deref() == Some(character);
     let shared = || emoji.shortcodes().find(is_shared).map(str::to_owned);
     flag_name(character).or_else(|| group_name(character)).or_else(shared)
 }
 
-/// `flag-se` is the letters S and E.
+/// `flag-se` is written as the regional indicators S and E.
 fn flag_character(name: &str) -> Option<String> {
     let country = name.strip_prefix("flag-").filter(|country| country.len() == 2)?;
     let letter = |letter: char| {
-        let place = u32::from(letter).checked_sub(u32::from('a')).filter(|place| *place < 26)?;
-        char::from_u32(u32::from('🇦') + place)
+        let index = u32::from(letter).checked_sub(u32::from('a')).filter(|index| *index < 26)?;
+        char::from_u32(u32::from('🇦') + index)
     };
     country.chars().map(letter).collect()
 }
 
 fn flag_name(character: &str) -> Option<String> {
     let letter = |letter: char| {
-        let place = u32::from(letter).checked_sub(u32::from('🇦')).filter(|place| *place < 26)?;
-        char::from_u32(u32::from('a') + place)
+        let index = u32::from(letter).checked_sub(u32::from('🇦')).filter(|index| *index < 26)?;
+        char::from_u32(u32::from('a') + index)
     };
     let country: String = character.chars().map(letter).collect::<Option<_>>()?;
     (country.len() == 2).then(|| format!("flag-{country}"))
 }
 
-/// `man-woman-boy` is a man, a woman and a boy in one picture.
+/// `man-woman-boy` is written as three characters with zero-width joiners between them.
 const GROUP_PARTS: [(&str, &str); 6] = [
     ("man", "👨"),
     ("woman", "👩"),
@@ -118,19 +117,22 @@ const GROUP_PARTS: [(&str, &str); 6] = [
 ];
 
 fn group_character(name: &str) -> Option<String> {
-    let one =
-        |name: &str| GROUP_PARTS.iter().find(|(known, _)| *known == name).map(|(_, one)| *one);
-    let people: Vec<&str> = name.split('-').map(one).collect::<Option<_>>()?;
-    (people.len() > 1).then(|| people.join(ZERO_WIDTH_JOINER))
+    let part = |name: &str| {
+        GROUP_PARTS.iter().find(|(known, _)| *known == name).map(|(_, character)| *character)
+    };
+    let parts: Vec<&str> = name.split('-').map(part).collect::<Option<_>>()?;
+    (parts.len() > 1).then(|| parts.join(ZERO_WIDTH_JOINER))
 }
 
 fn group_name(character: &str) -> Option<String> {
+    // The kiss has a joiner itself, so it is replaced before splitting.
     let kiss = character.replace("❤\u{fe0f}\u{200d}💋", "kiss");
-    let one = |part: &str| {
-        let known = GROUP_PARTS.iter().find(|(name, one)| *one == part || *name == part);
+    let part_name = |part: &str| {
+        let known =
+            GROUP_PARTS.iter().find(|(name, character)| *character == part || *name == part);
         known.map(|(name, _)| *name)
     };
-    let names: Vec<&str> = kiss.split(ZERO_WIDTH_JOINER).map(one).collect::<Option<_>>()?;
+    let names: Vec<&str> = kiss.split(ZERO_WIDTH_JOINER).map(part_name).collect::<Option<_>>()?;
     (names.len() > 1).then(|| names.join("-"))
 }
 
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_for_characters_and_come_back() {
+    fn names_and_characters_round_trip() {
         for (name_at_slack, expected, back) in [
             ("+1", "👍", "+1"),
             ("thumbsup", "👍", "+1"),
@@ -172,11 +174,11 @@ mod tests {
             ("woman-kiss-man", "👩\u{200d}❤\u{fe0f}\u{200d}💋\u{200d}👨", "woman-kiss-man"),
             ("female-technologist", "👩\u{200d}💻", "female-technologist"),
             ("woman-shrugging::skin-tone-4", "🤷🏽\u{200d}♀\u{fe0f}", "woman-shrugging::skin-tone-4"),
-            // Names that mean something else at GitHub.
+            // Names that GitHub uses for another character.
             ("umbrella", "☂\u{fe0f}", "umbrella"),
             ("satellite", "🛰\u{fe0f}", "satellite"),
             ("email", "✉\u{fe0f}", "email"),
-            // Names of one team, and what is none.
+            // Custom emoji, and names that are no emoji.
             ("party-parrot", ":party-parrot:", "party-parrot"),
             ("パロット", ":パロット:", "パロット"),
             ("flag-zz", ":flag-zz:", "flag-zz"),
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_emoji_with_a_name_comes_back() {
+    fn every_named_emoji_round_trips() {
         let named = emojis::iter().filter_map(|emoji| Some((emoji, to_name(emoji.as_str())?)));
         let mut count = 0;
         for (emoji, name) in named {

@@ -1,5 +1,4 @@
-//! What Slack's events and histories tell, read leniently: a shape that is not known tells nothing, and
-//! nothing here fails.
+//! Parses Slack's events and history leniently: an unknown shape is ignored, and nothing here fails.
 
 use std::sync::Arc;
 
@@ -8,68 +7,65 @@ use serde_json::Value;
 
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, Role, UserId, Visibility};
 
-/// What an event is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SlackEvent {
     Message(SlackMessage),
-    /// A line that was there has another text now.
+    /// The text of a message was edited.
     MessageChanged {
         message: SlackMessage,
         at: Timestamp,
     },
-    /// What is left of a line that was deleted.
+    /// A message was deleted. `message` is what Slack still knows of it.
     MessageDeleted {
         message: SlackMessage,
         at: Timestamp,
     },
     Reaction(SlackReaction),
-    /// Somebody came into a channel.
     MemberJoined {
         channel: ChannelId,
         user: UserId,
     },
-    /// Somebody left a channel, or was made to.
+    /// A user left a channel or was removed from it.
     MemberLeft {
         channel: ChannelId,
         user: UserId,
     },
-    /// The app's own bot left a channel.
+    /// The bot left a channel, or the channel was deleted.
     ChannelLeft(ChannelId),
-    /// A channel may be read by fewer, or by others, than before.
+    /// A channel became private, or is shared with another workspace.
     ChannelRestricted(ChannelId),
-    /// Something about a channel has changed: its name, who may read it, whether it is open.
+    /// The name, the visibility or the archived flag of a channel changed.
     ChannelChanged(ChannelId),
     UserChanged(SlackUser),
-    /// The app is in this workspace no more.
     AppUninstalled,
-    /// These bots' tokens are worth nothing any more.
+    /// The tokens of these bots are no longer valid.
     TokensRevoked(Vec<UserId>),
-    /// Slack leaves events out for a while.
+    /// Slack drops events for a while.
     RateLimited,
     Ignored,
 }
 
-/// A line as Slack writes it.
+/// A message as Slack describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlackMessage {
     pub channel: ChannelId,
-    /// Who may read the channel, where the event says so.
+    /// The channel's visibility, if the event names it.
     pub visibility: Option<Visibility>,
     pub id: MessageId,
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub author: UserId,
-    /// An app, a workflow or an integration wrote it.
+    /// Posted by an app, a workflow or an integration.
     pub is_bot: bool,
     /// In Slack's own markup.
     pub text: Arc<str>,
-    /// What the writer's own app calls it.
+    /// The id that the author's client gave it.
     pub client_message_id: Option<Arc<str>>,
-    /// When its author changed it last.
+    /// When it was edited last.
     pub edited_at: Option<Timestamp>,
-    /// The key that one of our posts carries.
+    /// The idempotency key, on the bot's own posts.
     pub key: Option<Arc<str>>,
-    /// All of it, for what is beside the text.
+    /// The whole message: files, blocks, attachments, reactions.
     pub raw: Value,
 }
 
@@ -92,40 +88,40 @@ pub struct SlackUser {
     pub role: Role,
 }
 
-/// The kind of metadata that our posts carry.
+/// The `event_type` in the metadata of the bot's own posts.
 pub const METADATA_EVENT_TYPE: &str = "aizuchi_post";
 
-/// The event inside of a payload.
+/// Parses the event inside an Events API payload.
 pub fn parse_event(payload: &Value) -> SlackEvent {
     let event = &payload["event"];
-    let tell = |told: Option<SlackEvent>| told.unwrap_or(SlackEvent::Ignored);
+    let or_ignored = |event: Option<SlackEvent>| event.unwrap_or(SlackEvent::Ignored);
     if [&payload["type"], &event["type"]].into_iter().any(|kind| kind == "app_rate_limited") {
         return SlackEvent::RateLimited;
     }
     match non_empty_str(&event["type"]).unwrap_or_default() {
-        "message" | "app_mention" => tell(parse_message_event(event)),
-        "reaction_added" => tell(parse_reaction(event, ReactionChange::Added)),
-        "reaction_removed" => tell(parse_reaction(event, ReactionChange::Removed)),
-        "member_joined_channel" => tell(
+        "message" | "app_mention" => or_ignored(parse_message_event(event)),
+        "reaction_added" => or_ignored(parse_reaction(event, ReactionChange::Added)),
+        "reaction_removed" => or_ignored(parse_reaction(event, ReactionChange::Removed)),
+        "member_joined_channel" => or_ignored(
             parse_membership(event)
                 .map(|(channel, user)| SlackEvent::MemberJoined { channel, user }),
         ),
-        "member_left_channel" => tell(
+        "member_left_channel" => or_ignored(
             parse_membership(event).map(|(channel, user)| SlackEvent::MemberLeft { channel, user }),
         ),
         "channel_left" | "group_left" | "channel_deleted" | "group_deleted" => {
-            tell(parse_channel_id(event).map(SlackEvent::ChannelLeft))
+            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelLeft))
         }
         "channel_rename" | "group_rename" | "channel_archive" | "group_archive"
         | "channel_unarchive" | "group_unarchive" | "channel_created" | "im_created"
         | "im_open" | "channel_unshared" | "channel_id_changed" => {
-            tell(parse_channel_id(event).map(SlackEvent::ChannelChanged))
+            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelChanged))
         }
         "channel_shared" | "channel_convert_to_private" => {
-            tell(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
+            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
         }
         "user_change" | "team_join" | "user_profile_changed" => {
-            tell(parse_user(&event["user"]).map(SlackEvent::UserChanged))
+            or_ignored(parse_user(&event["user"]).map(SlackEvent::UserChanged))
         }
         "app_uninstalled" => SlackEvent::AppUninstalled,
         "tokens_revoked" => {
@@ -136,7 +132,7 @@ pub fn parse_event(payload: &Value) -> SlackEvent {
     }
 }
 
-/// Lines that say something about the channel and nothing in it.
+/// Whether a message is a notice about the channel (a join, a pin, a new topic) that no user wrote.
 fn is_channel_notice(subtype: &str) -> bool {
     [
         "channel_",
@@ -150,41 +146,41 @@ fn is_channel_notice(subtype: &str) -> bool {
         "sh_room_",
     ]
     .iter()
-    .any(|beginning| subtype.starts_with(beginning))
+    .any(|prefix| subtype.starts_with(prefix))
 }
 
 fn parse_message_event(event: &Value) -> Option<SlackEvent> {
     let at = parse_ts(&event["event_ts"]).or(parse_ts(&event["ts"]));
     let nested = |which: &str| {
-        let mut whole = event[which].clone();
-        // What is nested says neither where it is, nor who may read it.
-        whole["channel"] = event["channel"].clone();
-        whole["channel_type"] = event["channel_type"].clone();
-        parse_message(whole)
+        let mut raw = event[which].clone();
+        // A nested message lacks its channel.
+        raw["channel"] = event["channel"].clone();
+        raw["channel_type"] = event["channel_type"].clone();
+        parse_message(raw)
     };
     match non_empty_str(&event["subtype"]).unwrap_or_default() {
         "message_changed" => {
             let at = at?;
-            let line = nested("message")?;
-            if non_empty_str(&line.raw["subtype"]) == Some("tombstone") {
-                return Some(SlackEvent::MessageDeleted { message: line, at });
+            let message = nested("message")?;
+            if non_empty_str(&message.raw["subtype"]) == Some("tombstone") {
+                return Some(SlackEvent::MessageDeleted { message, at });
             }
-            // A preview that appears below a line changes nothing that anybody said.
+            // Slack sends this event for link previews as well.
             let is_same = |key: &str| event["message"][key] == event["previous_message"][key];
             if ["text", "edited", "files"].into_iter().all(is_same) {
                 return None;
             }
-            Some(SlackEvent::MessageChanged { message: line, at })
+            Some(SlackEvent::MessageChanged { message, at })
         }
         "message_deleted" => {
-            let mut whole = event["previous_message"].clone();
-            if !whole.is_object() {
-                whole = Value::Object(serde_json::Map::new());
+            let mut raw = event["previous_message"].clone();
+            if !raw.is_object() {
+                raw = Value::Object(serde_json::Map::new());
             }
-            whole["ts"] = event["deleted_ts"].clone();
-            whole["channel"] = event["channel"].clone();
-            whole["channel_type"] = event["channel_type"].clone();
-            Some(SlackEvent::MessageDeleted { message: parse_message(whole)?, at: at? })
+            raw["ts"] = event["deleted_ts"].clone();
+            raw["channel"] = event["channel"].clone();
+            raw["channel_type"] = event["channel_type"].clone();
+            Some(SlackEvent::MessageDeleted { message: parse_message(raw)?, at: at? })
         }
         "message_replied" => None,
         "channel_convert_to_private" => parse_channel_id(event).map(SlackEvent::ChannelRestricted),
@@ -194,59 +190,57 @@ fn parse_message_event(event: &Value) -> Option<SlackEvent> {
     }
 }
 
-/// A line out of a channel's history, which does not say where it is.
-pub fn parse_history_message(channel: &ChannelId, mut whole: Value) -> Option<SlackMessage> {
-    if is_channel_notice(non_empty_str(&whole["subtype"]).unwrap_or_default()) || !whole.is_object()
-    {
+/// Parses a message of a channel's history, which lacks its channel.
+pub fn parse_history_message(channel: &ChannelId, mut raw: Value) -> Option<SlackMessage> {
+    if is_channel_notice(non_empty_str(&raw["subtype"]).unwrap_or_default()) || !raw.is_object() {
         return None;
     }
-    whole["channel"] = channel.as_str().into();
-    parse_message(whole)
+    raw["channel"] = channel.as_str().into();
+    parse_message(raw)
 }
 
-/// Of a deleted line that others have answered, Slack keeps the place.
-pub fn is_tombstone(line: &SlackMessage) -> bool {
-    non_empty_str(&line.raw["subtype"]) == Some("tombstone")
+/// Whether this is the tombstone that Slack keeps of a deleted message with replies.
+pub fn is_tombstone(message: &SlackMessage) -> bool {
+    non_empty_str(&message.raw["subtype"]) == Some("tombstone")
 }
 
-fn parse_message(whole: Value) -> Option<SlackMessage> {
-    let channel = non_empty_str(&whole["channel"])?;
-    let id = non_empty_str(&whole["ts"])?;
-    let at = parse_ts(&whole["ts"])?;
-    let thread = non_empty_str(&whole["thread_ts"]).filter(|thread| *thread != id);
-    let bot = non_empty_str(&whole["bot_id"]);
-    // Some integrations have no user; a workflow has no id at all.
-    let author = non_empty_str(&whole["user"]).or(bot).map(str::to_owned);
-    // A name is no id: whoever chooses somebody's id for a name is not them.
+fn parse_message(raw: Value) -> Option<SlackMessage> {
+    let channel = non_empty_str(&raw["channel"])?;
+    let id = non_empty_str(&raw["ts"])?;
+    let at = parse_ts(&raw["ts"])?;
+    let thread = non_empty_str(&raw["thread_ts"]).filter(|thread| *thread != id);
+    let bot = non_empty_str(&raw["bot_id"]);
+    // Some integrations have no user, and some workflows have neither a user nor a bot.
+    let author = non_empty_str(&raw["user"]).or(bot).map(str::to_owned);
+    // The prefix keeps an integration from posing as a user by choosing that user's id as its name.
     let author =
-        author.or_else(|| non_empty_str(&whole["username"]).map(|name| format!("name:{name}")));
+        author.or_else(|| non_empty_str(&raw["username"]).map(|name| format!("name:{name}")));
     let author = author.unwrap_or_else(|| "unknown".to_owned());
     let is_bot = bot.is_some()
-        || non_empty_str(&whole["user"]).is_none()
-        || non_empty_str(&whole["subtype"]) == Some("bot_message")
+        || non_empty_str(&raw["user"]).is_none()
+        || non_empty_str(&raw["subtype"]) == Some("bot_message")
         || author == "USLACKBOT";
-    let metadata = &whole["metadata"];
+    let metadata = &raw["metadata"];
     let key = non_empty_str(&metadata["event_type"])
         .filter(|kind| *kind == METADATA_EVENT_TYPE)
         .and_then(|_| non_empty_str(&metadata["event_payload"]["key"]));
     Some(SlackMessage {
         channel: ChannelId::new(channel),
-        visibility: non_empty_str(&whole["channel_type"]).map(parse_visibility),
+        visibility: non_empty_str(&raw["channel_type"]).map(parse_visibility),
         id: MessageId::new(id),
         at,
         thread: thread.map(MessageId::new),
         author: UserId::new(author),
         is_bot,
-        text: non_empty_str(&whole["text"]).unwrap_or_default().into(),
-        client_message_id: non_empty_str(&whole["client_msg_id"]).map(Arc::from),
-        edited_at: parse_ts(&whole["edited"]["ts"]),
+        text: non_empty_str(&raw["text"]).unwrap_or_default().into(),
+        client_message_id: non_empty_str(&raw["client_msg_id"]).map(Arc::from),
+        edited_at: parse_ts(&raw["edited"]["ts"]),
         key: key.map(Arc::from),
-        raw: whole,
+        raw,
     })
 }
 
-/// A group of people who write to each other beside the channels is a private room: not every line there
-/// is for the persona.
+/// A group direct message counts as private, not as direct: not every message there is addressed to the persona.
 fn parse_visibility(kind: &str) -> Visibility {
     match kind {
         "channel" => Visibility::Public,
@@ -270,22 +264,22 @@ fn parse_reaction(event: &Value, change: ReactionChange) -> Option<SlackEvent> {
     }))
 }
 
-/// The reactions that a history shows below a line. It does not say when they came.
-pub fn message_reactions(line: &SlackMessage) -> Vec<SlackReaction> {
-    let shown = line.raw["reactions"].as_array().into_iter().flatten();
-    let each = shown.flat_map(|shown| {
-        let name = non_empty_str(&shown["name"]).unwrap_or_default();
-        let users = shown["users"].as_array().into_iter().flatten().filter_map(non_empty_str);
+/// The reactions of a message in a history. Slack does not say when they were added, so they get its time.
+pub fn message_reactions(message: &SlackMessage) -> Vec<SlackReaction> {
+    let reactions = message.raw["reactions"].as_array().into_iter().flatten();
+    let reactions = reactions.flat_map(|reaction| {
+        let name = non_empty_str(&reaction["name"]).unwrap_or_default();
+        let users = reaction["users"].as_array().into_iter().flatten().filter_map(non_empty_str);
         users.map(move |user| SlackReaction {
-            channel: line.channel.clone(),
-            message: line.id.clone(),
+            channel: message.channel.clone(),
+            message: message.id.clone(),
             user: UserId::new(user),
             emoji_name: name.to_owned(),
-            at: line.at,
+            at: message.at,
             change: ReactionChange::Added,
         })
     });
-    each.filter(|reaction| !reaction.emoji_name.is_empty()).collect()
+    reactions.filter(|reaction| !reaction.emoji_name.is_empty()).collect()
 }
 
 fn parse_membership(event: &Value) -> Option<(ChannelId, UserId)> {
@@ -295,7 +289,7 @@ fn parse_membership(event: &Value) -> Option<(ChannelId, UserId)> {
     ))
 }
 
-/// A channel, which some events name by its id and some by more.
+/// The channel of an event: some events have its id, some the whole channel.
 pub fn parse_channel_id(event: &Value) -> Option<ChannelId> {
     let channel = &event["channel"];
     let id = non_empty_str(channel)
@@ -304,7 +298,7 @@ pub fn parse_channel_id(event: &Value) -> Option<ChannelId> {
     id.map(ChannelId::new)
 }
 
-/// A member, by the name that others see.
+/// Parses a user, with the name that other users see.
 pub fn parse_user(user: &Value) -> Option<SlackUser> {
     let id = non_empty_str(&user["id"])?;
     let profile = &user["profile"];
@@ -323,7 +317,7 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
     })
 }
 
-/// A channel as a list shows it. One that people of other workspaces can read is not public to this one.
+/// Parses a channel. One that is shared with other workspaces counts as private.
 pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility)> {
     let id = non_empty_str(&channel["id"])?;
     let is = |key: &str| channel[key] == true;
@@ -344,12 +338,12 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     Some((ChannelId::new(id), aizuchi_core::chat::to_single_line(name).into(), visibility))
 }
 
-/// Text that is there.
+/// The string, unless it is missing or empty.
 pub fn non_empty_str(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// Slack's `ts`: seconds, a point, and six digits that count.
+/// Parses Slack's `ts`: seconds, a point, and exactly six digits.
 pub fn parse_ts(ts: &Value) -> Option<Timestamp> {
     let (seconds, rest) = ts.as_str()?.split_once('.')?;
     let seconds: i64 = seconds.parse().ok()?;
@@ -358,7 +352,7 @@ pub fn parse_ts(ts: &Value) -> Option<Timestamp> {
     Some(aizuchi_core::clock::truncate_to_millisecond(at))
 }
 
-/// A moment as Slack writes it.
+/// Formats a time as Slack's `ts`.
 pub fn format_ts(at: Timestamp) -> String {
     let micros = at.as_microsecond();
     format!("{}.{:06}", micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000))
@@ -374,15 +368,15 @@ mod tests {
         parse_event(&json!({"type": "event_callback", "event": event}))
     }
 
-    fn of(told: SlackEvent) -> SlackMessage {
-        match told {
-            SlackEvent::Message(line) => line,
-            told => panic!("{told:?}"),
+    fn message_of(event: SlackEvent) -> SlackMessage {
+        match event {
+            SlackEvent::Message(message) => message,
+            event => panic!("{event:?}"),
         }
     }
 
     #[test]
-    fn lines_are_read_from_all_that_people_and_apps_send() {
+    fn messages_of_users_and_apps_are_parsed() {
         let message = |more: Value| {
             let mut event = json!({"type": "message", "channel": "C1", "channel_type": "channel",
                 "user": "U1", "text": "hi", "ts": "1700000000.000100"});
@@ -391,7 +385,7 @@ mod tests {
             }
             event
         };
-        let plain = of(event(message(json!({"client_msg_id": "m-1"}))));
+        let plain = message_of(event(message(json!({"client_msg_id": "m-1"}))));
         assert_eq!(plain.id.as_str(), "1700000000.000100");
         assert_eq!(plain.at, Timestamp::from_second(1_700_000_000).unwrap());
         assert_eq!((plain.thread, plain.is_bot), (None, false));
@@ -414,37 +408,33 @@ mod tests {
             (json!({"user": "USLACKBOT"}), "USLACKBOT", None, true),
             (json!({"type": "app_mention", "channel_type": null}), "U1", None, false),
         ] {
-            let line = of(event(message(more.clone())));
+            let message = message_of(event(message(more.clone())));
             let thread = thread.map(MessageId::new);
             let expected = (UserId::new(author), thread, is_bot);
-            assert_eq!((line.author, line.thread, line.is_bot), expected, "{more}");
+            assert_eq!((message.author, message.thread, message.is_bot), expected, "{more}");
         }
     }
 
     #[test]
-    fn edits_and_deletions_name_the_line_that_they_are_about() {
+    fn edits_and_deletions_name_their_message() {
         let nested = json!({"type": "message", "user": "U1", "text": "new", "ts": "5.000000",
             "thread_ts": "1.000000", "edited": {"user": "U1", "ts": "9.000000"}});
         let changed =
             event(json!({"type": "message", "subtype": "message_changed", "hidden": true,
             "channel": "C1", "ts": "9.000100", "event_ts": "9.000100", "message": nested}));
-        let SlackEvent::MessageChanged { message: line, at } = changed else {
-            panic!("{changed:?}")
-        };
+        let SlackEvent::MessageChanged { message, at } = changed else { panic!("{changed:?}") };
         assert_eq!(
-            (line.id.as_str(), &*line.text, line.channel.as_str()),
+            (message.id.as_str(), &*message.text, message.channel.as_str()),
             ("5.000000", "new", "C1")
         );
-        assert_eq!(line.thread, Some(MessageId::new("1.000000")));
+        assert_eq!(message.thread, Some(MessageId::new("1.000000")));
         assert_eq!(at, Timestamp::from_second(9).unwrap());
         for previous in [nested.clone(), Value::Null] {
             let deleted = event(json!({"type": "message", "subtype": "message_deleted",
                 "channel": "C1", "ts": "9.000200", "deleted_ts": "5.000000",
                 "previous_message": previous}));
-            let SlackEvent::MessageDeleted { message: line, .. } = deleted else {
-                panic!("{deleted:?}")
-            };
-            assert_eq!(line.id.as_str(), "5.000000");
+            let SlackEvent::MessageDeleted { message, .. } = deleted else { panic!("{deleted:?}") };
+            assert_eq!(message.id.as_str(), "5.000000");
         }
         let mut tombstone = nested;
         tombstone["subtype"] = "tombstone".into();
@@ -454,9 +444,9 @@ mod tests {
     }
 
     #[test]
-    fn other_events_tell_what_they_are_about() {
+    fn other_events_are_parsed() {
         let (channel, user) = (ChannelId::new("C1"), UserId::new("U1"));
-        for (tells, expected) in [
+        for (payload, expected) in [
             (
                 json!({"type": "member_joined_channel", "channel": "C1", "user": "U1"}),
                 SlackEvent::MemberJoined { channel: channel.clone(), user: user.clone() },
@@ -499,9 +489,9 @@ mod tests {
             (json!({"type": "something_new", "channel": 7}), SlackEvent::Ignored),
             (json!(null), SlackEvent::Ignored),
         ] {
-            assert_eq!(event(tells.clone()), expected, "{tells}");
+            assert_eq!(event(payload.clone()), expected, "{payload}");
         }
-        // This one has no event inside.
+        // This payload has no event inside.
         assert_eq!(
             parse_event(&json!({"type": "app_rate_limited", "minute_rate_limited": 1})),
             SlackEvent::RateLimited
@@ -509,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_read_a_channel_is_told_by_its_flags() {
+    fn a_channels_flags_decide_its_visibility() {
         for (flags, visibility) in [
             (json!({"is_channel": true}), Visibility::Public),
             (json!({"is_channel": true, "is_private": true}), Visibility::Private),
@@ -519,14 +509,14 @@ mod tests {
             (json!({"is_im": true, "user": "U1"}), Visibility::Direct),
             (json!({}), Visibility::Private),
         ] {
-            let mut told = flags.clone();
-            told["id"] = "C1".into();
-            assert_eq!(parse_channel(&told).unwrap().2, visibility, "{flags}");
+            let mut channel = flags.clone();
+            channel["id"] = "C1".into();
+            assert_eq!(parse_channel(&channel).unwrap().2, visibility, "{flags}");
         }
     }
 
     #[test]
-    fn times_are_written_as_they_were_read() {
+    fn timestamps_round_trip() {
         for text in ["1700000000.123000", "0.000000"] {
             assert_eq!(format_ts(parse_ts(&text.into()).unwrap()), text);
         }

@@ -1,8 +1,8 @@
-//! Catching up: what was said while we could not hear, page by page, behind a bookmark that never passes a
-//! hole. A pass begins after a connection is open, so that nothing falls in between.
+//! Backfill: reads what was posted while no connection was open. Each channel has a cursor that never passes a gap,
+//! and a pass starts only after a connection is open, so no message is missed in between.
 //!
-//! Slack shows no edits and deletions of the past, and no thread below a channel's lines: they are found by
-//! comparing what it shows now with what is stored.
+//! Slack's history contains no past edits and deletions, and no thread replies. Edits and deletions are found by
+//! comparing the history with what is stored; threads are read one by one.
 
 pub mod limit;
 pub mod pass;
@@ -10,121 +10,145 @@ pub mod pass;
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{info, warn};
+use tracing::{Instrument as _, Span, info, info_span, warn};
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
-use crate::{EventTransport, SlackPlatform};
+use crate::settings::EventTransport;
 use aizuchi_core::chat::{ChannelId, Cursor, Heard};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::{MessageQuery, MessageRange, StoreError, StoredMessage};
 
-/// Slack delivers an event for so long; what is older has come or will not.
+/// How long Slack keeps redelivering an event.
 const REDELIVERY_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// How far back a new channel is read where each page takes a minute.
+/// How far back a new channel is read if the history is rate-limited: then each page takes a minute.
 const LIMITED_SPAN: SignedDuration = SignedDuration::from_hours(24);
-/// Where it is noted whether this app gets little history, and how.
+/// The cursor that stores whether Slack rate-limits this app's history, and its values.
 pub(super) const LIMIT_KEY: &str = "history is capped";
 pub(super) const LIMIT_ON: &str = "true";
 const LIMIT_OFF: &str = "false";
-/// What is waited for is read from so long before the bookmark: what waits is not older. Answers in threads
-/// that are so young may be edited.
+/// A prioritized backfill starts this long before the cursor, because a pending step is not older. Threads with replies
+/// this young are read again, because the replies may have been edited.
 const CURSOR_OVERLAP: SignedDuration = SignedDuration::from_hours(1);
-/// Among so many lines those of a channel's top level are counted.
+/// How many stored messages are looked at to estimate whether a channel has enough for a probe.
 const PROBE_MESSAGES: usize = 200;
-/// After something could not be read.
+/// After a channel could not be read.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl SlackPlatform {
-    /// Catches up on whatever is wanted, and on everything after each gap. Never ends.
+    /// Backfills the queued channels, and all channels after each gap in the connection. Never ends.
     pub(super) async fn run_backfill(&self) {
-        let mut air = self.connection.subscribe();
-        let mut unbroken = None;
-        // What is to be read again, and what nothing is missing of.
-        let (mut later, mut done) = (BTreeSet::new(), BTreeSet::new());
-        let (mut again, mut bookmarks) = (self.now(), self.now() + self.settings.sync_interval);
+        let mut connection = self.connection.subscribe();
+        let mut unbroken_since = None;
+        let (mut deferred, mut complete) = (BTreeSet::new(), BTreeSet::new());
+        let mut retry_at = self.now();
+        let mut cursors_due_at = self.now() + self.settings.sync_interval;
         loop {
-            let since = air.borrow_and_update().connected_since;
-            if since.is_some() && since != unbroken {
-                unbroken = since;
-                done.clear();
+            let since = connection.borrow_and_update().connected_since;
+            if since.is_some() && since != unbroken_since {
+                unbroken_since = since;
+                complete.clear();
                 self.history_limit.mark_stale();
                 self.backfill.restart(&self.cache.joined());
             }
-            let put_off = self.backfill.take_deferred();
-            if later.is_empty() {
-                again = self.now() + RETRY_DELAY;
+            if deferred.is_empty() {
+                retry_at = self.now() + RETRY_DELAY;
             }
-            later.extend(put_off);
+            deferred.extend(self.backfill.take_deferred());
             if let Some(since) = since
-                && let Some(room) = self.backfill.pop()
+                && let Some(channel) = self.backfill.pop()
             {
-                done.remove(&room);
-                match self.backfill_channel(&room, since).await {
-                    Ok(new) => {
-                        done.insert(room.clone());
-                        self.backfill.log_progress("Slack", &room, new, later.len());
-                    }
-                    Err(IngestError::Slack(SlackApiError::Refused(code))) => {
-                        // Where nothing may be read, it goes on with what it hears.
-                        self.backfill.mark_channel_complete(&room, since);
-                        info!("a channel's history may not be read: Slack says {code}");
-                    }
-                    Err(error) => {
-                        warn!("a channel's history could not be read and is tried again: {error}");
-                        self.backfill.enqueue_later(&room);
-                    }
+                complete.remove(&channel);
+                let attempt = self.try_backfill_channel(&channel, since, deferred.len());
+                if attempt.instrument(self.span_for(&channel)).await {
+                    complete.insert(channel);
                 }
                 continue;
             }
-            let next = if later.is_empty() { bookmarks } else { again.min(bookmarks) };
+            let next =
+                if deferred.is_empty() { cursors_due_at } else { retry_at.min(cursors_due_at) };
             tokio::select! {
                 () = self.backfill.added.notified() => {}
-                _ = air.changed() => {}
+                _ = connection.changed() => {}
                 () = self.clock.sleep_until(next) => {}
             }
-            if self.now() >= again {
-                std::mem::take(&mut later).iter().for_each(|room| self.backfill.enqueue(room));
+            if self.now() >= retry_at {
+                std::mem::take(&mut deferred)
+                    .iter()
+                    .for_each(|channel| self.backfill.enqueue(channel));
             }
-            if self.now() >= bookmarks {
-                bookmarks = self.now() + self.settings.sync_interval;
+            if self.now() >= cursors_due_at {
+                cursors_due_at = self.now() + self.settings.sync_interval;
                 if let EventTransport::Webhooks { .. } = self.settings.events {
-                    // Nobody tells whether Slack has given up on something.
-                    self.cache.joined().iter().for_each(|room| self.backfill.enqueue(room));
+                    // Slack does not say when it has given up delivering an event.
+                    self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
                 }
-                if unbroken.is_some() && self.connection.state().connected_since == unbroken {
-                    self.advance_cursors(&done).await;
+                if unbroken_since.is_some()
+                    && self.connection.state().connected_since == unbroken_since
+                {
+                    self.advance_cursors(&complete).await;
                 }
             }
         }
     }
 
-    /// Reads first where something is to be done. Never ends.
+    /// Backfills a channel, and enqueues it again if that fails. Returns whether the channel has been read.
+    async fn try_backfill_channel(
+        &self,
+        channel: &ChannelId,
+        since: Timestamp,
+        deferred: usize,
+    ) -> bool {
+        match self.backfill_channel(channel, since).await {
+            Ok(new) => {
+                self.backfill.log_progress("Slack", channel, new, deferred);
+                return true;
+            }
+            Err(IngestError::Slack(SlackApiError::Refused(code))) => {
+                // Without access to the history, the bot goes on with live events only.
+                self.backfill.mark_channel_complete(channel, since);
+                info!(error = code, "Slack refuses the history of a channel");
+            }
+            Err(error) => {
+                warn!(error = %error, "the backfill of a channel failed; retrying later");
+                self.backfill.enqueue_later(channel);
+            }
+        }
+        false
+    }
+
+    /// Backfills the conversations whose pending step waits for it, ahead of the queue. Never ends.
     pub(super) async fn run_prioritized_backfill(&self) {
         loop {
-            let (place, since) = self.backfill.next_prioritized(&self.connection).await;
-            match self.backfill_target(&place, since).await {
+            let (target, since) = self.backfill.next_prioritized(&self.connection).await;
+            let span = self.span_for(&target.0);
+            match self.backfill_target(&target, since).instrument(span.clone()).await {
                 Ok(()) | Err(IngestError::Slack(SlackApiError::Refused(_))) => {
-                    self.backfill.mark_complete(place, since);
+                    self.backfill.mark_complete(target, since);
                 }
-                // Whoever waits asks again.
-                Err(error) => warn!("what is waited for could not be read: {error}"),
+                // The waiting step will prioritize it again.
+                Err(error) => {
+                    span.in_scope(
+                        || warn!(error = %error, "the priority backfill of a channel failed"),
+                    );
+                }
             }
         }
     }
 
-    /// Reads what was said in a place since the bookmark, and a little before it.
+    /// Reads a channel's top level or one thread, from a little before the cursor.
     async fn backfill_target(
         &self,
-        place: &BackfillTarget,
+        target: &BackfillTarget,
         since: Timestamp,
     ) -> Result<(), IngestError> {
-        let (room, thread) = place;
-        let bookmark = self.cursor(room).await?;
-        let from = bookmark.unwrap_or(self.now()) - CURSOR_OVERLAP;
-        let mut pass = self.start_pass(room, from, since, bookmark).await?;
+        let (channel, thread) = target;
+        let cursor = self.cursor(channel).await?;
+        let from = cursor.unwrap_or(self.now()) - CURSOR_OVERLAP;
+        let mut pass = self.start_pass(channel, from, since, cursor).await?;
         match thread {
             Some(thread) => self.read_thread(thread, &mut pass).await?,
             None => drop(self.read_pages(&mut pass).await?),
@@ -132,81 +156,87 @@ impl SlackPlatform {
         self.hear_missing_deletions(&pass).await
     }
 
-    /// Reads what was said in a room since its bookmark, and says how much of it was new.
+    /// Reads a channel since its cursor, and returns the number of new messages.
     async fn backfill_channel(
         &self,
-        room: &ChannelId,
+        channel: &ChannelId,
         since: Timestamp,
     ) -> Result<usize, IngestError> {
-        if self.history_limit.is_stale() && self.can_probe_limit(room).await? {
-            self.probe_limit(room).await?;
+        if self.history_limit.is_stale() && self.can_probe_limit(channel).await? {
+            self.probe_limit(channel).await?;
         }
         let began = self.now();
-        let bookmark = self.cursor(room).await?;
-        let horizon = began - self.backfill_span();
-        // Further back than the bookmark, so that edits, deletions and threads of old lines are seen; but
-        // not where each page takes a minute.
-        let from = match bookmark {
-            Some(bookmark) if self.history_limit.is_limited() => bookmark,
-            Some(bookmark) => bookmark.min(horizon),
+        let cursor = self.cursor(channel).await?;
+        let horizon = began - self.max_backfill_age();
+        // Starts before the cursor to see edits, deletions and threads of older messages, except if the history is
+        // rate-limited.
+        let from = match cursor {
+            Some(cursor) if self.history_limit.is_limited() => cursor,
+            Some(cursor) => cursor.min(horizon),
             None => horizon,
         };
-        let mut pass = self.start_pass(room, from, since, bookmark).await?;
+        let mut pass = self.start_pass(channel, from, since, cursor).await?;
         self.read_channel(&mut pass).await?;
-        self.backfill.mark_channel_complete(room, since);
-        // Since then, everything has come by itself or comes again.
+        self.backfill.mark_channel_complete(channel, since);
+        // If the connection is still the same, everything since then was delivered or will be redelivered.
         if self.connection.state().connected_since == Some(since) {
-            self.store_cursor(room, began).await?;
+            self.store_cursor(channel, began).await?;
         }
         Ok(pass.new_messages)
     }
 
-    /// How far back is read at most.
-    fn backfill_span(&self) -> SignedDuration {
+    fn span_for(&self, channel: &ChannelId) -> Span {
+        let workspace = &self.identity.workspace;
+        info_span!("slack backfill", platform = "slack", workspace = %workspace, channel = %channel)
+    }
+
+    /// How far back the history is read at most.
+    fn max_backfill_age(&self) -> SignedDuration {
         let longest = self.settings.history_span;
         if self.history_limit.is_limited() { LIMITED_SPAN.min(longest) } else { longest }
     }
 
-    async fn cursor(&self, room: &ChannelId) -> Result<Option<Timestamp>, IngestError> {
-        let bookmarks = self.archive.cursors(&self.identity.workspace).await?;
-        let bookmark = bookmarks.iter().find(|bookmark| *bookmark.stream == *room.as_str());
-        Ok(bookmark.and_then(|bookmark| from_slack::parse_ts(&(&*bookmark.value).into())))
+    async fn cursor(&self, channel: &ChannelId) -> Result<Option<Timestamp>, IngestError> {
+        let cursors = self.archive.cursors(&self.identity.workspace).await?;
+        let cursor = cursors.iter().find(|cursor| *cursor.stream == *channel.as_str());
+        Ok(cursor.and_then(|cursor| from_slack::parse_ts(&(&*cursor.value).into())))
     }
 
-    async fn store_cursor(&self, room: &ChannelId, at: Timestamp) -> Result<(), IngestError> {
+    async fn store_cursor(&self, channel: &ChannelId, at: Timestamp) -> Result<(), IngestError> {
         let workspace = self.identity.workspace.clone();
-        let (place, value) = (room.as_str().into(), format_ts(at).into());
-        self.inbox.hear(Heard::Cursor(Cursor { workspace, stream: place, value })).await?;
+        let (stream, value) = (channel.as_str().into(), format_ts(at).into());
+        self.inbox.hear(Heard::Cursor(Cursor { workspace, stream, value })).await?;
         Ok(())
     }
 
-    /// A page of a room with few lines ends by itself and shows no cap, so its minute is not spent.
-    async fn can_probe_limit(&self, room: &ChannelId) -> Result<bool, IngestError> {
+    /// Whether a channel has enough messages to show the limit: a short page ends by itself and shows nothing.
+    async fn can_probe_limit(&self, channel: &ChannelId) -> Result<bool, IngestError> {
         let query = MessageQuery {
             workspace: self.identity.workspace.clone(),
-            channel: room.clone(),
+            channel: channel.clone(),
             thread: None,
             range: MessageRange::Newest,
             limit: PROBE_MESSAGES,
         };
-        let lines = self.archive.messages(query).await?;
-        let is_shown =
-            |line: &&StoredMessage| !line.is_deleted && line.message.conversation.thread.is_none();
-        Ok(lines.iter().filter(is_shown).count() > LIMITED_PAGE_SIZE)
+        let messages = self.archive.messages(query).await?;
+        let is_in_history = |stored: &&StoredMessage| {
+            !stored.is_deleted && stored.message.conversation.thread.is_none()
+        };
+        Ok(messages.iter().filter(is_in_history).count() > LIMITED_PAGE_SIZE)
     }
 
-    /// Whether this app gets little history still. What it reads then is short and does not tell; a page of
-    /// what it has read already does, where enough was said.
-    async fn probe_limit(&self, room: &ChannelId) -> Result<(), IngestError> {
+    /// Finds out whether the history is still rate-limited, by asking for a page that is longer than the limit. A
+    /// rate-limited backfill reads too little to show it.
+    async fn probe_limit(&self, channel: &ChannelId) -> Result<(), IngestError> {
         self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
         let arguments =
-            [("channel", room.to_string()), ("limit", (LIMITED_PAGE_SIZE + 1).to_string())];
+            [("channel", channel.to_string()), ("limit", (LIMITED_PAGE_SIZE + 1).to_string())];
         let page = self.read_with_retries("conversations.history", &arguments).await?;
         let found = page["messages"].as_array().map_or(0, Vec::len);
         Ok(self.record_limit(found, page["has_more"] == true).await?)
     }
 
-    /// What a page shows of how much this app gets. The next start need not find out again.
+    /// Learns from a page whether the history is rate-limited, and stores a change for the next start.
     pub(super) async fn record_limit(
         &self,
         found: usize,
@@ -216,32 +246,45 @@ impl SlackPlatform {
             None => return Ok(()),
             Some(LimitChange::Limited) => {
                 warn!(
-                    "Slack gives this app {LIMITED_PAGE_SIZE} lines of history a minute, so catching up is slow; \
-                     apps that a workspace has made for itself get more"
+                    platform = "slack",
+                    workspace = %self.identity.workspace,
+                    count = LIMITED_PAGE_SIZE,
+                    "Slack rate-limits this app's history to a few messages a minute, so the backfill is slow; \
+                     an app that the workspace has made for itself gets more"
                 );
                 LIMIT_ON
             }
             Some(LimitChange::Lifted) => {
-                info!("Slack gives this app as much history as others");
+                info!(
+                    platform = "slack",
+                    workspace = %self.identity.workspace,
+                    "Slack no longer rate-limits this app's history"
+                );
                 LIMIT_OFF
             }
         };
-        let (workspace, place) = (self.identity.workspace.clone(), LIMIT_KEY.into());
-        let bookmark = Cursor { workspace, stream: place, value: value.into() };
-        self.inbox.hear(Heard::Cursor(bookmark)).await.map(|_| ())
+        let (workspace, stream) = (self.identity.workspace.clone(), LIMIT_KEY.into());
+        let cursor = Cursor { workspace, stream, value: value.into() };
+        self.inbox.hear(Heard::Cursor(cursor)).await.map(|_| ())
     }
 
-    /// Nothing was missed since these rooms were read, so the next start need not read it again.
-    async fn advance_cursors(&self, rooms: &BTreeSet<ChannelId>) {
+    /// Advances the cursors of channels without a gap, so that the next start reads less.
+    async fn advance_cursors(&self, channels: &BTreeSet<ChannelId>) {
         let until = self.now() - REDELIVERY_WINDOW;
-        for room in rooms {
-            let moved = match self.cursor(room).await {
-                Ok(Some(before)) if before < until => self.store_cursor(room, until).await,
+        for channel in channels {
+            let moved = match self.cursor(channel).await {
+                Ok(Some(before)) if before < until => self.store_cursor(channel, until).await,
                 Ok(_) => Ok(()),
                 Err(error) => Err(error),
             };
             if let Err(error) = moved {
-                warn!("a bookmark could not be moved: {error}");
+                warn!(
+                    platform = "slack",
+                    workspace = %self.identity.workspace,
+                    channel = %channel,
+                    error = %error,
+                    "a cursor could not be advanced"
+                );
                 return;
             }
         }

@@ -1,11 +1,11 @@
-//! What Slack tells becomes what is heard. What [`Slack::takes`] says yes to is safe, and Slack may be told
-//! so.
+//! Turns Slack's events into [`Heard`] and passes them to the inbox. An event is acknowledged to Slack only after
+//! [`SlackPlatform::ingest`] has returned `true`.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tracing::warn;
+use tracing::{Instrument as _, info_span, warn};
 
 use crate::api::SlackApiError;
 use crate::cache::{CachedChannel, Membership};
@@ -19,7 +19,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::store::{HearReceipt, StoreError};
 
-/// Why something could not be taken.
+/// Why an event or a piece of history could not be ingested.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IngestError {
     #[error(transparent)]
@@ -28,27 +28,36 @@ pub(super) enum IngestError {
     Store(#[from] StoreError),
 }
 
-/// A room that could not be asked about is asked about again after so long.
+/// Between two lookups of an unknown channel, if the first has failed.
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// A mention that an edit adds is owed an answer only so long after the line was said (DESIGN §3).
+/// An edit that adds a mention is owed an answer only within this time after the message was posted.
 const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 impl SlackPlatform {
-    /// Hears what a payload of Slack's events tells, and says whether Slack may be told so. What it may not
-    /// be told comes again.
+    /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again.
     pub async fn ingest(&self, payload: &Value) -> bool {
-        match self.ingest_event(payload).await {
+        let event = &payload["event"];
+        let channel = from_slack::parse_channel_id(event);
+        let span = info_span!(
+            "slack event",
+            platform = "slack",
+            workspace = %self.identity.workspace,
+            channel = channel.as_ref().map(ChannelId::as_str),
+            event = non_empty_str(&event["type"]),
+        );
+        match self.ingest_event(payload).instrument(span.clone()).await {
             Ok(()) => true,
             Err(IngestError::Store(StoreError::Refused(why))) => {
-                // The next time it would be refused as well.
-                warn!("something from Slack could not be kept: {why}");
+                // A redelivery would be refused as well.
+                span.in_scope(|| warn!(error = %why, "the store refused an event; dropping it"));
                 true
             }
             Err(error) => {
-                warn!("something from Slack is not acknowledged, so that it comes again: {error}");
-                // Should Slack give up on it, the history has it.
-                if let Some(room) = from_slack::parse_channel_id(&payload["event"]) {
-                    self.backfill.enqueue_later(&room);
+                let _entered = span.entered();
+                warn!(error = %error, "an event could not be ingested; Slack will deliver it again");
+                // If Slack gives up on it, the backfill finds it.
+                if let Some(channel) = channel {
+                    self.backfill.enqueue_later(&channel);
                 }
                 false
             }
@@ -60,17 +69,19 @@ impl SlackPlatform {
             return Ok(());
         }
         match parse_event(payload) {
-            SlackEvent::Message(line) => self.hear_message(&line, Arrival::Live).await.map(|_| ()),
-            SlackEvent::MessageChanged { message: line, at } => {
-                self.hear_changed_message(&line, at).await
+            SlackEvent::Message(message) => {
+                self.hear_message(&message, Arrival::Live).await.map(|_| ())
             }
-            SlackEvent::MessageDeleted { message: line, at } => self.hear_deletion(&line, at).await,
+            SlackEvent::MessageChanged { message, at } => {
+                self.hear_changed_message(&message, at).await
+            }
+            SlackEvent::MessageDeleted { message, at } => self.hear_deletion(&message, at).await,
             SlackEvent::Reaction(reaction) => Ok(self.hear_reaction(reaction).await?),
             SlackEvent::MemberJoined { channel, user } if user == self.identity.user => {
                 self.ensure_channel(&channel, None).await?;
-                if let Some(room) = self.cache.channel(&channel) {
-                    // It may have been there before.
-                    self.hear_channel(room.channel, Membership::Member).await?;
+                if let Some(cached) = self.cache.channel(&channel) {
+                    // The cache may say that the bot has left.
+                    self.hear_channel(cached.channel, Membership::Member).await?;
                 }
                 self.cache.request_channel(&channel);
                 Ok(())
@@ -92,93 +103,90 @@ impl SlackPlatform {
                 self.cache.request_channel(&channel);
                 Ok(())
             }
-            SlackEvent::UserChanged(person) => Ok(self.hear_user(&person).await?),
+            SlackEvent::UserChanged(user) => Ok(self.hear_user(&user).await?),
             SlackEvent::AppUninstalled => {
                 self.cache.revocation.revoke("the app was uninstalled");
                 Ok(())
             }
             SlackEvent::TokensRevoked(bots) => {
-                // People's tokens are revoked in the same way.
+                // The event also reports tokens of users.
                 if bots.contains(&self.identity.user) {
                     self.cache.revocation.revoke("the bot's token was revoked");
                 }
                 Ok(())
             }
             SlackEvent::RateLimited => {
-                warn!(
-                    "Slack leaves events out for a while: there are too many; history fills the hole"
-                );
-                // It lasts for a minute.
-                self.cache.joined().iter().for_each(|room| self.backfill.enqueue_later(room));
+                warn!("Slack drops events because of its rate limit; the backfill will find them");
+                // The limit lasts for a minute, so the backfill waits as well.
+                self.cache.joined().iter().for_each(|id| self.backfill.enqueue_later(id));
                 Ok(())
             }
             SlackEvent::Ignored => Ok(()),
         }
     }
 
-    /// A line, as it was said.
+    /// Hears a message. Returns `None` for the bot's own new posts.
     pub(super) async fn hear_message(
         &self,
-        line: &SlackMessage,
+        message: &SlackMessage,
         arrival: Arrival,
     ) -> Result<Option<HearReceipt>, IngestError> {
-        // The flow keeps its own words itself, as it wrote them; it may be just about to.
-        if self.is_own(line) && line.key.is_some() && arrival == Arrival::Live {
+        // The runner stores its own posts itself, and may not have committed this one yet.
+        if self.is_own(message) && message.key.is_some() && arrival == Arrival::Live {
             return Ok(None);
         }
-        self.ensure_channel(&line.channel, line.visibility).await?;
-        self.ensure_author(line).await?;
-        let message = self.to_message(line);
-        let heard = Heard::Message(message, arrival);
-        Ok(Some(self.inbox.hear_with_client_id(heard, line.client_message_id.clone()).await?))
+        self.ensure_channel(&message.channel, message.visibility).await?;
+        self.ensure_author(message).await?;
+        let heard = Heard::Message(self.to_message(message), arrival);
+        Ok(Some(self.inbox.hear_with_client_id(heard, message.client_message_id.clone()).await?))
     }
 
-    /// A line has another text. If it has not been heard before, it is heard now.
+    /// Hears an edited message: as an edit, or as a new message if it is not stored yet.
     async fn hear_changed_message(
         &self,
-        line: &SlackMessage,
+        message: &SlackMessage,
         at: Timestamp,
     ) -> Result<(), IngestError> {
-        let is_young = at.duration_since(line.at) < EDITED_MENTION_WINDOW;
-        let arrival = if is_young { Arrival::Live } else { Arrival::Backfilled };
-        let receipt = self.hear_message(line, arrival).await?;
+        let is_recent = at.duration_since(message.at) < EDITED_MENTION_WINDOW;
+        let arrival = if is_recent { Arrival::Live } else { Arrival::Backfilled };
+        let receipt = self.hear_message(message, arrival).await?;
         if receipt.is_none_or(|receipt| receipt.is_new) {
             return Ok(());
         }
-        Ok(self.hear_edit(line, at).await?)
+        Ok(self.hear_edit(message, at).await?)
     }
 
     pub(super) async fn hear_edit(
         &self,
-        line: &SlackMessage,
+        message: &SlackMessage,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let Message { conversation, id: message, text, mentions, .. } = self.to_message(line);
+        let Message { conversation, id: message, text, mentions, .. } = self.to_message(message);
         let edit = Edit { conversation, message, at, text, mentions };
         self.inbox.hear(Heard::Edit(edit)).await.map(|_| ())
     }
 
-    /// A line is gone. One that has not been heard yet leaves its place, so that it is not heard when
-    /// Slack delivers it late.
+    /// Hears a deletion. For a message that is not stored yet, an empty message is stored first, so that a late
+    /// delivery of the original does not bring it back.
     pub(super) async fn hear_deletion(
         &self,
-        line: &SlackMessage,
+        message: &SlackMessage,
         at: Timestamp,
     ) -> Result<(), IngestError> {
         let workspace = &self.identity.workspace;
-        let known = self.archive.message(workspace, &line.channel, &line.id).await?;
-        let conversation = match known {
-            Some(known) => known.message.conversation.clone(),
+        let stored = self.archive.message(workspace, &message.channel, &message.id).await?;
+        let conversation = match stored {
+            Some(stored) => stored.message.conversation.clone(),
             None => {
-                self.ensure_channel(&line.channel, line.visibility).await?;
-                let message = self.to_message(line);
+                self.ensure_channel(&message.channel, message.visibility).await?;
+                let message = self.to_message(message);
                 let message = Message { text: "".into(), mentions: Vec::new(), ..message };
                 let conversation = message.conversation.clone();
                 self.inbox.hear(Heard::Message(message, Arrival::BackfilledAnswered)).await?;
                 conversation
             }
         };
-        let deletion = Deletion { conversation, message: line.id.clone(), at };
+        let deletion = Deletion { conversation, message: message.id.clone(), at };
         self.inbox.hear(Heard::Deletion(deletion)).await?;
         Ok(())
     }
@@ -201,28 +209,27 @@ impl SlackPlatform {
         self.inbox.hear(Heard::Reaction(heard)).await.map(|_| ())
     }
 
-    pub(super) async fn hear_user(&self, person: &SlackUser) -> Result<(), StoreError> {
-        if person.id == self.identity.user {
+    pub(super) async fn hear_user(&self, user: &SlackUser) -> Result<(), StoreError> {
+        if user.id == self.identity.user {
             return Ok(());
         }
-        let kind = if person.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
-        if self.cache.is_current(person, kind) {
+        let kind = if user.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
+        if self.cache.is_current(user, kind) {
             return Ok(());
         }
-        let (workspace, role) = (self.identity.workspace.clone(), person.role);
-        let (id, name) = (person.id.clone(), person.name.clone());
-        let user = User { workspace, id, name, kind, role };
-        self.inbox.hear(Heard::User(user)).await?;
-        // Not before it is kept: who is known is not kept again.
-        self.cache.put_user(person, kind);
+        let (workspace, role) = (self.identity.workspace.clone(), user.role);
+        let (id, name) = (user.id.clone(), user.name.clone());
+        self.inbox.hear(Heard::User(User { workspace, id, name, kind, role })).await?;
+        // Only after the commit: a cached user is not stored again.
+        self.cache.put_user(user, kind);
         Ok(())
     }
 
-    /// A channel as Slack describes it.
+    /// Hears a channel's name and visibility, and whether the bot is a member of it.
     pub(super) async fn hear_channel(
         &self,
         channel: Channel,
-        standing: Membership,
+        membership: Membership,
     ) -> Result<(), StoreError> {
         let before = self.cache.channel(&channel.id);
         if before.as_ref().is_none_or(|before| before.channel != channel) {
@@ -230,15 +237,15 @@ impl SlackPlatform {
         }
         let id = channel.id.clone();
         let was = before.map(|before| before.membership);
-        if standing == Membership::Member && matches!(was, Some(Membership::NotMember) | None) {
-            // Not once it is known: a greeting that could not be kept is tried again.
+        if membership == Membership::Member && matches!(was, Some(Membership::NotMember) | None) {
+            // Before the channel is cached: if storing the join fails, the next event tries again.
             self.join_channel(id.clone()).await?;
         }
-        // Not before it is kept: what is known is not kept again.
-        self.cache.put_channel(CachedChannel { channel, membership: standing });
-        match (was, standing) {
+        // Only after the commit: a cached channel is not stored again.
+        self.cache.put_channel(CachedChannel { channel, membership });
+        match (was, membership) {
             (Some(Membership::Member), Membership::Member) => {}
-            // It was in it when it stopped.
+            // The bot was a member when it stopped.
             (Some(Membership::Unknown), Membership::Member) => self.backfill.enqueue(&id),
             (Some(Membership::NotMember) | None, Membership::Member) => {
                 self.backfill.join_channel(&id, self.now())
@@ -248,53 +255,53 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Whoever writes to it alone knows that it reads that.
+    /// Announces that the bot has joined, except in a direct message, whose user knows that the bot reads it.
     async fn join_channel(&self, channel: ChannelId) -> Result<(), StoreError> {
         let workspace = self.identity.workspace.clone();
         if self.inbox.channel_cache.is_direct(&workspace, &channel) {
             return Ok(());
         }
-        let room = ConversationId { workspace, channel, thread: None };
-        self.inbox.announce_join(room, self.identity.user.clone()).await
+        let conversation = ConversationId { workspace, channel, thread: None };
+        self.inbox.announce_join(conversation, self.identity.user.clone()).await
     }
 
-    /// A room that was public may be read by its members alone from now on.
+    /// A channel that was public is private from now on.
     async fn restrict_channel(&self, channel: &ChannelId) -> Result<(), StoreError> {
-        if let Some(room) = self.cache.channel(channel) {
-            let hidden = Channel { visibility: Visibility::Private, ..room.channel };
-            self.hear_channel(hidden, room.membership).await?;
+        if let Some(cached) = self.cache.channel(channel) {
+            let private = Channel { visibility: Visibility::Private, ..cached.channel };
+            self.hear_channel(private, cached.membership).await?;
         }
         self.cache.request_channel(channel);
         Ok(())
     }
 
-    /// Makes sure that a room is known before anything is heard in it: its name and who may read it decide
-    /// what becomes of a line. What Slack does not tell of counts as private.
+    /// Makes sure that a channel is stored before anything is heard in it, because its visibility is stamped on each
+    /// message. A channel that Slack does not describe counts as private.
     async fn ensure_channel(
         &self,
         channel: &ChannelId,
         visibility: Option<Visibility>,
     ) -> Result<(), IngestError> {
-        if let Some(room) = self.cache.channel(channel) {
-            let is_public = room.channel.visibility == Visibility::Public;
+        if let Some(cached) = self.cache.channel(channel) {
+            let is_public = cached.channel.visibility == Visibility::Public;
             if is_public && visibility == Some(Visibility::Private) {
-                // It was hidden while we could not hear.
+                // It became private while we were disconnected.
                 self.restrict_channel(channel).await?;
-            } else if room.membership == Membership::Unknown {
-                // Whoever hears a line is there.
-                self.hear_channel(room.channel, Membership::Member).await?;
+            } else if cached.membership == Membership::Unknown {
+                // Only members receive events.
+                self.hear_channel(cached.channel, Membership::Member).await?;
             }
             return Ok(());
         }
-        // Many lines of a new room may come at once; one of them asks.
-        let mut asked = self.channel_lookups.lock().await;
+        // Many messages of a new channel may arrive at once; only one of them asks Slack.
+        let mut failed = self.failed_channel_lookups.lock().await;
         if self.cache.channel(channel).is_some() {
             return Ok(());
         }
-        if asked
+        let has_just_failed = failed
             .get(channel)
-            .is_some_and(|asked| self.now().duration_since(*asked) < CHANNEL_LOOKUP_INTERVAL)
-        {
+            .is_some_and(|failed| self.now().duration_since(*failed) < CHANNEL_LOOKUP_INTERVAL);
+        if has_just_failed {
             return Err(SlackApiError::Unreachable("it was asked just now".to_owned()).into());
         }
         let arguments = [("channel", channel.to_string())];
@@ -316,19 +323,20 @@ impl SlackPlatform {
                 };
                 Ok(self.hear_channel(unknown, Membership::Member).await?)
             }
-            // It comes again.
+            // Slack delivers the event again.
             Err(error) => {
-                asked.insert(channel.clone(), self.now());
+                failed.insert(channel.clone(), self.now());
                 Err(error.into())
             }
         }
     }
 
-    /// An app may be told of another workspace's talk; that is not for us.
+    /// An app that is installed in several workspaces receives the events of all of them.
     fn is_for_this_workspace(&self, payload: &Value) -> bool {
         let installations = payload["authorizations"].as_array().into_iter().flatten();
-        let mut teams =
-            installations.filter_map(|installed| non_empty_str(&installed["team_id"])).peekable();
+        let mut teams = installations
+            .filter_map(|installation| non_empty_str(&installation["team_id"]))
+            .peekable();
         teams.peek().is_none() || teams.any(|team| team == self.identity.workspace.as_str())
     }
 
@@ -337,22 +345,22 @@ impl SlackPlatform {
         self.backfill.leave_channel(channel);
     }
 
-    async fn ensure_author(&self, line: &SlackMessage) -> Result<(), StoreError> {
-        if !line.is_bot || self.is_own(line) {
-            self.request_unknown_user(&line.author);
+    async fn ensure_author(&self, message: &SlackMessage) -> Result<(), StoreError> {
+        if !message.is_bot || self.is_own(message) {
+            self.request_unknown_user(&message.author);
             return Ok(());
         }
-        if self.cache.author_kind(&line.author).is_some() {
+        if self.cache.author_kind(&message.author).is_some() {
             return Ok(());
         }
-        let names = [&line.raw["username"], &line.raw["bot_profile"]["name"]];
-        let name = names.into_iter().find_map(non_empty_str).unwrap_or(line.author.as_str());
+        let names = [&message.raw["username"], &message.raw["bot_profile"]["name"]];
+        let name = names.into_iter().find_map(non_empty_str).unwrap_or(message.author.as_str());
         let name = aizuchi_core::chat::to_single_line(name).into();
-        let (id, role) = (line.author.clone(), Role::Member);
+        let (id, role) = (message.author.clone(), Role::Member);
         self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
     }
 
-    /// Asks for somebody's name, unless it is known.
+    /// Requests a user's name, unless it is cached.
     fn request_unknown_user(&self, user: &UserId) {
         if *user != self.identity.user && self.cache.author_kind(user).is_none() {
             self.cache.request_user(user);
@@ -366,38 +374,39 @@ impl SlackPlatform {
         self.cache.author_kind(user).unwrap_or(AuthorKind::Human)
     }
 
-    pub(super) fn is_own(&self, line: &SlackMessage) -> bool {
-        line.author == self.identity.user
+    pub(super) fn is_own(&self, message: &SlackMessage) -> bool {
+        message.author == self.identity.user
     }
 
-    /// The line in plain words, with who is named in it.
-    pub(super) fn to_message(&self, line: &SlackMessage) -> Message {
-        let (text, mentions) = self.read_text(line);
-        let kind = match self.author_kind(&line.author) {
-            AuthorKind::Human if line.is_bot => AuthorKind::Bot,
+    /// The message with plain text, and the users whom it mentions.
+    pub(super) fn to_message(&self, message: &SlackMessage) -> Message {
+        let (text, mentions) = self.read_text(message);
+        let kind = match self.author_kind(&message.author) {
+            AuthorKind::Human if message.is_bot => AuthorKind::Bot,
             kind => kind,
         };
         Message {
             conversation: ConversationId {
                 workspace: self.identity.workspace.clone(),
-                channel: line.channel.clone(),
-                thread: line.thread.clone(),
+                channel: message.channel.clone(),
+                thread: message.thread.clone(),
             },
-            id: line.id.clone(),
-            at: line.at,
-            author: Author { id: line.author.clone(), kind },
+            id: message.id.clone(),
+            at: message.at,
+            author: Author { id: message.author.clone(), kind },
             text,
             mentions,
             edits: 0,
         }
     }
 
-    fn read_text(&self, line: &SlackMessage) -> (Arc<str>, Vec<Mention>) {
+    fn read_text(&self, message: &SlackMessage) -> (Arc<str>, Vec<Mention>) {
         let channel = |id: &ChannelId| {
-            // The name of a room that others may not see stays there.
-            let room = self.cache.channel(id)?;
-            let is_shown = room.channel.visibility == Visibility::Public || *id == line.channel;
-            is_shown.then_some(room.channel.name)
+            // The name of a private channel is shown only in that channel.
+            let cached = self.cache.channel(id)?;
+            let is_visible =
+                cached.channel.visibility == Visibility::Public || *id == message.channel;
+            is_visible.then_some(cached.channel.name)
         };
         let names = NameLookup {
             persona: &self.identity.user,
@@ -406,7 +415,7 @@ impl SlackPlatform {
             channel: &channel,
             group: &|id| self.cache.group_name(id),
         };
-        let read = read_message(&line.raw, &names, self.persona.language);
+        let read = read_message(&message.raw, &names, self.persona.language);
         (read.text.into(), read.mentions)
     }
 }

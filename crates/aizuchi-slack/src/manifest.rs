@@ -1,18 +1,16 @@
-//! What the app asks of a workspace: the scopes of its bot token and the events that it is sent. The
-//! manifest is made from them, and whoever examines a token names what it lacks.
+//! The manifest of the Slack app: the scopes of its bot token and the events that it subscribes to. The same lists are
+//! used to check a token.
 
 use serde_json::{Value, json};
 
-/// Something that the bot's token must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlackScope {
     pub name: &'static str,
-    /// What it is for; goes on after “Aizuchi needs it to”.
+    /// Completes the sentence “Aizuchi needs it to …”.
     pub reason: &'static str,
 }
 
-/// Every scope of the bot. Files are told by their names, which stand in the message, and custom emoji
-/// stay names, so neither takes a scope of its own.
+/// Every scope of the bot. Files and custom emoji appear only as their names in a message, so neither needs a scope.
 pub const SCOPES: &[SlackScope] = &[
     scope("app_mentions:read", "notice that somebody mentions it"),
     scope("channels:history", "hear public channels that it was invited to"),
@@ -34,10 +32,10 @@ pub const SCOPES: &[SlackScope] = &[
     scope("users:read", "know people's names"),
 ];
 
-/// Without this one, a post whose answer was lost cannot be found.
+/// Without this scope, a post whose outcome is unknown cannot be found.
 pub const METADATA_SCOPE: &str = "metadata.message:read";
 
-/// Every event that it is sent.
+/// Every event that the app subscribes to.
 pub const EVENTS: &[&str] = &[
     "app_mention",
     "app_uninstalled",
@@ -68,35 +66,33 @@ pub const EVENTS: &[&str] = &[
     "user_change",
 ];
 
-/// Where Slack sends its requests, behind the address of this machine.
+/// The path of the web hook for Slack's requests.
 pub const EVENTS_PATH: &str = "/slack/events";
 
-/// The longest name of an app, in characters.
+/// Slack's limit, in characters.
 pub const MAX_APP_NAME_LENGTH: usize = 35;
 
 const fn scope(name: &'static str, reason: &'static str) -> SlackScope {
     SlackScope { name, reason }
 }
 
-/// How the app's events come.
+/// How the app's events arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ManifestTransport {
-    /// Socket Mode.
     SocketMode,
-    /// Requests to this address of ours, with or without [`PATH`].
+    /// Requests to this URL, with or without [`EVENTS_PATH`].
     Webhooks(String),
 }
 
-/// The scopes that a token lacks. `granted` is a list with commas, as Slack's answers have it in
-/// their header `x-oauth-scopes`.
+/// The scopes that a token lacks. `granted` is the comma-separated list of Slack's response header `x-oauth-scopes`.
 pub fn missing_scopes(granted: &str) -> Vec<&'static SlackScope> {
     let has = |scope: &&SlackScope| granted.split(',').any(|granted| granted.trim() == scope.name);
     SCOPES.iter().filter(|scope| !has(scope)).collect()
 }
 
-/// The app as Slack's page “From a manifest” takes it.
-pub fn build_manifest(name: &str, delivery: &ManifestTransport) -> Value {
-    let url = match delivery {
+/// The manifest, as Slack's page “From a manifest” accepts it.
+pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
+    let url = match transport {
         ManifestTransport::SocketMode => None,
         ManifestTransport::Webhooks(base) => {
             let base = base.trim_end_matches('/');
@@ -119,7 +115,7 @@ pub fn build_manifest(name: &str, delivery: &ManifestTransport) -> Value {
             "description": "A companion that listens, remembers, and decides by itself when to speak",
         },
         "features": {
-            // Without this tab nobody can write to it.
+            // Without this tab users cannot send direct messages.
             "app_home": {
                 "home_tab_enabled": false,
                 "messages_tab_enabled": true,
@@ -141,7 +137,7 @@ pub fn build_manifest(name: &str, delivery: &ManifestTransport) -> Value {
     })
 }
 
-/// The bot's name as a manifest may have it. People can give it any other on the app's page.
+/// The bot's name with only the characters that a manifest allows. The app's page allows any name.
 fn display_name(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let words = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty());
@@ -153,8 +149,8 @@ fn display_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What Slack asks of an app that subscribes to an event.
-    fn needed(event: &str) -> &'static [&'static str] {
+    /// The scopes that Slack requires for a subscription to an event.
+    fn required_scopes(event: &str) -> &'static [&'static str] {
         match event {
             "app_mention" => &["app_mentions:read"],
             "app_uninstalled" | "tokens_revoked" | "channel_id_changed" => &[],
@@ -175,15 +171,16 @@ mod tests {
     #[test]
     fn every_event_has_its_scopes() {
         for event in EVENTS {
-            for needed in needed(event) {
-                assert!(SCOPES.iter().any(|scope| scope.name == *needed), "{event}: {needed}");
+            for required in required_scopes(event) {
+                let has_scope = SCOPES.iter().any(|scope| scope.name == *required);
+                assert!(has_scope, "{event}: {required}");
             }
         }
         assert!(EVENTS.is_sorted() && SCOPES.is_sorted_by_key(|scope| scope.name));
     }
 
     #[test]
-    fn a_socket_needs_no_address() {
+    fn socket_mode_needs_no_url() {
         let manifest = build_manifest("Mio", &ManifestTransport::SocketMode);
         assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
         assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], Value::Null);
@@ -192,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn over_http_everything_comes_to_one_address() {
+    fn web_hooks_share_one_url() {
         for base in ["https://a.example", "https://a.example/", "https://a.example/slack/events"] {
             let manifest = build_manifest("Mio", &ManifestTransport::Webhooks(base.to_owned()));
             let url = "https://a.example/slack/events";
@@ -203,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_as_slack_takes_them() {
+    fn names_fit_slacks_limits() {
         for (name, app, bot) in [
             ("Aizuchi", "Aizuchi", "Aizuchi"),
             ("Mio the Cat", "Mio the Cat", "Mio-the-Cat"),
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_token_lacks_is_named() {
+    fn missing_scopes_are_named() {
         let all = SCOPES.iter().map(|scope| scope.name).collect::<Vec<_>>();
         assert_eq!(missing_scopes(&all.join(",")), Vec::<&SlackScope>::new());
         assert_eq!(missing_scopes(&all.join(", ")), Vec::<&SlackScope>::new());

@@ -1,5 +1,5 @@
-//! Slack's way to write text, both ways: what it delivers becomes what people read, and what a model
-//! writes becomes what Slack shows.
+//! Slack's markup (mrkdwn) in both directions: messages from Slack become plain text, and a model's Markdown becomes
+//! mrkdwn.
 
 pub mod message;
 pub mod read;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aizuchi_core::chat::{ChannelId, UserId};
 
-/// Who and what an id stands for.
+/// Resolves ids to names.
 pub struct NameLookup<'a> {
     pub persona: &'a UserId,
     pub persona_name: &'a str,
@@ -18,12 +18,12 @@ pub struct NameLookup<'a> {
     pub group: &'a dyn Fn(&str) -> Option<Arc<str>>,
 }
 
-/// `&`, `<` and `>` mean something to Slack and have to be written as entities.
+/// Writes `&`, `<` and `>`, which have a meaning in mrkdwn, as entities.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Ids are all that tells a name from text in brackets.
+/// Whether this is a Slack id. Anything else in a mention's brackets makes it plain text.
 pub fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

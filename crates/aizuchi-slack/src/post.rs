@@ -1,5 +1,5 @@
-//! Speaking in Slack. A post carries its key in its metadata, so that the history can tell whether one whose
-//! answer was lost was said (Slack has no idempotency key of its own).
+//! Posts to Slack. Slack has no idempotency keys, so each post carries its key in its metadata, and the history shows
+//! whether a post whose answer was lost is there.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,8 @@ use crate::cache::Membership;
 use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_ts};
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
-use crate::{ReplyPlacement, SlackPlatform, emoji};
+use crate::settings::ReplyPlacement;
+use crate::{SlackPlatform, emoji};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
@@ -22,40 +23,39 @@ use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::store::{MessageQuery, MessageRange};
 
-/// One message a second and channel (Slack, "Rate limits").
+/// Slack's rate limit: one message a second in each channel.
 const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
-/// A post waits for its turn so long; behind a longer queue it comes again later.
+/// How long a post waits for its turn. Behind a longer queue it is retried later.
 const MAX_POST_WAIT: SignedDuration = SignedDuration::from_secs(2);
-/// Slack shows about so many characters well; escaping makes more of them.
+/// Slack recommends at most 4,000 characters; escaping adds some.
 const MAX_POST_LENGTH: usize = 3_000;
 
-/// Turns: whose is when.
+/// Spaces out the posts of each channel.
 #[derive(Default)]
 pub struct PostLimiter {
-    /// When each channel may be spoken to next.
     next_post_at: Mutex<HashMap<ChannelId, Timestamp>>,
 }
 
 impl PostLimiter {
-    /// Takes the next turn in a channel, unless it is too far away.
+    /// Reserves the channel's next slot. Returns the wait as an error if it is longer than `max_wait`.
     fn reserve(
         &self,
         channel: &ChannelId,
         now: Timestamp,
-        longest: SignedDuration,
+        max_wait: SignedDuration,
     ) -> Result<Timestamp, SignedDuration> {
         let mut posts = self.next_post_at.lock().unwrap_or_else(PoisonError::into_inner);
         posts.retain(|_, next| *next > now);
-        let turn = posts.get(channel).copied().unwrap_or(now);
-        let wait = turn.duration_since(now);
-        if wait > longest {
+        let post_at = posts.get(channel).copied().unwrap_or(now);
+        let wait = post_at.duration_since(now);
+        if wait > max_wait {
             return Err(wait);
         }
-        posts.insert(channel.clone(), turn + POST_INTERVAL);
-        Ok(turn)
+        posts.insert(channel.clone(), post_at + POST_INTERVAL);
+        Ok(post_at)
     }
 
-    /// Slack wants nothing in this channel before then.
+    /// Blocks the channel until a time, as Slack's `Retry-After` asks.
     fn hold_until(&self, channel: &ChannelId, until: Timestamp) {
         let mut posts = self.next_post_at.lock().unwrap_or_else(PoisonError::into_inner);
         let next = posts.entry(channel.clone()).or_insert(until);
@@ -65,40 +65,40 @@ impl PostLimiter {
 
 #[async_trait]
 impl Platform for SlackPlatform {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        let channel = &piece.conversation.channel;
-        if self.cache.channel(channel).is_some_and(|room| room.membership == Membership::NotMember)
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        let channel = &item.conversation.channel;
+        if self
+            .cache
+            .channel(channel)
+            .is_some_and(|cached| cached.membership == Membership::NotMember)
         {
             return Err(PlatformError::Refused("it is in this channel no more".to_owned()));
         }
-        if let Some(on) = &piece.reaction_to {
-            return self.add_reaction(piece, on).await;
+        if let Some(message) = &item.reaction_to {
+            return self.add_reaction(item, message).await;
         }
-        // Nobody waits for what is said unasked; while that waited, somebody might speak.
-        let is_unasked = piece.metadata.owed.is_empty() && piece.id == piece.first_in_draft;
-        let longest = if is_unasked { SignedDuration::ZERO } else { MAX_POST_WAIT };
-        match self.post_limiter.reserve(channel, self.now(), longest) {
-            Ok(turn) => self.clock.sleep_until(turn).await,
+        // An unsolicited post does not wait for its slot: a user might post meanwhile, so it is checked again first.
+        let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
+        let max_wait = if is_unsolicited { SignedDuration::ZERO } else { MAX_POST_WAIT };
+        match self.post_limiter.reserve(channel, self.now(), max_wait) {
+            Ok(post_at) => self.clock.sleep_until(post_at).await,
             Err(wait) => return Err(PlatformError::Queued { wait }),
         }
-        let said = self.post_message(piece).await;
-        if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &said {
+        let posted = self.post_message(item).await;
+        if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &posted {
             self.post_limiter.hold_until(channel, self.now() + *wait);
         }
-        said
+        posted
     }
 
-    async fn find_posted(
-        &self,
-        piece: &OutboxItem,
-    ) -> Result<Option<PostedMessage>, PlatformError> {
-        match &piece.reaction_to {
-            Some(on) => self.find_reaction(piece, on).await,
-            // Better unsaid than twice: whoever saw nothing asks again.
-            None if piece.metadata.only_for.is_some() && !self.is_direct(piece) => {
-                Ok(Some(self.ephemeral_posted(piece)))
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
+        match &item.reaction_to {
+            Some(message) => self.find_reaction(item, message).await,
+            // An ephemeral answer cannot be looked up. It counts as posted: better lost than posted twice.
+            None if item.metadata.only_for.is_some() && !self.is_direct(item) => {
+                Ok(Some(self.ephemeral_posted(item)))
             }
-            None => self.find_post(piece).await,
+            None => self.find_post(item).await,
         }
     }
 
@@ -107,22 +107,22 @@ impl Platform for SlackPlatform {
     }
 
     fn outage(&self) -> Option<String> {
-        let is_off = self.connection.state().open_connections == 0;
-        is_off.then(|| {
+        let is_disconnected = self.connection.state().open_connections == 0;
+        is_disconnected.then(|| {
             format!("there is no connection to the Slack workspace {}", self.identity.name)
         })
     }
 
     fn backfill_progress(&self) -> Option<BackfillProgress> {
-        // What no list names counts until the lists are read; a room that tells nothing of itself would
-        // be left for ever.
-        let rooms = match self.has_synced.load(Ordering::Relaxed) {
+        // A channel that the bot may have left counts only until the lists are fetched: after that, it would stay
+        // incomplete forever.
+        let channels = match self.has_synced.load(Ordering::Relaxed) {
             true => self.cache.joined(),
             false => self.cache.possibly_joined(),
         };
         Some(self.backfill.backfill_progress(
             "Slack",
-            &rooms,
+            &channels,
             self.connection.state().connected_since,
         ))
     }
@@ -130,18 +130,18 @@ impl Platform for SlackPlatform {
     fn is_behind(&self, conversation: &ConversationId) -> bool {
         let Some(since) = self.connection.state().connected_since else { return true };
         let channel = &conversation.channel;
-        match self.cache.channel(channel).map(|room| room.membership) {
-            // Where a page takes a minute, nobody is kept waiting for it.
+        match self.cache.channel(channel).map(|cached| cached.membership) {
+            // With a rate-limited history a page takes a minute, which is too long for a step to wait.
             Some(Membership::Member) if self.history_limit.is_limited() => false,
             Some(Membership::Member) => {
-                let place = (channel.clone(), conversation.thread.clone());
-                let is_behind = !self.backfill.is_complete(&place, since);
+                let target = (channel.clone(), conversation.thread.clone());
+                let is_behind = !self.backfill.is_complete(&target, since);
                 if is_behind {
-                    self.backfill.prioritize(place);
+                    self.backfill.prioritize(target);
                 }
                 is_behind
             }
-            // Before all lists are read, it may be in it.
+            // Until the lists are fetched, the bot may be a member.
             Some(Membership::Unknown) | None => !self.has_synced.load(Ordering::Relaxed),
             Some(Membership::NotMember) => false,
         }
@@ -153,23 +153,23 @@ impl Platform for SlackPlatform {
 }
 
 impl SlackPlatform {
-    async fn post_message(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        if let Some(user) = piece.metadata.only_for.as_ref().filter(|_| !self.is_direct(piece)) {
-            return self.post_ephemeral(piece, user).await;
+    async fn post_message(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        if let Some(user) = item.metadata.only_for.as_ref().filter(|_| !self.is_direct(item)) {
+            return self.post_ephemeral(item, user).await;
         }
-        let people = self.user_names(&piece.conversation.channel).await;
-        let words = to_mrkdwn(&piece.text, &|name| people.find_user(name));
-        let thread = self.reply_thread(piece);
+        let users = self.user_names(&item.conversation.channel).await;
+        let text = to_mrkdwn(&item.text, &|name| users.find_user(name));
+        let thread = self.reply_thread(item);
         let mut arguments = vec![
-            ("channel", piece.conversation.channel.to_string()),
-            ("text", words),
-            // Nothing is fetched, named or notified that was not meant to be.
+            ("channel", item.conversation.channel.to_string()),
+            ("text", text),
+            // No previews, and no mentions beyond those that the text writes out.
             ("unfurl_links", "false".to_owned()),
             ("unfurl_media", "false".to_owned()),
             ("link_names", "false".to_owned()),
             ("parse", "none".to_owned()),
             ("mrkdwn", "true".to_owned()),
-            ("metadata", metadata(piece).to_string()),
+            ("metadata", metadata(item).to_string()),
         ];
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
         let answer = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
@@ -181,54 +181,54 @@ impl SlackPlatform {
         Ok(PostedMessage { id: MessageId::new(id), thread, at, author: self.identity.user.clone() })
     }
 
-    /// Only one person sees it. No history has it, so nobody can look whether it was said.
+    /// Posts a message that only one user sees. The history does not contain it, so it cannot be looked up.
     async fn post_ephemeral(
         &self,
-        piece: &OutboxItem,
+        item: &OutboxItem,
         user: &UserId,
     ) -> Result<PostedMessage, PlatformError> {
         let mut arguments = vec![
-            ("channel", piece.conversation.channel.to_string()),
+            ("channel", item.conversation.channel.to_string()),
             ("user", user.to_string()),
-            ("text", to_mrkdwn(&piece.text, &|_| None)),
+            ("text", to_mrkdwn(&item.text, &|_| None)),
             ("link_names", "false".to_owned()),
             ("parse", "none".to_owned()),
         ];
-        let thread = &piece.conversation.thread;
+        let thread = &item.conversation.thread;
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
         self.call("chat.postEphemeral", &arguments).await.map_err(post_error)?;
-        Ok(self.ephemeral_posted(piece))
+        Ok(self.ephemeral_posted(item))
     }
 
-    fn ephemeral_posted(&self, piece: &OutboxItem) -> PostedMessage {
+    fn ephemeral_posted(&self, item: &OutboxItem) -> PostedMessage {
         PostedMessage {
-            id: MessageId::new(piece.key.clone()),
-            thread: piece.conversation.thread.clone(),
+            id: MessageId::new(item.key.clone()),
+            thread: item.conversation.thread.clone(),
             at: self.now(),
             author: self.identity.user.clone(),
         }
     }
 
-    fn is_direct(&self, piece: &OutboxItem) -> bool {
-        let room = self.cache.channel(&piece.conversation.channel);
-        room.is_some_and(|room| room.channel.visibility == Visibility::Direct)
+    fn is_direct(&self, item: &OutboxItem) -> bool {
+        let cached = self.cache.channel(&item.conversation.channel);
+        cached.is_some_and(|cached| cached.channel.visibility == Visibility::Direct)
     }
 
-    /// The thread that an answer goes to: the one where it was asked, or a new one below the line.
-    pub(super) fn reply_thread(&self, piece: &OutboxItem) -> Option<MessageId> {
-        if piece.conversation.thread.is_some() {
-            return piece.conversation.thread.clone();
+    /// The thread of a post: the conversation's own, or with [`ReplyPlacement::Thread`] one below the message.
+    pub(super) fn reply_thread(&self, item: &OutboxItem) -> Option<MessageId> {
+        if item.conversation.thread.is_some() {
+            return item.conversation.thread.clone();
         }
         match self.settings.reply_in {
-            ReplyPlacement::Thread if !self.is_direct(piece) => {
-                let notes = &piece.metadata;
-                notes.newest_owed().or(notes.about.as_ref()).cloned()
+            ReplyPlacement::Thread if !self.is_direct(item) => {
+                let metadata = &item.metadata;
+                metadata.newest_owed().or(metadata.about.as_ref()).cloned()
             }
             ReplyPlacement::Thread | ReplyPlacement::TopLevel => None,
         }
     }
 
-    /// Who has spoken in a channel lately.
+    /// The users who have posted in a channel recently: only they can be mentioned.
     async fn user_names(&self, channel: &ChannelId) -> UserNames {
         let query = MessageQuery {
             workspace: self.identity.workspace.clone(),
@@ -242,43 +242,48 @@ impl SlackPlatform {
 
     async fn add_reaction(
         &self,
-        piece: &OutboxItem,
-        on: &MessageId,
+        item: &OutboxItem,
+        message: &MessageId,
     ) -> Result<PostedMessage, PlatformError> {
-        let Some(name) = emoji::to_name(&piece.text) else {
+        let Some(name) = emoji::to_name(&item.text) else {
             return Err(PlatformError::Refused("Slack has no such emoji".to_owned()));
         };
         let arguments = [
-            ("channel", piece.conversation.channel.to_string()),
-            ("timestamp", on.to_string()),
+            ("channel", item.conversation.channel.to_string()),
+            ("timestamp", message.to_string()),
             ("name", name),
         ];
         match self.call("reactions.add", &arguments).await {
-            Ok(_) => Ok(self.reaction_posted(piece, on)),
+            Ok(_) => Ok(self.reaction_posted(item, message)),
             Err(SlackApiError::Refused(code)) if code == "already_reacted" => {
-                Ok(self.reaction_posted(piece, on))
+                Ok(self.reaction_posted(item, message))
             }
             Err(error) => Err(post_error(error)),
         }
     }
 
-    fn reaction_posted(&self, piece: &OutboxItem, on: &MessageId) -> PostedMessage {
-        let thread = piece.conversation.thread.clone();
-        PostedMessage { id: on.clone(), thread, at: self.now(), author: self.identity.user.clone() }
+    fn reaction_posted(&self, item: &OutboxItem, message: &MessageId) -> PostedMessage {
+        let thread = item.conversation.thread.clone();
+        PostedMessage {
+            id: message.clone(),
+            thread,
+            at: self.now(),
+            author: self.identity.user.clone(),
+        }
     }
 
     async fn find_reaction(
         &self,
-        piece: &OutboxItem,
-        on: &MessageId,
+        item: &OutboxItem,
+        message: &MessageId,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         let arguments = [
-            ("channel", piece.conversation.channel.to_string()),
-            ("timestamp", on.to_string()),
+            ("channel", item.conversation.channel.to_string()),
+            ("timestamp", message.to_string()),
             ("full", "true".to_owned()),
         ];
         let answer = self.call("reactions.get", &arguments).await.map_err(read_error)?;
-        let name = emoji::to_name(&piece.text);
+        let name = emoji::to_name(&item.text);
         let own = |reaction: &&Value| {
             let users = reaction["users"].as_array().into_iter().flatten();
             non_empty_str(&reaction["name"]) == name.as_deref()
@@ -288,12 +293,12 @@ impl SlackPlatform {
         };
         let reactions = answer["message"]["reactions"].as_array();
         let is_there = reactions.is_some_and(|reactions| reactions.iter().find(own).is_some());
-        Ok(is_there.then(|| self.reaction_posted(piece, on)))
+        Ok(is_there.then(|| self.reaction_posted(item, message)))
     }
 }
 
-fn metadata(piece: &OutboxItem) -> Value {
-    json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": { "key": piece.key } })
+fn metadata(item: &OutboxItem) -> Value {
+    json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": { "key": item.key } })
 }
 
 fn post_error(error: SlackApiError) -> PlatformError {
@@ -318,21 +323,21 @@ mod tests {
     }
 
     #[test]
-    fn each_channel_is_spoken_to_once_a_second() {
-        let (pace, one, other) =
+    fn each_channel_gets_one_post_a_second() {
+        let (limiter, one, other) =
             (PostLimiter::default(), ChannelId::new("C1"), ChannelId::new("C2"));
-        let turn = |channel, second| pace.reserve(channel, at(second), MAX_POST_WAIT);
-        let turns: Vec<_> = (0..6).map(|_| turn(&one, 10)).collect();
+        let reserve = |channel, second| limiter.reserve(channel, at(second), MAX_POST_WAIT);
+        let turns: Vec<_> = (0..6).map(|_| reserve(&one, 10)).collect();
         let expected = [10, 11, 12].map(|second| Ok(at(second)));
         assert_eq!(turns[..3], expected);
         assert_eq!(turns[3], Err(SignedDuration::from_secs(3)));
-        assert_eq!(turn(&other, 10), Ok(at(10)));
-        assert_eq!(turn(&one, 16), Ok(at(16)));
+        assert_eq!(reserve(&other, 10), Ok(at(10)));
+        assert_eq!(reserve(&one, 16), Ok(at(16)));
         assert_eq!(
-            pace.reserve(&one, at(16), SignedDuration::ZERO),
+            limiter.reserve(&one, at(16), SignedDuration::ZERO),
             Err(SignedDuration::from_secs(1))
         );
-        pace.hold_until(&other, at(100));
-        assert_eq!(turn(&other, 98), Ok(at(100)));
+        limiter.hold_until(&other, at(100));
+        assert_eq!(reserve(&other, 98), Ok(at(100)));
     }
 }

@@ -1,5 +1,5 @@
-//! Looking in the history for a post whose answer was lost. It may take many pages, and Slack may give them
-//! slowly, so that each try goes on where the one before had to stop.
+//! Looks for a post with an unknown outcome in the channel's history. That may take many rate-limited pages, so each
+//! attempt continues where the previous one stopped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,44 +7,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{format_ts, parse_history_message};
 use crate::manifest::METADATA_SCOPE;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
 
-/// Clocks differ, so the history is read from before the dispatch.
+/// How far our clock and Slack's may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
-/// So many pages are read in one try.
+/// Read in one attempt.
 const MAX_PAGES: usize = 10;
-/// A try waits for its turn so long.
+/// How long an attempt waits for a rate-limited page.
 const MAX_PAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
-/// Nobody comes back for one that was begun so long ago.
+/// An older lookup is never resumed.
 const LOOKUP_EXPIRY: SignedDuration = SignedDuration::from_hours(6);
 
-/// How far posts have been looked for, by their keys.
+/// The unfinished lookups, by the keys of their posts.
 #[derive(Default)]
 pub struct PostLookups(Mutex<HashMap<Arc<str>, PostLookup>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PostLookup {
-    /// When its first page was asked for. Newer lines are not in its pages.
+    /// When the first page was requested. Newer messages are not in its pages.
     began: Timestamp,
-    /// Where the next page is.
+    /// Slack's cursor for the next page.
     cursor: Option<String>,
-    /// When that may be read, once it has its turn.
+    /// When the next page may be read, once that is reserved.
     page_due_at: Option<Timestamp>,
 }
 
 impl PostLookups {
-    /// Where to go on. One that was begun before the post was settled cannot tell that it is not there: it may
-    /// have become visible on a page that was read before.
-    fn resume(&self, key: &Arc<str>, settled: Timestamp, now: Timestamp) -> PostLookup {
+    /// Returns the lookup to continue. After `settled_at`, one that began before it starts over: the post may have
+    /// appeared on a page that was read before.
+    fn resume(&self, key: &Arc<str>, settled_at: Timestamp, now: Timestamp) -> PostLookup {
         let mut lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lookups.retain(|_, lookup| now.duration_since(lookup.began) < LOOKUP_EXPIRY);
-        let known = lookups.get(key).filter(|known| known.began >= settled || now < settled);
-        known.cloned().unwrap_or(PostLookup { began: now, cursor: None, page_due_at: None })
+        let lookup = lookups.get(key).filter(|it| it.began >= settled_at || now < settled_at);
+        lookup.cloned().unwrap_or(PostLookup { began: now, cursor: None, page_due_at: None })
     }
 
     fn save(&self, key: &Arc<str>, lookup: &PostLookup) {
@@ -58,50 +58,49 @@ impl PostLookups {
 }
 
 impl SlackPlatform {
-    /// Looks for the key in all that was said since the dispatch.
+    /// Looks for the post's key in all messages since its dispatch.
     pub(super) async fn find_post(
         &self,
-        piece: &OutboxItem,
+        item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
-        let Some(dispatched) = piece.dispatched_at else { return Ok(None) };
-        let settled = dispatched + self.settings.settle_time;
-        let mut lookup = self.post_lookups.resume(&piece.key, settled, self.now());
+        let Some(dispatched_at) = item.dispatched_at else { return Ok(None) };
+        let settled_at = dispatched_at + self.settings.settle_time;
+        let mut lookup = self.post_lookups.resume(&item.key, settled_at, self.now());
         for _ in 0..MAX_PAGES {
-            let mut page = self.fetch_lookup_page(piece, dispatched, &mut lookup).await?;
-            let posted = self.find_in_page(&mut page, piece);
+            let mut page = self.fetch_lookup_page(item, dispatched_at, &mut lookup).await?;
+            let posted = self.find_in_page(&mut page, item);
             let next = next_cursor(&page);
             if posted.is_some() || next.is_none() {
-                self.post_lookups.remove(&piece.key);
+                self.post_lookups.remove(&item.key);
                 return if posted.is_some() { Ok(posted) } else { self.not_found() };
             }
             (lookup.cursor, lookup.page_due_at) = (next, None);
-            self.post_lookups.save(&piece.key, &lookup);
+            self.post_lookups.save(&item.key, &lookup);
         }
         let why = "the history has more pages".to_owned();
         Err(PlatformError::Busy { why, retry_after: None })
     }
 
-    /// The next page, no faster than this app may have it.
+    /// Fetches the next page. Returns [`PlatformError::Queued`] if the history is rate-limited and the wait is long.
     async fn fetch_lookup_page(
         &self,
-        piece: &OutboxItem,
-        dispatched: Timestamp,
+        item: &OutboxItem,
+        dispatched_at: Timestamp,
         lookup: &mut PostLookup,
     ) -> Result<Value, PlatformError> {
-        let turn =
+        let page_at =
             *lookup.page_due_at.get_or_insert_with(|| self.history_limit.reserve_page(self.now()));
-        self.post_lookups.save(&piece.key, lookup);
-        let wait = turn.duration_since(self.now());
+        self.post_lookups.save(&item.key, lookup);
+        let wait = page_at.duration_since(self.now());
         if wait > MAX_PAGE_WAIT {
-            // Slack gives this app little history.
             return Err(PlatformError::Queued { wait });
         }
-        self.clock.sleep_until(turn).await;
-        let thread = self.reply_thread(piece);
+        self.clock.sleep_until(page_at).await;
+        let thread = self.reply_thread(item);
         let mut arguments = vec![
-            ("channel", piece.conversation.channel.to_string()),
-            ("oldest", format_ts(dispatched - CLOCK_SKEW)),
-            ("latest", format_ts(dispatched + self.settings.settle_time + CLOCK_SKEW)),
+            ("channel", item.conversation.channel.to_string()),
+            ("oldest", format_ts(dispatched_at - CLOCK_SKEW)),
+            ("latest", format_ts(dispatched_at + self.settings.settle_time + CLOCK_SKEW)),
             ("include_all_metadata", "true".to_owned()),
             ("limit", "200".to_owned()),
         ];
@@ -112,32 +111,32 @@ impl SlackPlatform {
             None => "conversations.history",
         };
         let page = self.call(method, &arguments).await;
-        // Whatever came of it, this turn is over.
+        // The reservation is used up, whether or not the call succeeded.
         lookup.page_due_at = None;
         if matches!(&page, Err(SlackApiError::Refused(code)) if code == "invalid_cursor") {
-            self.post_lookups.remove(&piece.key);
+            self.post_lookups.remove(&item.key);
             return Err(PlatformError::OutcomeUnknown("Slack has lost its place".to_owned()));
         }
-        self.post_lookups.save(&piece.key, lookup);
+        self.post_lookups.save(&item.key, lookup);
         let page = page.map_err(read_error)?;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
             return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
         };
-        let noted = self.record_limit(found, next_cursor(&page).is_some()).await;
-        noted.map_err(|error| PlatformError::OutcomeUnknown(error.to_string()))?;
+        let recorded = self.record_limit(found, next_cursor(&page).is_some()).await;
+        recorded.map_err(|error| PlatformError::OutcomeUnknown(error.to_string()))?;
         Ok(page)
     }
 
-    /// Anybody may write a key; only ours counts.
-    fn find_in_page(&self, page: &mut Value, piece: &OutboxItem) -> Option<PostedMessage> {
+    /// Only the bot's own messages count: any app can write the key into its metadata.
+    fn find_in_page(&self, page: &mut Value, item: &OutboxItem) -> Option<PostedMessage> {
         let Value::Array(messages) = page["messages"].take() else { return None };
-        let channel = &piece.conversation.channel;
-        let lines =
+        let channel = &item.conversation.channel;
+        let messages =
             messages.into_iter().filter_map(|message| parse_history_message(channel, message));
-        let mut own = lines.filter(|line| line.author == self.identity.user);
-        let line = own.find(|line| line.key.as_deref() == Some(&*piece.key))?;
+        let mut own = messages.filter(|message| message.author == self.identity.user);
+        let message = own.find(|message| message.key.as_deref() == Some(&*item.key))?;
         let author = self.identity.user.clone();
-        Some(PostedMessage { id: line.id, thread: line.thread, at: line.at, author })
+        Some(PostedMessage { id: message.id, thread: message.thread, at: message.at, author })
     }
 
     fn not_found(&self) -> Result<Option<PostedMessage>, PlatformError> {
@@ -149,7 +148,7 @@ impl SlackPlatform {
     }
 }
 
-/// A history that could not be read says nothing about what is in it.
+/// The outcome of a post stays unknown while its lookup fails.
 pub(super) fn read_error(error: SlackApiError) -> PlatformError {
     match error {
         SlackApiError::RateLimited(wait) => {
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lookup_goes_on_unless_it_began_too_early_to_tell() {
+    fn a_lookup_resumes_unless_it_began_before_the_post_settled() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let (lookups, key) = (PostLookups::default(), Arc::from("key"));
         let began = |second| PostLookup { began: at(second), cursor: None, page_due_at: None };

@@ -1,15 +1,15 @@
-//! Whether a web hook comes from Slack: its body is signed with the app's signing secret, and the
-//! signature is not older than a few minutes, so that nobody can send it again later.
+//! Verifies that a web hook comes from Slack: the body is signed with the app's signing secret, and the signature is
+//! at most a few minutes old, which prevents replay attacks.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
-/// How old a signature may be (Slack, "Verifying requests from Slack").
+/// As Slack's documentation recommends ("Verifying requests from Slack").
 const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Why a request is not believed.
+/// Why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSignature {
     #[error("the request is not signed")]
@@ -43,7 +43,7 @@ pub fn verify(
         .map_err(|_| InvalidSignature::Mismatch)?;
     hash.update(format!("v0:{timestamp}:").as_bytes());
     hash.update(body);
-    // Takes the same time however much of it is right.
+    // Compares in constant time.
     hash.verify_slice(&signature).map_err(|_| InvalidSignature::Mismatch)
 }
 
@@ -52,7 +52,7 @@ fn decode_hex(digits: &str) -> Option<Vec<u8>> {
         return None;
     }
     let pairs = (0..digits.len()).step_by(2);
-    pairs.map(|place| u8::from_str_radix(&digits[place..place + 2], 16).ok()).collect()
+    pairs.map(|start| u8::from_str_radix(&digits[start..start + 2], 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     const SIGNATURE: &str = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
 
     #[test]
-    fn only_what_the_app_has_signed_just_now_is_believed() {
+    fn only_recent_requests_signed_by_the_app_are_accepted() {
         let secret = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
         let now = Timestamp::from_second(1_531_420_618).unwrap();
         let time = Some("1531420618");

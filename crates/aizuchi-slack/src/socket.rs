@@ -1,5 +1,5 @@
-//! Socket Mode. Each connection is watched: one that falls silent is given up, and one that is to be closed
-//! is replaced before it is, so that there is no moment without a connection (make before break).
+//! Socket Mode. A connection that goes idle is dropped, and one that Slack is about to close is replaced first, so
+//! there is always an open connection (make before break).
 
 mod connection;
 
@@ -16,38 +16,39 @@ use tokio_tungstenite::connect_async;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::non_empty_str;
+use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
-use crate::{SlackConnectError, SlackPlatform};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
 
-/// What a connection says to whoever keeps it.
+/// What a connection reports to its slot. Each signal has the connection's number.
 enum ConnectionSignal {
-    /// It can be heard.
+    /// Slack has said hello: events arrive.
     Hello(u64),
-    /// It has been heard for a while.
+    /// It has been open for a while, so the backoff starts over.
     Stable(u64),
-    /// It will be closed soon.
+    /// Slack will close it soon.
     Closing(u64),
 }
 
-/// How a connection ended, where it was not asked to.
+/// Why a connection ended without being asked to.
 enum SlackDisconnect {
-    /// Another one may do better, after so long.
-    Retryable { why: String, wait: SignedDuration },
-    /// No other one will.
+    /// Reconnect after `wait`.
+    Retryable { reason: String, wait: SignedDuration },
+    /// Reconnecting cannot help.
     Permanent(SlackConnectError),
 }
 
 impl SlackDisconnect {
-    fn retryable(why: impl Into<String>) -> Self {
-        Self::Retryable { why: why.into(), wait: SignedDuration::ZERO }
+    fn retryable(reason: impl Into<String>) -> Self {
+        Self::Retryable { reason: reason.into(), wait: SignedDuration::ZERO }
     }
 }
 
-/// Where there is always a connection: the newest, and older ones until it can be heard.
+/// Keeps one connection open: the newest one, and older ones until the newest receives events.
 struct ConnectionSlot<'a> {
     slack: &'a SlackPlatform,
     app_token: &'a SecretString,
@@ -55,10 +56,10 @@ struct ConnectionSlot<'a> {
     shutdown: &'a CancellationToken,
     signals: mpsc::UnboundedSender<ConnectionSignal>,
     connections: FuturesUnordered<BoxFuture<'a, (u64, Result<(), SlackDisconnect>)>>,
-    /// Cancelled where a connection is not needed any more.
+    /// Cancelled when a connection has been replaced.
     replacement_tokens: BTreeMap<u64, CancellationToken>,
     newest: u64,
-    /// How often one was opened since one lasted.
+    /// The connections opened since the last stable one.
     attempts: u32,
 }
 
@@ -67,16 +68,16 @@ impl SlackPlatform {
     pub(super) async fn keep_connected(
         &self,
         app_token: &SecretString,
-        place: usize,
+        index: usize,
         shutdown: &CancellationToken,
     ) -> Result<(), SlackConnectError> {
-        let (signs, mut told) = mpsc::unbounded_channel();
+        let (signals, mut received) = mpsc::unbounded_channel();
         let mut slot = ConnectionSlot {
             slack: self,
             app_token,
-            index: place,
+            index,
             shutdown,
-            signals: signs,
+            signals,
             connections: FuturesUnordered::new(),
             replacement_tokens: BTreeMap::new(),
             newest: 0,
@@ -86,7 +87,7 @@ impl SlackPlatform {
         loop {
             tokio::select! {
                 biased;
-                Some(sign) = told.recv() => slot.apply_signal(sign),
+                Some(signal) = received.recv() => slot.apply_signal(signal),
                 Some((number, ended)) = slot.connections.next() => slot.apply_end(number, ended)?,
                 else => return Ok(()),
             }
@@ -96,7 +97,7 @@ impl SlackPlatform {
         }
     }
 
-    /// Asks for an address, and opens a socket there.
+    /// Asks Slack for a socket's URL and opens it.
     async fn connect(&self, app_token: &SecretString) -> Result<SlackSocket, SlackDisconnect> {
         let opened = self.api.call(app_token, "apps.connections.open", &[]).await;
         let answer = opened.map_err(|error| match error {
@@ -109,14 +110,14 @@ impl SlackPlatform {
                 SlackDisconnect::Permanent(SlackConnectError::AppTokenRefused(error.to_string()))
             }
             SlackApiError::RateLimited(wait) => {
-                SlackDisconnect::Retryable { why: "too many tries".to_owned(), wait }
+                SlackDisconnect::Retryable { reason: "too many attempts".to_owned(), wait }
             }
             error => SlackDisconnect::retryable(error.to_string()),
         })?;
-        // The address is a secret for as long as it can be used: it is in no log and no error.
-        let address = non_empty_str(&answer["url"])
-            .ok_or_else(|| SlackDisconnect::retryable("no address was given"))?;
-        match timeout(self.settings.timeouts.open, connect_async(address)).await {
+        // The URL holds a secret: it must not appear in a log or an error.
+        let url = non_empty_str(&answer["url"])
+            .ok_or_else(|| SlackDisconnect::retryable("Slack returned no URL"))?;
+        match timeout(self.settings.timeouts.open, connect_async(url)).await {
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(_)) => Err(SlackDisconnect::retryable("the socket could not be opened")),
             Err(_) => Err(SlackDisconnect::retryable("the socket was not opened in time")),
@@ -125,13 +126,13 @@ impl SlackPlatform {
 }
 
 impl<'a> ConnectionSlot<'a> {
-    /// Opens another connection after a while.
+    /// Opens another connection after `wait`.
     fn open(&mut self, wait: SignedDuration) {
         self.newest += 1;
         let number = self.newest;
         let replaced = self.shutdown.child_token();
         self.replacement_tokens.insert(number, replaced.clone());
-        let (slack, app_token, signs) = (self.slack, self.app_token, self.signals.clone());
+        let (slack, app_token, signals) = (self.slack, self.app_token, self.signals.clone());
         let connection = async move {
             let opened = async {
                 slack.clock.sleep_until(slack.clock.now() + wait).await;
@@ -141,19 +142,19 @@ impl<'a> ConnectionSlot<'a> {
                 opened = opened => opened?,
                 () = replaced.cancelled() => return Ok(()),
             };
-            SocketConnection::new(slack, socket, number, signs, replaced).run().await
+            SocketConnection::new(slack, socket, number, signals, replaced).run().await
         };
         self.connections.push(connection.map(move |ended| (number, ended)).boxed());
     }
 
-    fn apply_signal(&mut self, sign: ConnectionSignal) {
-        match sign {
+    fn apply_signal(&mut self, signal: ConnectionSignal) {
+        match signal {
             ConnectionSignal::Hello(number) => {
                 let older = self.replacement_tokens.range(..number);
                 older.for_each(|(_, replaced)| replaced.cancel());
             }
             ConnectionSignal::Stable(number) if number == self.newest => self.attempts = 0,
-            // The old one stays until the new one is heard.
+            // The old connection stays until the new one has received its hello.
             ConnectionSignal::Closing(number) if number == self.newest => {
                 let wait = self.next_backoff();
                 self.open(wait);
@@ -171,9 +172,17 @@ impl<'a> ConnectionSlot<'a> {
         let is_needed = number == self.newest && !self.shutdown.is_cancelled();
         match ended {
             Err(SlackDisconnect::Permanent(error)) => return Err(error),
-            Err(SlackDisconnect::Retryable { why, wait }) if is_needed => {
+            Err(SlackDisconnect::Retryable { reason, wait }) if is_needed => {
                 let wait = wait.max(self.next_backoff());
-                warn!("a connection to Slack is lost ({why}); the next try is in {wait:#}");
+                warn!(
+                    platform = "slack",
+                    workspace = %self.slack.identity.workspace,
+                    connection = number,
+                    attempt = self.attempts,
+                    error = reason,
+                    wait = %format_args!("{wait:#}"),
+                    "lost a connection to Slack; reconnecting"
+                );
                 self.open(wait);
             }
             Ok(()) if is_needed => self.open(SignedDuration::ZERO),
@@ -184,10 +193,10 @@ impl<'a> ConnectionSlot<'a> {
 
     fn next_backoff(&mut self) -> SignedDuration {
         self.attempts += 1;
-        let (place, number) = (self.index.to_string(), self.newest.to_string());
+        let (index, number) = (self.index.to_string(), self.newest.to_string());
         backoff_delay(
             self.attempts,
-            seeded_random(self.slack.inbox.random_seed, &["reconnect", &place, &number]),
+            seeded_random(self.slack.inbox.random_seed, &["reconnect", &index, &number]),
         )
     }
 }

@@ -1,5 +1,5 @@
-//! Channels, members and names: read at the start and every now and then, all pages, and single ones as
-//! soon as somebody unknown speaks. A list that broke off changes nothing.
+//! Fetches the lists of channels, users and groups at the start and periodically, and single users and channels when
+//! the cache misses one. A list that could not be fetched completely changes nothing.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -8,56 +8,66 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{debug, warn};
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::cache::{Membership, PendingLookups};
 use crate::from_slack::{self, SlackUser, non_empty_str};
 use crate::ingest::IngestError;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::chat::{Channel, ChannelId, Role, UserId};
 
-/// As many members or channels in a page as Slack recommends.
+/// The page size that Slack recommends.
 const PAGE_SIZE: &str = "200";
-/// Asked one by one: of a list that an app may not read in part, it gets nothing.
+/// Requested one by one: if a scope for one type is missing, Slack refuses the whole request.
 const CONVERSATION_TYPES: [&str; 4] =
     ["public_channel", "private_channel", "mpim", DIRECT_MESSAGE_TYPE];
 const DIRECT_MESSAGE_TYPE: &str = "im";
-/// After a list could not be read.
+/// After a list could not be fetched.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl SlackPlatform {
-    /// Reads all lists now and then, and answers questions in between. Never ends.
+    /// Fetches all lists periodically, and resolves single lookups in between. Never ends.
     pub(super) async fn run_sync(&self) {
         loop {
             let next = match self.sync_all().await {
                 Ok(()) => self.settings.sync_interval,
                 Err(error) => {
-                    warn!("Slack's lists could not be read and are tried again: {error}");
+                    warn!(
+                        platform = "slack",
+                        workspace = %self.identity.workspace,
+                        error = %error,
+                        "the lists of channels and users could not be fetched; retrying"
+                    );
                     RETRY_DELAY
                 }
             };
             let next = self.now() + next;
             while self.now() < next {
-                let questions = tokio::select! {
-                    questions = self.cache.next_lookups() => questions,
+                let lookups = tokio::select! {
+                    lookups = self.cache.next_lookups() => lookups,
                     () = self.clock.sleep_until(next) => break,
                 };
-                self.resolve_lookups(questions).await;
+                self.resolve_lookups(lookups).await;
             }
         }
     }
 
     async fn sync_all(&self) -> Result<(), IngestError> {
-        let rooms = self.sync_channels().await;
+        let channels = self.sync_channels().await;
         self.has_synced.store(true, Ordering::Relaxed);
-        rooms?;
+        channels?;
         self.sync_groups().await;
         match self.sync_users().await {
             Err(IngestError::Slack(SlackApiError::Refused(code))) => {
-                warn!("people's names are not known: Slack says {code}");
+                warn!(
+                    platform = "slack",
+                    workspace = %self.identity.workspace,
+                    error = code,
+                    "Slack refuses the list of users; their names are unknown"
+                );
                 Ok(())
             }
             Err(error) => Err(error),
-            // Direct messages are called like people.
+            // Again: a direct message is named after its user, whose name is known only now.
             Ok(()) => self.sync_channels_of_type(DIRECT_MESSAGE_TYPE).await.map(|_| ()),
         }
     }
@@ -69,8 +79,8 @@ impl SlackPlatform {
             arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
             let page = self.read_with_retries("users.list", &arguments).await?;
             let members = page["members"].as_array().into_iter().flatten();
-            for person in members.filter_map(from_slack::parse_user) {
-                self.hear_user(&person).await?;
+            for user in members.filter_map(from_slack::parse_user) {
+                self.hear_user(&user).await?;
             }
             cursor = next_cursor(&page);
             if cursor.is_none() {
@@ -79,12 +89,12 @@ impl SlackPlatform {
         }
     }
 
-    /// User groups are named in lines; an app may do without the scope for them.
+    /// Fetches the names of user groups for their mentions. The scope for them is optional.
     async fn sync_groups(&self) {
         let groups = match self.read_with_retries("usergroups.list", &[]).await {
             Ok(groups) => groups,
             Err(error) => {
-                debug!("the names of user groups are not known: {error}");
+                debug!(error = %error, "the list of user groups could not be fetched");
                 return;
             }
         };
@@ -102,16 +112,16 @@ impl SlackPlatform {
         let mut listed = BTreeSet::new();
         for kind in CONVERSATION_TYPES {
             match self.sync_channels_of_type(kind).await {
-                Ok(rooms) => listed.extend(rooms),
+                Ok(channels) => listed.extend(channels),
                 Err(IngestError::Slack(SlackApiError::Refused(code))) => {
-                    debug!("the list of {kind} may not be read: {code}");
+                    debug!(kind, error = code, "Slack refuses a list of channels");
                 }
                 Err(error) => return Err(error),
             }
         }
-        // A list that does not name a room does not say why: the room itself is asked about.
-        let gone = before.iter().filter(|room| !listed.contains(*room));
-        gone.for_each(|room| self.cache.request_channel(room));
+        // A channel may be missing from the lists for several reasons, so each one is looked up.
+        let missing = before.iter().filter(|channel| !listed.contains(*channel));
+        missing.for_each(|channel| self.cache.request_channel(channel));
         Ok(())
     }
 
@@ -121,39 +131,45 @@ impl SlackPlatform {
             ("exclude_archived", "true".to_owned()),
             ("limit", PAGE_SIZE.to_owned()),
         ];
-        let rooms = self.read_all_pages("users.conversations", &arguments, "channels").await?;
+        let channels = self.read_all_pages("users.conversations", &arguments, "channels").await?;
         let mut listed = Vec::new();
-        for room in rooms.iter().filter_map(|room| self.to_channel(room)) {
-            listed.push(room.id.clone());
-            self.hear_channel(room, Membership::Member).await?;
+        for channel in channels.iter().filter_map(|channel| self.to_channel(channel)) {
+            listed.push(channel.id.clone());
+            self.hear_channel(channel, Membership::Member).await?;
         }
         Ok(listed)
     }
 
-    async fn resolve_lookups(&self, questions: PendingLookups) {
-        for user in questions.users {
+    async fn resolve_lookups(&self, lookups: PendingLookups) {
+        for user in lookups.users {
             if let Err(error) = self.fetch_user(&user).await {
-                debug!("somebody's name is not known: {error}");
+                debug!(user = %user, error = %error, "a user could not be fetched");
             }
         }
-        for channel in questions.channels {
+        for channel in lookups.channels {
             if let Err(error) = self.fetch_channel(&channel).await {
-                warn!("a channel could not be asked about: {error}");
+                warn!(
+                    platform = "slack",
+                    workspace = %self.identity.workspace,
+                    channel = %channel,
+                    error = %error,
+                    "a channel could not be fetched"
+                );
             }
         }
     }
 
     async fn fetch_user(&self, user: &UserId) -> Result<(), IngestError> {
-        let person = match self.read_with_retries("users.info", &[("user", user.to_string())]).await
-        {
-            Ok(answer) => from_slack::parse_user(&answer["user"]),
-            // Somebody of another workspace, for example; nobody asks again.
-            Err(SlackApiError::Refused(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let fetched =
+            match self.read_with_retries("users.info", &[("user", user.to_string())]).await {
+                Ok(answer) => from_slack::parse_user(&answer["user"]),
+                // A user of another workspace, for example. Hearing a nameless user prevents another lookup.
+                Err(SlackApiError::Refused(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
         let (id, name, role) = (user.clone(), user.as_str().into(), Role::Member);
         let unknown = || SlackUser { id, name, is_bot: false, role };
-        self.hear_user(&person.unwrap_or_else(unknown)).await?;
+        self.hear_user(&fetched.unwrap_or_else(unknown)).await?;
         Ok(())
     }
 
@@ -171,27 +187,27 @@ impl SlackPlatform {
         }
     }
 
-    /// A room as Slack describes it.
-    pub(super) async fn hear_channel_info(&self, room: &Value) -> Result<(), IngestError> {
-        let is = |key: &str| room[key] == true;
+    /// Hears a channel as Slack describes it.
+    pub(super) async fn hear_channel_info(&self, channel: &Value) -> Result<(), IngestError> {
+        let is = |key: &str| channel[key] == true;
         let is_member = is("is_member") || is("is_im") || is("is_mpim");
-        let standing = if is_member && !is("is_archived") {
+        let membership = if is_member && !is("is_archived") {
             Membership::Member
         } else {
             Membership::NotMember
         };
-        if let Some(channel) = self.to_channel(room) {
-            self.hear_channel(channel, standing).await?;
+        if let Some(channel) = self.to_channel(channel) {
+            self.hear_channel(channel, membership).await?;
         }
         Ok(())
     }
 
-    /// A direct message has the name of whom it is with.
-    pub(super) fn to_channel(&self, room: &Value) -> Option<Channel> {
-        let (id, name, visibility) = from_slack::parse_channel(room)?;
-        let with =
-            non_empty_str(&room["user"]).and_then(|user| self.cache.user_name(&UserId::new(user)));
-        let name = if room["is_im"] == true { with.unwrap_or(name) } else { name };
+    /// A direct message is named after its user.
+    pub(super) fn to_channel(&self, channel: &Value) -> Option<Channel> {
+        let (id, name, visibility) = from_slack::parse_channel(channel)?;
+        let user_name = non_empty_str(&channel["user"])
+            .and_then(|user| self.cache.user_name(&UserId::new(user)));
+        let name = if channel["is_im"] == true { user_name.unwrap_or(name) } else { name };
         Some(Channel { workspace: self.identity.workspace.clone(), id, name, visibility })
     }
 }

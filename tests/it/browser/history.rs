@@ -1,4 +1,4 @@
-//! What was said before: fetched when asked for, with what was decided about it.
+//! Earlier messages: loaded on request, with their decisions.
 
 use futures_util::StreamExt;
 use serde_json::json;
@@ -11,64 +11,66 @@ const FIRST: &str = "we begin with a plan";
 const LATER: usize = 210;
 
 #[tokio::test]
-async fn earlier_lines_come_with_their_decisions() {
+async fn earlier_messages_are_loaded_with_their_decisions() {
     let home = Home::on(free_port(), 0.1);
-    let mut room = home.start();
-    let first = room.says("bob", FIRST).await;
-    room.wait_for(0, |kind, data| kind == "decision" && !data["closed"].is_null()).await;
-    let lines: Vec<String> = (0..LATER).map(|number| format!("step {number}")).collect();
-    let said = futures_util::stream::iter(&lines).map(|line| room.says("carol", line));
-    assert_eq!(said.buffer_unordered(8).count().await, LATER);
+    let mut program = home.start();
+    let first = program.says("bob", FIRST).await;
+    program.wait_for(0, |kind, data| kind == "decision" && !data["closed"].is_null()).await;
+    let texts: Vec<String> = (0..LATER).map(|number| format!("step {number}")).collect();
+    let posts = futures_util::stream::iter(&texts).map(|text| program.says("carol", text));
+    assert_eq!(posts.buffer_unordered(8).count().await, LATER);
 
     let browser = Browser::start().await;
-    let alice = browser.tab(&room, "alice").await;
+    let alice = browser.tab(&program, "alice").await;
     let count = "return document.querySelectorAll('[data-testid=messages] > .message').length";
-    alice.reads(count, json!(200)).await;
+    alice.expect_result(count, json!(200)).await;
 
-    // Somebody replies to a line that does not stand here.
+    // A user replies to a message that the page has not loaded.
     let reply =
         json!({ "channel": "general", "thread": first, "user": "bob", "text": "a good plan" });
-    assert_eq!(room.post(&reply).await.0, 201);
-    alice.clicks("older-thread-open").await;
-    alice.sees_in("thread-messages", &[FIRST, "a good plan"]).await;
-    alice.clicks("thread-close").await;
-    alice.focus_is("older-thread-open").await;
+    assert_eq!(program.post(&reply).await.0, 201);
+    alice.click("older-thread-open").await;
+    alice.expect_messages_in("thread-messages", &[FIRST, "a good plan"]).await;
+    alice.click("thread-close").await;
+    alice.expect_focus("older-thread-open").await;
 
-    room.kill();
-    alice.connection("reconnecting").await;
-    alice.clicks("earlier").await;
+    program.kill();
+    alice.expect_connection("reconnecting").await;
+    alice.click("earlier").await;
     let sentence = "return document.querySelector('[data-testid=earlier-error]').textContent";
     let refused = "These messages could not be loaded. The server could not be reached.";
-    alice.reads(sentence, json!(refused)).await;
+    alice.expect_result(sentence, json!(refused)).await;
     alice.find("earlier-error").await;
     let button = "return document.querySelector('[data-testid=earlier]').textContent";
-    alice.reads(button, json!("Try again")).await;
-    alice.reads(count, json!(200)).await;
+    alice.expect_result(button, json!("Try again")).await;
+    alice.expect_result(count, json!(200)).await;
 
-    room = home.start();
-    alice.connection("live").await;
-    alice.clicks("earlier").await;
-    alice.reads(count, json!(LATER + 1)).await;
+    program = home.start();
+    alice.expect_connection("live").await;
+    alice.click("earlier").await;
+    alice.expect_result(count, json!(LATER + 1)).await;
     let oldest = "const line = document.querySelector('[data-testid=messages] > [data-testid=message]');
         return [line.querySelector('.text').textContent, line.querySelector('.note span').textContent]";
-    alice.reads(oldest, json!([FIRST, "stayed silent: nobody asked the room anything"])).await;
+    alice
+        .expect_result(oldest, json!([FIRST, "stayed silent: nobody asked the room anything"]))
+        .await;
     let rest = "return ['earlier', 'earlier-error', 'older-thread-open']
         .filter((id) => document.querySelector(`[data-testid=${id}]:not([hidden])`) !== null)";
-    alice.reads(rest, json!([])).await;
-    // The line is known now, so it shows its own thread.
-    alice.clicks_on_line(FIRST, "thread-open").await;
-    alice.sees_in("thread-messages", &[FIRST, "a good plan"]).await;
-    drop(room);
+    alice.expect_result(rest, json!([])).await;
+    // The message is loaded now, so it links to its thread itself.
+    alice.click_on_message(FIRST, "thread-open").await;
+    alice.expect_messages_in("thread-messages", &[FIRST, "a good plan"]).await;
+    drop(program);
     browser.close().await;
 }
 
-/// The oldest line that was fetched is where the page's knowledge begins, so both must order lines alike.
+/// The page and the server must order messages alike, because the oldest loaded message is where the next page starts.
 #[tokio::test]
-async fn lines_of_one_moment_stand_as_the_server_orders_them() {
+async fn messages_with_equal_times_have_the_servers_order() {
     let home = Home::new(0.1);
-    let room = home.start();
+    let program = home.start();
     let browser = Browser::start().await;
-    let alice = browser.tab(&room, "alice").await;
+    let alice = browser.tab(&program, "alice").await;
     let script = "const [ids, done] = arguments;
         import('/static/state.js').then(({ State }) => {
             const state = new State();

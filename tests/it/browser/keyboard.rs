@@ -1,4 +1,4 @@
-//! Without a mouse: completing names, and everything else that one does in a room.
+//! Without a mouse: completing names, and a whole visit by keyboard.
 
 use fantoccini::key::Key;
 use serde_json::json;
@@ -10,123 +10,124 @@ use crate::program::Home;
 #[tokio::test]
 async fn names_are_completed() {
     let home = Home::new(0.1);
-    let room = home.start();
+    let program = home.start();
     for name in ["Mary", "Mary Ann", "Martin"] {
-        let (status, _) = room.send("POST", "/api/people", Some(&json!({ "name": name }))).await;
+        let (status, _) = program.send("POST", "/api/people", Some(&json!({ "name": name }))).await;
         assert_eq!(status, 201);
     }
     let browser = Browser::start().await;
-    let alice = browser.tab(&room, "alice").await;
+    let alice = browser.tab(&program, "alice").await;
 
-    // The persona first, oneself last.
-    alice.types("@").await;
-    offers(&alice, &["*Aizuchi", "Martin", "Mary", "Mary Ann", "alice"]).await;
-    alice.types("ma").await;
-    offers(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
-    alice.presses(Key::Down).await;
-    offers(&alice, &["Martin", "*Mary", "Mary Ann"]).await;
-    alice.presses(Key::Down).await;
-    alice.presses(Key::Down).await;
-    offers(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
-    alice.presses(Key::Up).await;
-    offers(&alice, &["Martin", "Mary", "*Mary Ann"]).await;
-    // The field says which one it is, to who cannot see it.
+    // The persona comes first, the own name last.
+    alice.type_text("@").await;
+    expect_suggestions(&alice, &["*Aizuchi", "Martin", "Mary", "Mary Ann", "alice"]).await;
+    alice.type_text("ma").await;
+    expect_suggestions(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
+    alice.press(Key::Down).await;
+    expect_suggestions(&alice, &["Martin", "*Mary", "Mary Ann"]).await;
+    alice.press(Key::Down).await;
+    alice.press(Key::Down).await;
+    expect_suggestions(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
+    alice.press(Key::Up).await;
+    expect_suggestions(&alice, &["Martin", "Mary", "*Mary Ann"]).await;
+    // The field names the active option for screen readers.
     let active = "const field = document.activeElement;
         return document.getElementById(field.getAttribute('aria-activedescendant')).dataset.name";
-    alice.reads(active, json!("Mary Ann")).await;
-    alice.presses(Key::Enter).await;
-    holds(&alice, "@Mary Ann ").await;
-    offers(&alice, &[]).await;
+    alice.expect_result(active, json!("Mary Ann")).await;
+    alice.press(Key::Enter).await;
+    expect_text(&alice, "@Mary Ann ").await;
+    expect_suggestions(&alice, &[]).await;
 
-    alice.types("and @Mart").await;
-    offers(&alice, &["*Martin"]).await;
-    alice.presses(Key::Tab).await;
-    holds(&alice, "@Mary Ann and @Martin ").await;
-    alice.focus_is("composer").await;
+    alice.type_text("and @Mart").await;
+    expect_suggestions(&alice, &["*Martin"]).await;
+    alice.press(Key::Tab).await;
+    expect_text(&alice, "@Mary Ann and @Martin ").await;
+    alice.expect_focus("composer").await;
 
-    // Sent away, the list stays away; Enter sends again.
-    alice.types("or @m").await;
-    offers(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
-    alice.presses(Key::Escape).await;
-    alice.types("a").await;
-    offers(&alice, &[]).await;
-    alice.presses(Key::Enter).await;
-    alice.sees(&["@Mary Ann and @Martin or @ma"]).await;
+    // A dismissed list stays closed, and Enter sends.
+    alice.type_text("or @m").await;
+    expect_suggestions(&alice, &["*Martin", "Mary", "Mary Ann"]).await;
+    alice.press(Key::Escape).await;
+    alice.type_text("a").await;
+    expect_suggestions(&alice, &[]).await;
+    alice.press(Key::Enter).await;
+    alice.expect_messages(&["@Mary Ann and @Martin or @ma"]).await;
     let mentions = "return [...document.querySelectorAll('[data-testid=message] .mention')]
         .map((mention) => mention.textContent)";
-    alice.reads(mentions, json!(["@Mary Ann", "@Martin"])).await;
+    alice.expect_result(mentions, json!(["@Mary Ann", "@Martin"])).await;
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_visit_needs_no_mouse() {
     let home = Home::new(0.1);
-    let room = home.start();
-    room.says("bob", "good evening").await;
+    let program = home.start();
+    program.says("bob", "good evening").await;
     let browser = Browser::start().await;
     let alice = browser.blank().await;
-    alice.opens(&room.address).await;
+    alice.open_page(&program.address).await;
 
-    alice.focus_is("name-input").await;
-    alice.types("alice").await;
-    alice.presses(Key::Enter).await;
-    alice.focus_is("composer").await;
-    alice.types("@ai").await;
-    offers(&alice, &["*Aizuchi"]).await;
-    alice.presses(Key::Enter).await;
-    alice.types("are you there?").await;
-    alice.presses(Key::Enter).await;
+    alice.expect_focus("name-input").await;
+    alice.type_text("alice").await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("composer").await;
+    alice.type_text("@ai").await;
+    expect_suggestions(&alice, &["*Aizuchi"]).await;
+    alice.press(Key::Enter).await;
+    alice.type_text("are you there?").await;
+    alice.press(Key::Enter).await;
     let answer = "nothing that was said here answers that";
-    alice.sees(&["good evening", "@Aizuchi are you there?", answer]).await;
+    alice.expect_messages(&["good evening", "@Aizuchi are you there?", answer]).await;
 
-    // Back over the lines, up to the first, and into its thread.
-    alice.tabs_back_to(answer).await;
-    alice.presses(Key::Up).await;
-    alice.focus_is("@Aizuchi are you there?").await;
-    alice.presses(Key::Home).await;
-    alice.focus_is("good evening").await;
-    alice.presses(Key::Enter).await;
-    alice.focus_is("thread-composer").await;
-    alice.types("and to you").await;
-    alice.presses(Key::Enter).await;
-    alice.sees_in("thread-messages", &["good evening", "and to you"]).await;
-    alice.presses(Key::Escape).await;
-    alice.focus_is("thread-open").await;
-    alice.presses(Key::Left).await;
-    alice.focus_is("decision-link").await;
-    alice.presses(Key::Left).await;
-    alice.focus_is("good evening").await;
-    alice.presses(Key::Escape).await;
-    alice.focus_is("composer").await;
+    // Back to the messages, up to the first, and into its thread.
+    alice.tab_back_to(answer).await;
+    alice.press(Key::Up).await;
+    alice.expect_focus("@Aizuchi are you there?").await;
+    alice.press(Key::Home).await;
+    alice.expect_focus("good evening").await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("thread-composer").await;
+    alice.type_text("and to you").await;
+    alice.press(Key::Enter).await;
+    alice.expect_messages_in("thread-messages", &["good evening", "and to you"]).await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("thread-open").await;
+    alice.press(Key::Left).await;
+    alice.expect_focus("decision-link").await;
+    alice.press(Key::Left).await;
+    alice.expect_focus("good evening").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("composer").await;
 
-    // The keys are explained where one needs them.
-    alice.presses_with(Key::Control, '/').await;
-    alice.focus_is("help-close").await;
-    alice.presses(Key::Escape).await;
-    alice.focus_is("composer").await;
+    // A shortcut opens the list of keys.
+    alice.press_with(Key::Control, '/').await;
+    alice.expect_focus("help-close").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("composer").await;
 
-    // From the top of the page: past everything to the field, or to another person.
-    alice.tabs_back_to("skip").await;
-    alice.presses(Key::Enter).await;
-    alice.focus_is("composer").await;
-    alice.tabs_back_to("person-bob").await;
-    alice.presses(Key::Enter).await;
-    alice.focus_is("composer").await;
-    alice.types("it is bob again").await;
-    alice.presses(Key::Enter).await;
+    // From the top of the page: skip to the field, or to another user.
+    alice.tab_back_to("skip").await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("composer").await;
+    alice.tab_back_to("person-bob").await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("composer").await;
+    alice.type_text("it is bob again").await;
+    alice.press(Key::Enter).await;
     let authors = "return [...document.querySelectorAll('[data-testid=messages] > .message')]
         .map((line) => line.dataset.user)";
-    alice.reads(authors, json!(["bob", "alice", "Aizuchi", "bob"])).await;
+    alice.expect_result(authors, json!(["bob", "alice", "Aizuchi", "bob"])).await;
     browser.close().await;
 }
 
-/// The names in the list, with a star at the chosen one.
-async fn offers(tab: &Tab, names: &[&str]) {
+/// Expects these names in the list, with a star at the active one.
+async fn expect_suggestions(tab: &Tab, names: &[&str]) {
     let read = "return [...document.querySelectorAll('#channel-pane .suggestions:not([hidden]) [role=option]')]
         .map((option) => (option.ariaSelected === 'true' ? '*' : '') + option.dataset.name)";
-    tab.reads(read, json!(names)).await;
+    tab.expect_result(read, json!(names)).await;
 }
 
-async fn holds(tab: &Tab, text: &str) {
-    tab.reads("return document.querySelector('[data-testid=composer]').value", json!(text)).await;
+async fn expect_text(tab: &Tab, text: &str) {
+    tab.expect_result("return document.querySelector('[data-testid=composer]').value", json!(text))
+        .await;
 }

@@ -1,12 +1,12 @@
-//! Everything people see, in the language of the config.
+//! The page in the language of the config.
 
 use serde_json::json;
 
 use crate::browser::Browser;
 use crate::program::Home;
 
-/// What stands where, in one language.
-struct Words {
+/// The texts of the page in one language.
+struct Texts {
     tag: &'static str,
     name_question: &'static str,
     name_save: &'static str,
@@ -22,8 +22,8 @@ struct Words {
 }
 
 #[tokio::test]
-async fn the_room_is_english() {
-    speaks(Words {
+async fn the_page_is_english() {
+    check_texts(Texts {
         tag: "en",
         name_question: "Under which name do you speak?",
         name_save: "Speak under this name",
@@ -41,8 +41,8 @@ async fn the_room_is_english() {
 }
 
 #[tokio::test]
-async fn the_room_is_japanese() {
-    speaks(Words {
+async fn the_page_is_japanese() {
+    check_texts(Texts {
         tag: "ja",
         name_question: "どの名前で話しますか？",
         name_save: "この名前で話す",
@@ -59,49 +59,49 @@ async fn the_room_is_japanese() {
     .await;
 }
 
-async fn speaks(words: Words) {
+async fn check_texts(texts: Texts) {
     let home = Home::new(0.1);
-    home.add(&format!("language: {}\n", words.tag));
-    let room = home.start();
+    home.add(&format!("language: {}\n", texts.tag));
+    let program = home.start();
     let browser = Browser::start().await;
     let hana = browser.blank().await;
 
-    hana.opens(&room.address).await;
-    hana.reads("return document.documentElement.lang", json!(words.tag)).await;
-    hana.reads(&text_of("#name-question"), json!(words.name_question)).await;
-    hana.reads(&text_of("[data-testid=name-save]"), json!(words.name_save)).await;
+    hana.open_page(&program.address).await;
+    hana.expect_result("return document.documentElement.lang", json!(texts.tag)).await;
+    hana.expect_result(&text_of("#name-question"), json!(texts.name_question)).await;
+    hana.expect_result(&text_of("[data-testid=name-save]"), json!(texts.name_save)).await;
     let placeholder = "return document.querySelector('[data-testid=composer]').placeholder";
-    hana.reads(placeholder, json!(words.placeholder)).await;
-    // None of the fixed texts is left in the other language, and none is empty.
+    hana.expect_result(placeholder, json!(texts.placeholder)).await;
+    // No fixed text is in the other language or empty.
     let strangers = "const isJapanese = (text) => /[ぁ-んァ-ヶ一-龠]/.test(text);
         const said = [...document.querySelectorAll('[data-text], [data-label]')]
             .map((element) => element.dataset.text ? element.textContent : element.ariaLabel);
         return said.filter((text) => isJapanese(text) !== (document.documentElement.lang === 'ja'))";
-    hana.reads(strangers, json!([])).await;
+    hana.expect_result(strangers, json!([])).await;
 
-    hana.enters(&room, "hana").await;
-    hana.says(words.remark).await;
-    hana.sees(&[words.silence]).await;
-    hana.says(words.question).await;
-    hana.sees(&[words.remark, words.question, words.answer]).await;
-    hana.sees(&["", "", words.speech]).await;
+    hana.enter(&program, "hana").await;
+    hana.post(texts.remark).await;
+    hana.expect_messages(&[texts.silence]).await;
+    hana.post(texts.question).await;
+    hana.expect_messages(&[texts.remark, texts.question, texts.answer]).await;
+    hana.expect_messages(&["", "", texts.speech]).await;
     let link = "[data-testid=spoke] [data-testid=decision-link]";
-    hana.reads(&text_of(link), json!(words.details)).await;
+    hana.expect_result(&text_of(link), json!(texts.details)).await;
 
-    hana.clicks("channel-add").await;
-    hana.writes_in("add-input", "general").await;
-    hana.clicks("add-save").await;
+    hana.click("channel-add").await;
+    hana.type_in("add-input", "general").await;
+    hana.click("add-save").await;
     let refusal = "[data-testid=add-error]";
     let is_refused = format!(
         "return document.querySelector('{refusal}').textContent.includes({})",
-        json!(words.refusal)
+        json!(texts.refusal)
     );
-    hana.reads(&is_refused, json!(true)).await;
-    hana.clicks("add-cancel").await;
+    hana.expect_result(&is_refused, json!(true)).await;
+    hana.click("add-cancel").await;
 
-    hana.clicks_on_line(words.answer, "decision-link").await;
-    hana.reads(&text_of("[data-testid=outcome]"), json!(words.outcome)).await;
-    hana.reads("return document.documentElement.lang", json!(words.tag)).await;
+    hana.click_on_message(texts.answer, "decision-link").await;
+    hana.expect_result(&text_of("[data-testid=outcome]"), json!(texts.outcome)).await;
+    hana.expect_result("return document.documentElement.lang", json!(texts.tag)).await;
     browser.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! One person's tab: what they do there, and what they see.
+//! A user's browser tab: actions, and expectations on what it shows.
 
 use std::time::{Duration, Instant};
 
@@ -14,85 +14,85 @@ use serde_json::{Value, json};
 
 use crate::program::Program;
 
-/// How long the page may take for anything. Nothing waits longer than it must.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often somebody who waits looks.
-const PACE: Duration = Duration::from_millis(25);
+/// How long the page may take for anything.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 pub struct Tab {
     client: Client,
     handle: WindowHandle,
 }
 
-/// Acting.
+/// Actions.
 impl Tab {
-    /// Another tab of this browser.
+    /// Opens another tab of this browser.
     pub async fn open(client: &Client) -> Self {
         let handle = client.new_window(true).await.unwrap().handle;
         Self { client: client.clone(), handle }
     }
 
-    /// The browser does everything in the tab it was told of last, so each begins with this.
+    /// WebDriver acts on the tab selected last, so each action starts with this.
     async fn to_front(&self) {
         self.client.switch_to_window(self.handle.clone()).await.unwrap();
     }
 
-    pub async fn opens(&self, address: &str) {
+    pub async fn open_page(&self, address: &str) {
         self.to_front().await;
         self.client.goto(address).await.unwrap();
     }
 
-    pub async fn reloads(&self) {
+    pub async fn reload(&self) {
         self.to_front().await;
         self.client.refresh().await.unwrap();
     }
 
-    pub async fn goes_back(&self) {
+    pub async fn go_back(&self) {
         self.to_front().await;
         self.client.back().await.unwrap();
     }
 
-    /// Opens the room and gives it a name.
-    pub async fn enters(&self, room: &Program, name: &str) {
-        self.opens(&room.address).await;
-        // The name of another tab stands there, and is replaced by what one types.
-        self.focus_is("name-input").await;
-        self.types(name).await;
-        self.clicks("name-save").await;
-        self.connection("live").await;
-        self.focus_is("composer").await;
+    /// Opens the local room and enters a name.
+    pub async fn enter(&self, program: &Program, name: &str) {
+        self.open_page(&program.address).await;
+        // The field may have the name of another tab, which typing replaces.
+        self.expect_focus("name-input").await;
+        self.type_text(name).await;
+        self.click("name-save").await;
+        self.expect_connection("live").await;
+        self.expect_focus("composer").await;
     }
 
-    pub async fn says(&self, text: &str) {
-        self.says_in("composer", text).await;
+    pub async fn post(&self, text: &str) {
+        self.post_in("composer", text).await;
     }
 
-    /// Sends a line, and waits until it has arrived.
-    pub async fn says_in(&self, field: &str, text: &str) {
-        self.writes_in(field, text).await;
-        self.presses(Key::Enter).await;
+    /// Posts a message, and waits until the page shows it.
+    pub async fn post_in(&self, field: &str, text: &str) {
+        self.type_in(field, text).await;
+        self.press(Key::Enter).await;
         let pane = format!("document.querySelector('[data-testid={field}]').closest('.pane')");
-        let lines = format!("return {pane}.querySelector('.messages').textContent");
-        let has_arrived = |found: &Value| found.as_str().is_some_and(|lines| lines.contains(text));
-        self.wait_until(&lines, has_arrived, text).await;
+        let messages = format!("return {pane}.querySelector('.messages').textContent");
+        let has_arrived = |found: &Value| found.as_str().is_some_and(|shown| shown.contains(text));
+        self.wait_until(&messages, has_arrived, text).await;
     }
 
-    pub async fn writes_in(&self, field: &str, text: &str) {
+    pub async fn type_in(&self, field: &str, text: &str) {
         self.find(field).await.send_keys(text).await.unwrap();
     }
 
     /// Types where the focus is.
-    pub async fn types(&self, text: &str) {
+    pub async fn type_text(&self, text: &str) {
         let keys =
             text.chars().flat_map(|value| [KeyAction::Down { value }, KeyAction::Up { value }]);
         self.keys(keys).await;
     }
 
-    pub async fn presses(&self, key: Key) {
-        self.types(&key.to_string()).await;
+    pub async fn press(&self, key: Key) {
+        self.type_text(&key.to_string()).await;
     }
 
-    pub async fn presses_with(&self, modifier: Key, key: impl Into<char>) {
+    pub async fn press_with(&self, modifier: Key, key: impl Into<char>) {
         let (held, value) = (modifier.into(), key.into());
         let keys = [
             KeyAction::Down { value: held },
@@ -103,15 +103,15 @@ impl Tab {
         self.keys(keys).await;
     }
 
-    /// Goes back with the Tab key, as far as it takes.
-    pub async fn tabs_back_to(&self, what: &str) {
+    /// Presses Shift+Tab until the focus is on this.
+    pub async fn tab_back_to(&self, what: &str) {
         for _ in 0..40 {
             if is_named(&self.evaluate(FOCUS).await, what) {
                 return;
             }
-            self.presses_with(Key::Shift, Key::Tab).await;
+            self.press_with(Key::Shift, Key::Tab).await;
         }
-        panic!("the Tab key leads past {what}");
+        panic!("Shift+Tab does not lead to {what}");
     }
 
     async fn keys(&self, keys: impl IntoIterator<Item = KeyAction>) {
@@ -121,29 +121,29 @@ impl Tab {
         self.client.perform_actions(Actions::from(keyboard)).await.unwrap();
     }
 
-    pub async fn clicks(&self, what: &str) {
-        self.clicks_at(Locator::Css(&format!("[data-testid='{what}']:not([hidden])")), None).await;
+    pub async fn click(&self, what: &str) {
+        self.click_at(Locator::Css(&format!("[data-testid='{what}']:not([hidden])")), None).await;
     }
 
-    /// Clicks one of the things that a line of the channel shows to a pointer.
-    pub async fn clicks_on_line(&self, text: &str, what: &str) {
-        let line = line_path(text);
-        let here = format!("{line}//*[@data-testid='{what}']");
-        self.clicks_at(Locator::XPath(&here), Some(Locator::XPath(&line))).await;
+    /// Clicks a control that a message shows while the pointer hovers over it.
+    pub async fn click_on_message(&self, text: &str, what: &str) {
+        let message = message_path(text);
+        let here = format!("{message}//*[@data-testid='{what}']");
+        self.click_at(Locator::XPath(&here), Some(Locator::XPath(&message))).await;
     }
 
-    /// What the page draws anew at this moment, under the pointer too, is clicked once it stands.
-    async fn clicks_at(&self, here: Locator<'_>, hovered: Option<Locator<'_>>) {
+    /// Retries while the page is being redrawn under the pointer.
+    async fn click_at(&self, here: Locator<'_>, hovered: Option<Locator<'_>>) {
         self.to_front().await;
         let begin = Instant::now();
-        let mut pace = tokio::time::interval(PACE);
-        while let Err(error) = self.tries_to_click(here, hovered).await {
-            assert!(begin.elapsed() < PATIENCE, "{here:?} cannot be clicked: {error}");
+        let mut pace = tokio::time::interval(POLL_INTERVAL);
+        while let Err(error) = self.try_to_click(here, hovered).await {
+            assert!(begin.elapsed() < TIMEOUT, "{here:?} cannot be clicked: {error}");
             pace.tick().await;
         }
     }
 
-    async fn tries_to_click(
+    async fn try_to_click(
         &self,
         here: Locator<'_>,
         hovered: Option<Locator<'_>>,
@@ -156,83 +156,83 @@ impl Tab {
         self.client.find(here).await?.click().await
     }
 
-    /// Sends the browser a command of its own protocol, for what WebDriver has no words.
-    pub async fn commands(&self, command: &str, parameters: Value) {
+    /// Sends a command of the Chrome DevTools Protocol, for what WebDriver does not support.
+    pub async fn send_devtools(&self, command: &str, parameters: Value) {
         self.to_front().await;
         let command = DevTools { command: command.to_owned(), parameters };
         self.client.issue_cmd(command).await.unwrap();
     }
 }
 
-/// Seeing.
+/// Expectations: each waits until the page shows what is expected.
 impl Tab {
-    /// Waits for a thing by its test id.
+    /// Waits for a visible element with a test id.
     pub async fn find(&self, what: &str) -> Element {
         self.wait_for(Locator::Css(&format!("[data-testid='{what}']:not([hidden])"))).await
     }
 
     async fn wait_for(&self, here: Locator<'_>) -> Element {
         self.to_front().await;
-        self.client.wait().at_most(PATIENCE).every(PACE).for_element(here).await.unwrap()
+        self.client.wait().at_most(TIMEOUT).every(POLL_INTERVAL).for_element(here).await.unwrap()
     }
 
-    pub async fn connection(&self, state: &str) {
+    pub async fn expect_connection(&self, state: &str) {
         let here = format!("[data-testid=connection][data-state={state}]");
         self.wait_for(Locator::Css(&here)).await;
     }
 
-    /// Waits until the channel shows these lines, in this order, and no others.
-    pub async fn sees(&self, expected: &[&str]) {
-        self.sees_in("messages", expected).await;
+    /// Waits until the channel shows exactly these messages in this order. A part of each text is enough.
+    pub async fn expect_messages(&self, expected: &[&str]) {
+        self.expect_messages_in("messages", expected).await;
     }
 
-    pub async fn sees_in(&self, list: &str, expected: &[&str]) {
+    pub async fn expect_messages_in(&self, list: &str, expected: &[&str]) {
         let read = format!(
             "return [...document.querySelectorAll('[data-testid={list}] > [data-testid=message]')]
-                .map((line) => line.textContent)"
+                .map((message) => message.textContent)"
         );
-        let is_shown = |lines: &Value| {
-            let lines: Vec<&str> =
-                lines.as_array().unwrap().iter().flat_map(Value::as_str).collect();
-            let fits = |(line, part): (&&str, &&str)| line.contains(part);
-            lines.len() == expected.len() && lines.iter().zip(expected).all(fits)
+        let is_shown = |messages: &Value| {
+            let messages: Vec<&str> =
+                messages.as_array().unwrap().iter().flat_map(Value::as_str).collect();
+            let has_part = |(message, part): (&&str, &&str)| message.contains(part);
+            messages.len() == expected.len() && messages.iter().zip(expected).all(has_part)
         };
         self.wait_until(&read, is_shown, &format!("{expected:#?}")).await;
     }
 
-    /// Waits until the focus is on the thing with this test id, or on a line with this text.
-    pub async fn focus_is(&self, what: &str) {
+    /// Waits until the focus is on the element with this test id, or on a message with this text.
+    pub async fn expect_focus(&self, what: &str) {
         self.wait_until(FOCUS, |found| is_named(found, what), what).await;
     }
 
-    /// Waits until a script returns this.
-    pub async fn reads(&self, script: &str, expected: Value) {
+    /// Waits until a script returns this value.
+    pub async fn expect_result(&self, script: &str, expected: Value) {
         self.wait_until(script, |found| *found == expected, &expected.to_string()).await;
     }
 
-    /// What a script returns now.
+    /// Runs a script and returns its value.
     pub async fn evaluate(&self, script: &str) -> Value {
         self.to_front().await;
         self.client.execute(script, vec![]).await.unwrap()
     }
 
-    /// What a script hands to its last argument, a function, when it is done.
+    /// Runs an asynchronous script and returns the value that it passes to its last argument.
     pub async fn evaluate_later(&self, script: &str, arguments: Vec<Value>) -> Value {
         self.to_front().await;
         self.client.execute_async(script, arguments).await.unwrap()
     }
 
-    async fn wait_until(&self, read: &str, is_it: impl Fn(&Value) -> bool, expected: &str) {
+    async fn wait_until(&self, read: &str, matches: impl Fn(&Value) -> bool, expected: &str) {
         self.to_front().await;
         let begin = Instant::now();
-        let mut pace = tokio::time::interval(PACE);
+        let mut pace = tokio::time::interval(POLL_INTERVAL);
         loop {
             pace.tick().await;
             let found = self.client.execute(read, vec![]).await.unwrap();
-            if is_it(&found) {
+            if matches(&found) {
                 return;
             }
-            assert!(begin.elapsed() < PATIENCE, "there is {found:#} instead of {expected}");
+            assert!(begin.elapsed() < TIMEOUT, "there is {found:#} instead of {expected}");
         }
     }
 }
@@ -240,14 +240,14 @@ impl Tab {
 const FOCUS: &str = "const { dataset, textContent } = document.activeElement;
     return dataset.testid === 'message' ? textContent : dataset.testid ?? textContent";
 
-/// Lines are named by some of their words, other things by one.
+/// Messages are named by a part of their text, which contains a space; other elements by their test id.
 fn is_named(focus: &Value, what: &str) -> bool {
     let focus = focus.as_str().unwrap_or_default();
     focus == what || (what.contains(' ') && focus.contains(what))
 }
 
-/// Where the line of the channel that holds this text is.
-fn line_path(text: &str) -> String {
+/// The XPath of the message in the channel that contains this text.
+fn message_path(text: &str) -> String {
     let list = "//ol[@data-testid='messages']";
     format!("{list}/li[@data-testid='message'][contains(., {})]", json!(text))
 }

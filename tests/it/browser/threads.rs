@@ -1,4 +1,4 @@
-//! Threads: beside the channel, with the persona, and back to where one was.
+//! Threads: beside the channel, with the persona, and the focus afterwards.
 
 use fantoccini::key::Key;
 use serde_json::json;
@@ -12,61 +12,61 @@ const ANSWER: &str = "nothing that was said here answers that";
 #[tokio::test]
 async fn a_thread_is_opened_answered_and_closed() {
     let home = Home::new(0.1);
-    let room = home.start();
+    let program = home.start();
     let browser = Browser::start().await;
-    let alice = browser.tab(&room, "alice").await;
-    let bob = browser.tab(&room, "bob").await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
 
-    alice.says(TAP).await;
-    alice.clicks_on_line(TAP, "thread-open").await;
-    alice.focus_is("thread-composer").await;
+    alice.post(TAP).await;
+    alice.click_on_message(TAP, "thread-open").await;
+    alice.expect_focus("thread-composer").await;
     let is_beside = "const [channel, thread] = ['channel-pane', 'thread-pane']
             .map((id) => document.getElementById(id).getBoundingClientRect());
         return channel.width > 300 && thread.width > 300 && channel.right <= thread.left";
-    alice.reads(is_beside, json!(true)).await;
+    alice.expect_result(is_beside, json!(true)).await;
 
-    // Nobody has replied: the line itself takes the focus back.
-    alice.presses(Key::Escape).await;
-    alice.focus_is(TAP).await;
-    alice.reads(IS_CLOSED, json!(true)).await;
+    // Without replies, the focus returns to the message itself.
+    alice.press(Key::Escape).await;
+    alice.expect_focus(TAP).await;
+    alice.expect_result(IS_CLOSED, json!(true)).await;
 
-    alice.presses(Key::Enter).await;
-    alice.focus_is("thread-composer").await;
-    alice.says_in("thread-composer", "I will bring a washer").await;
-    alice.sees_in("thread-messages", &[TAP, "I will bring a washer"]).await;
-    // In the channel a thread is a number beside its first line.
-    alice.sees(&["1 reply"]).await;
-    bob.sees(&["1 reply"]).await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("thread-composer").await;
+    alice.post_in("thread-composer", "I will bring a washer").await;
+    alice.expect_messages_in("thread-messages", &[TAP, "I will bring a washer"]).await;
+    // In the channel, the parent shows the number of replies.
+    alice.expect_messages(&["1 reply"]).await;
+    bob.expect_messages(&["1 reply"]).await;
 
-    bob.clicks_on_line(TAP, "thread-open").await;
-    bob.sees_in("thread-messages", &[TAP, "I will bring a washer"]).await;
-    bob.says_in("thread-composer", "@Aizuchi which size is it?").await;
+    bob.click_on_message(TAP, "thread-open").await;
+    bob.expect_messages_in("thread-messages", &[TAP, "I will bring a washer"]).await;
+    bob.post_in("thread-composer", "@Aizuchi which size is it?").await;
     let all = [TAP, "I will bring a washer", "@Aizuchi which size is it?", ANSWER];
-    bob.sees_in("thread-messages", &all).await;
-    alice.sees_in("thread-messages", &all).await;
-    alice.sees(&["3 replies"]).await;
+    bob.expect_messages_in("thread-messages", &all).await;
+    alice.expect_messages_in("thread-messages", &all).await;
+    alice.expect_messages(&["3 replies"]).await;
 
-    // A reload keeps the thread open; Esc closes it and goes back to the button that opens it.
-    alice.reloads().await;
-    alice.sees_in("thread-messages", &all).await;
-    alice.focus_is("thread-composer").await;
-    alice.presses(Key::Escape).await;
-    alice.focus_is("thread-open").await;
-    alice.reads(IS_CLOSED, json!(true)).await;
+    // A reload keeps the thread open; Esc closes it and moves the focus to the button that opens it.
+    alice.reload().await;
+    alice.expect_messages_in("thread-messages", &all).await;
+    alice.expect_focus("thread-composer").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("thread-open").await;
+    alice.expect_result(IS_CLOSED, json!(true)).await;
 
-    // What comes now is new to her, until she looks.
-    bob.says_in("thread-composer", "half an inch").await;
-    alice.sees(&["4 replies new"]).await;
-    alice.presses(Key::Enter).await;
-    alice.sees_in("thread-messages", &[&all[..], &["half an inch"]].concat()).await;
-    alice.clicks("thread-close").await;
-    alice.focus_is("thread-open").await;
+    // New replies are marked until the thread is opened.
+    bob.post_in("thread-composer", "half an inch").await;
+    alice.expect_messages(&["4 replies new"]).await;
+    alice.press(Key::Enter).await;
+    alice.expect_messages_in("thread-messages", &[&all[..], &["half an inch"]].concat()).await;
+    alice.click("thread-close").await;
+    alice.expect_focus("thread-open").await;
     let button = "return document.querySelector('[data-testid=thread-open]').textContent";
-    alice.reads(button, json!("4 replies")).await;
+    alice.expect_result(button, json!("4 replies")).await;
 
-    // The browser's own way back goes through the thread.
-    alice.goes_back().await;
-    alice.focus_is("thread-composer").await;
+    // The browser's history includes the thread.
+    alice.go_back().await;
+    alice.expect_focus("thread-composer").await;
     browser.close().await;
 }
 

@@ -15,14 +15,14 @@ async fn three_platforms_are_served_and_their_memories_stay_apart() {
         team.api
     ));
     let program = stage.start().await;
-    team.until(|slack| slack.connection_counts().open >= 2).await;
+    team.wait_until(|slack| slack.connection_counts().open >= 2).await;
     let direct = stage.discord.open_direct_message(stage.ren).unwrap();
     stage.will_say(&["on Discord", "on Slack", "in the room", "in private", "on Discord again"]);
 
     stage.asks(stage.tea, stage.mio, "remember the word plum");
     stage.posts(1).await;
-    team.asks(&team.tea, &team.mio, "remember the word cherry");
-    team.posts(1).await;
+    team.post_mention(&team.tea, &team.mio, "remember the word cherry");
+    team.wait_for_posts(1).await;
     program.says("Aki", "@Aizuchi remember the word apricot").await;
     program.wait_for(0, |_, data| data["text"] == "in the room").await;
     stage.says(direct, stage.ren, "remember the word quince");

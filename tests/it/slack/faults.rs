@@ -1,4 +1,5 @@
-//! What goes wrong between Slack and us: the scenarios that bear these numbers in the list of what must hold.
+//! Faults between Slack and the program. Each test states its scenario; the numbers (H01 …) only tell the scenarios
+//! apart.
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::driver::{AfterDisconnect, DisconnectReason};
@@ -7,365 +8,388 @@ use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::slack::harness::{Setting, SlackHarness};
+use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::providers::Treatment;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
-/// H01: while nothing can be kept, nothing is acknowledged; what comes again is kept then.
+/// H01: while the database cannot be written, no event is acknowledged; its redelivery is stored.
 #[tokio::test]
-async fn h01_nothing_is_acknowledged_before_it_is_kept() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    let lock = stage.lock_database().await;
-    let before = stage.slack.acked_deliveries().len();
-    stage.asks(&stage.tea, &stage.mio, "hello?");
-    stage.until_log("is not acknowledged, so that it comes again").await;
-    assert_eq!(stage.slack.acked_deliveries().len(), before);
+async fn h01_events_are_acknowledged_only_after_they_are_stored() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let lock = harness.lock_database().await;
+    let before = harness.slack.acked_deliveries().len();
+    harness.post_mention(&harness.tea, &harness.mio, "hello?");
+    harness.until_log("an event could not be ingested").await;
+    assert_eq!(harness.slack.acked_deliveries().len(), before);
     drop(lock);
-    stage.slack.redeliver();
-    stage.posts(1).await;
-    stage.until_kept(SPOKE, 1).await;
-    stage.until(|slack| slack.acked_deliveries().len() > before).await;
+    harness.slack.redeliver();
+    harness.wait_for_posts(1).await;
+    harness.until_kept(SPOKE, 1).await;
+    harness.wait_until(|slack| slack.acked_deliveries().len() > before).await;
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.slack.posts().len(), 1);
+    assert_eq!(harness.slack.posts().len(), 1);
 }
 
-/// H03: an acknowledgement is lost, so that all comes again.
+/// H03: an acknowledgement is lost, so Slack delivers the event again.
 #[tokio::test]
-async fn h03_what_comes_again_is_said_once() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.asks(&stage.tea, &stage.mio, "hello?");
-    stage.posts(1).await;
-    let event = stage.slack.read(|state| state.dispatcher.envelopes[0].payload["event"].clone());
+async fn h03_a_redelivered_event_is_answered_once() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &harness.mio, "hello?");
+    harness.wait_for_posts(1).await;
+    let event = harness.slack.read(|state| state.dispatcher.envelopes[0].payload["event"].clone());
     for _ in 0..10 {
-        stage.slack.emit_event(event.clone());
+        harness.slack.emit_event(event.clone());
     }
-    stage.says(&stage.tea, &stage.ren, "that is all");
-    stage.until_kept("SELECT count(*) FROM messages WHERE text = 'that is all'", 1).await;
-    stage.until_kept(SPOKE, 1).await;
-    assert_eq!(stage.kept(&stage.tea).await.len(), 3);
+    harness.post_message(&harness.tea, &harness.ren, "that is all");
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'that is all'", 1).await;
+    harness.until_kept(SPOKE, 1).await;
+    assert_eq!(harness.kept(&harness.tea).await.len(), 3);
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.slack.posts().len(), 1);
+    assert_eq!(harness.slack.posts().len(), 1);
 }
 
-/// H11, H43: it is killed, or asked to stop, while the model thinks, while a post is on its way, and right
-/// after; each time it answers once.
+/// H11, H43: the program is killed or stopped during a model call, while a post is in flight, and right after it; each
+/// message is answered once.
 #[tokio::test]
-async fn h11_a_life_that_ends_anywhere_answers_once() {
-    let stage =
-        SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
-    let program = stage.start().await;
-    // While the model thinks.
-    stage.model.then([Treatment::Never]);
-    stage.asks(&stage.tea, &stage.mio, "one?");
-    stage.model.came(1).await;
+async fn h11_a_kill_at_any_point_leads_to_one_answer() {
+    let harness = SlackHarness::with(SlackOptions {
+        slack: "  settle_seconds: 16\n",
+        ..SlackOptions::default()
+    })
+    .await;
+    let program = harness.start().await;
+    // Killed during a model call.
+    harness.model.then([Treatment::Never]);
+    harness.post_mention(&harness.tea, &harness.mio, "one?");
+    harness.model.came(1).await;
     program.kill();
-    let program = stage.start().await;
-    stage.posts(1).await;
-    // Said, and killed before it could know.
-    stage.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
-    stage.asks(&stage.tea, &stage.mio, "two?");
-    stage.posts(2).await;
+    let program = harness.start().await;
+    harness.wait_for_posts(1).await;
+    // Killed after the post, before Slack's answer.
+    harness.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    harness.post_mention(&harness.tea, &harness.mio, "two?");
+    harness.wait_for_posts(2).await;
     program.kill();
-    stage.slack.release_hanging();
-    let program = stage.start().await;
-    stage.until_kept(SPOKE, 2).await;
-    // Asked to stop while the model thinks.
-    stage.model.then([Treatment::Never]);
-    let before = stage.model.seen().len();
-    stage.asks(&stage.attic, &stage.mio, "three?");
-    stage.model.came(before + 1).await;
+    harness.slack.release_hanging();
+    let program = harness.start().await;
+    harness.until_kept(SPOKE, 2).await;
+    // Stopped during a model call.
+    harness.model.then([Treatment::Never]);
+    let before = harness.model.seen().len();
+    harness.post_mention(&harness.attic, &harness.mio, "three?");
+    harness.model.came(before + 1).await;
     let began = std::time::Instant::now();
     assert_eq!(program.stop(), Some(0));
-    assert!(began.elapsed() < std::time::Duration::from_secs(10), "it does not wait for a model");
-    let program = stage.start().await;
-    stage.until_kept(SPOKE, 3).await;
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(10),
+        "stopping does not wait for a model"
+    );
+    let program = harness.start().await;
+    harness.until_kept(SPOKE, 3).await;
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.slack.posts().len(), 3);
+    assert_eq!(harness.slack.posts().len(), 3);
 }
 
-/// H13: the answer to a post is lost; the history shows that it was said.
+/// H13: the answer to a post is lost; the history shows that it was posted.
 #[tokio::test]
-async fn h13_a_post_whose_answer_is_lost_is_said_once() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
+async fn h13_a_post_whose_answer_is_lost_is_posted_once() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
     for (fault, number) in [(Fault::ResetAfter, 1), (Fault::StatusAfter(502), 2)] {
-        stage.slack.inject_fault("chat.postMessage", fault);
-        stage.asks(&stage.tea, &stage.mio, "hello?");
-        stage.until_kept(SPOKE, number).await;
-        assert_eq!(stage.slack.posts().len() as i64, number);
+        harness.slack.inject_fault("chat.postMessage", fault);
+        harness.post_mention(&harness.tea, &harness.mio, "hello?");
+        harness.until_kept(SPOKE, number).await;
+        assert_eq!(harness.slack.posts().len() as i64, number);
     }
-    // What is kept is what Slack has.
-    let posts = stage.slack.posts();
+    // The database has the posts that Slack has.
+    let posts = harness.slack.posts();
     for post in posts {
-        let kept = format!("SELECT count(*) FROM messages WHERE id = '{}'", post.ts);
-        assert_eq!(stage.count(&kept).await, 1);
+        let stored = format!("SELECT count(*) FROM messages WHERE id = '{}'", post.ts);
+        assert_eq!(harness.count(&stored).await, 1);
     }
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H17: it waits as long as it is asked to, and other channels do not wait with it.
+/// H17: `Retry-After` is honored, and other channels are not delayed.
 #[tokio::test]
-async fn h17_a_busy_slack_is_given_time() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.slack.inject_fault("chat.postMessage", Fault::rate_limited(3));
-    stage.asks(&stage.tea, &stage.mio, "one?");
-    stage.until(|slack| slack.calls("chat.postMessage").len() == 1).await;
-    stage.asks(&stage.attic, &stage.mio, "two?");
-    let posts = stage.posts(2).await;
-    assert_eq!([&posts[0].channel, &posts[1].channel], [&stage.attic, &stage.tea]);
-    let calls = stage.slack.calls("chat.postMessage");
+async fn h17_retry_after_is_honored() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.slack.inject_fault("chat.postMessage", Fault::rate_limited(3));
+    harness.post_mention(&harness.tea, &harness.mio, "one?");
+    harness.wait_until(|slack| slack.calls("chat.postMessage").len() == 1).await;
+    harness.post_mention(&harness.attic, &harness.mio, "two?");
+    let posts = harness.wait_for_posts(2).await;
+    assert_eq!([&posts[0].channel, &posts[1].channel], [&harness.attic, &harness.tea]);
+    let calls = harness.slack.calls("chat.postMessage");
     assert_eq!(calls.len(), 3);
     assert!(calls[2].at.duration_since(calls[0].at) >= SignedDuration::from_secs(3));
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H19: what Slack will never take is given up at once, and an operator sees it.
+/// H19: a post that Slack refuses becomes a dead letter at once, which the operator can see.
 #[tokio::test]
-async fn h19_what_is_refused_is_not_tried_again() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
+async fn h19_a_refused_post_is_not_retried() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
     let errors = ["channel_not_found", "is_archived", "msg_too_long", "restricted_action"];
     for (number, error) in (1..).zip(errors) {
-        stage.slack.inject_fault("chat.postMessage", Fault::error(error));
-        stage.asks(&stage.tea, &stage.mio, error);
-        stage.until_kept("SELECT count(*) FROM dead_letters", number).await;
-        assert_eq!(stage.slack.calls("chat.postMessage").len() as i64, number, "{error}");
+        harness.slack.inject_fault("chat.postMessage", Fault::error(error));
+        harness.post_mention(&harness.tea, &harness.mio, error);
+        harness.until_kept("SELECT count(*) FROM dead_letters", number).await;
+        assert_eq!(harness.slack.calls("chat.postMessage").len() as i64, number, "{error}");
     }
     let letters = program.get("/api/dead-letters").await.to_string();
     assert!(errors.iter().all(|error| letters.contains(error)), "{letters}");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H21: Slack says that it will close the connections; others are open before.
+/// H21: Slack announces that it will close the connections; new ones are open before that.
 #[tokio::test]
 async fn h21_there_is_always_a_connection() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    let opened = stage.slack.calls("apps.connections.open").len();
-    stage.slack.reset_min_open();
-    stage.slack.request_disconnect(DisconnectReason::Warning, AfterDisconnect::Stay);
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let opened = harness.slack.calls("apps.connections.open").len();
+    harness.slack.reset_min_open();
+    harness.slack.request_disconnect(DisconnectReason::Warning, AfterDisconnect::Stay);
     for number in 0..20 {
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
-    stage.until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
-    stage.until(|slack| slack.connection_counts().open == 2).await;
-    assert!(stage.slack.connection_counts().min_open >= 2, "{:?}", stage.slack.connection_counts());
-    stage.until_kept("SELECT count(*) FROM messages", 20).await;
-    // All are cut at once; what was said meanwhile comes again, or is read.
-    stage.slack.reset_connections();
-    stage.says(&stage.tea, &stage.mio, "after the cut");
-    stage.until_kept("SELECT count(*) FROM messages", 21).await;
-    stage.until(|slack| slack.connection_counts().open == 2).await;
+    harness.wait_until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
+    harness.wait_until(|slack| slack.connection_counts().open == 2).await;
+    assert!(
+        harness.slack.connection_counts().min_open >= 2,
+        "{:?}",
+        harness.slack.connection_counts()
+    );
+    harness.until_kept("SELECT count(*) FROM messages", 20).await;
+    // All connections break at once; what was posted meanwhile is redelivered or backfilled.
+    harness.slack.reset_connections();
+    harness.post_message(&harness.tea, &harness.mio, "after the cut");
+    harness.until_kept("SELECT count(*) FROM messages", 21).await;
+    harness.wait_until(|slack| slack.connection_counts().open == 2).await;
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H27: a gap of ten minutes, with an edit, deletions, and answers to a line that is older than what is read.
+/// H27: a gap with new messages, an edit, deletions, and replies to a message that is older than the history that is
+/// read.
 #[tokio::test]
-async fn h27_what_was_said_meanwhile_is_read() {
-    let stage = SlackHarness::new().await;
+async fn h27_a_gap_is_backfilled() {
+    let harness = SlackHarness::new().await;
     let ago =
         |hours: i64| Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_hours(hours)));
-    let said = |ts, thread, text: &str| NewFakeMessage {
+    let message = |ts, thread, text: &str| NewFakeMessage {
         ts,
         thread,
-        ..NewFakeMessage::new(&stage.tea, &stage.mio, text)
+        ..NewFakeMessage::new(&harness.tea, &harness.mio, text)
     };
-    let old = stage.slack.send_message_with(said(ago(200), None, "an old question")).unwrap();
-    stage.slack.send_message_with(said(ago(100), Some(old), "an old answer")).unwrap();
-    let typo = stage.slack.send_message_with(said(ago(3), None, "a tpyo")).unwrap();
-    let slip = stage.slack.send_message_with(said(ago(2), None, "a slip of the tongue")).unwrap();
-    let other = stage.slack.send_message_with(said(ago(1), Some(typo), "another slip")).unwrap();
-    let setting = "SELECT count(*) FROM messages WHERE text = 'an old answer'";
-    // It has been here for long: the old answer was read when the question was young.
-    stage.history_of_days(30);
-    let program = stage.start().await;
-    stage.until_kept(setting, 1).await;
+    let old = harness.slack.send_message_with(message(ago(200), None, "an old question")).unwrap();
+    harness.slack.send_message_with(message(ago(100), Some(old), "an old answer")).unwrap();
+    let typo = harness.slack.send_message_with(message(ago(3), None, "a tpyo")).unwrap();
+    let slip =
+        harness.slack.send_message_with(message(ago(2), None, "a slip of the tongue")).unwrap();
+    let other =
+        harness.slack.send_message_with(message(ago(1), Some(typo), "another slip")).unwrap();
+    let stored = "SELECT count(*) FROM messages WHERE text = 'an old answer'";
+    // An earlier run has read the old answer, when the question was recent.
+    harness.set_history_days(30);
+    let program = harness.start().await;
+    harness.until_kept(stored, 1).await;
     assert_eq!(program.stop(), Some(0));
-    stage.history_of_days(7);
-    let unheard = |saying: NewFakeMessage| NewFakeMessage { is_delivered: false, ..saying };
+    harness.set_history_days(7);
+    let undelivered = |message: NewFakeMessage| NewFakeMessage { is_delivered: false, ..message };
     for number in 0..30 {
         let thread = (number % 3 == 0).then_some(old);
-        let saying = NewFakeMessage::new(&stage.tea, &stage.ren, &format!("line {number}"));
-        stage.slack.send_message_with(unheard(NewFakeMessage { thread, ..saying })).unwrap();
+        let new_message =
+            NewFakeMessage::new(&harness.tea, &harness.ren, &format!("line {number}"));
+        harness
+            .slack
+            .send_message_with(undelivered(NewFakeMessage { thread, ..new_message }))
+            .unwrap();
     }
-    let mention = format!("<@{}> were you away?", stage.bot);
-    stage
+    let mention = format!("<@{}> were you away?", harness.bot);
+    harness
         .slack
-        .send_message_with(unheard(NewFakeMessage::new(&stage.tea, &stage.mio, &mention)))
+        .send_message_with(undelivered(NewFakeMessage::new(&harness.tea, &harness.mio, &mention)))
         .unwrap();
-    stage.slack.edit_message(&stage.tea, typo, "a typo").unwrap();
+    harness.slack.edit_message(&harness.tea, typo, "a typo").unwrap();
     for gone in [slip, other] {
-        stage.slack.delete_message(&stage.tea, gone).unwrap();
+        harness.slack.delete_message(&harness.tea, gone).unwrap();
     }
-    let program = stage.start().await;
-    stage.posts(1).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
-    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{old}'"), 11).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE text = 'a typo' AND edits = 1", 1).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 2).await;
-    stage.until_kept(SPOKE, 1).await;
-    // Only the mention is answered, by somebody who has read the rest.
-    assert_eq!(stage.count("SELECT count(*) FROM decisions").await, 1);
-    assert!(stage.prompt().contains("line 29") && !stage.prompt().contains("slip"));
+    let program = harness.start().await;
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
+    harness.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{old}'"), 11).await;
+    harness
+        .until_kept("SELECT count(*) FROM messages WHERE text = 'a typo' AND edits = 1", 1)
+        .await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 2).await;
+    harness.until_kept(SPOKE, 1).await;
+    // Only the mention is answered, with the rest in its context.
+    assert_eq!(harness.count("SELECT count(*) FROM decisions").await, 1);
+    assert!(harness.prompt().contains("line 29") && !harness.prompt().contains("slip"));
     assert_eq!(program.stop(), Some(0));
-    // Whoever has lost the database does not answer again what the history shows as answered.
+    // With a new database, a message that the history shows as answered is not answered again.
     for file in ["room.db", "room.db-wal", "room.db-shm"] {
-        let _ = std::fs::remove_file(stage.home.path().join(file));
+        let _ = std::fs::remove_file(harness.home.path().join(file));
     }
-    let program = stage.start().await;
-    // But for the answers to what is older than the days that are read.
-    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 20).await;
-    assert_eq!(stage.count("SELECT count(*) FROM owed").await, 0);
+    let program = harness.start().await;
+    // The replies to the message beyond the history span are not read.
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 20).await;
+    assert_eq!(harness.count("SELECT count(*) FROM owed").await, 0);
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.slack.posts().len(), 1);
+    assert_eq!(harness.slack.posts().len(), 1);
 }
 
-/// While it was away, the room was hidden, and somebody took a question back: neither is overlooked by what
-/// falls due at the start.
+/// While the program was down, the channel became private and a question was deleted: both are known before the step
+/// that falls due at the start is run.
 #[tokio::test]
-async fn nothing_is_said_before_what_was_missed_is_read() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.model.then([Treatment::Never]);
-    let mention = format!("<@{}> where is the secret cellar?", stage.bot);
+async fn a_due_step_waits_for_the_backfill() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.model.then([Treatment::Never]);
+    let mention = format!("<@{}> where is the secret cellar?", harness.bot);
     let ts = Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_mins(5)));
-    let question = NewFakeMessage { ts, ..NewFakeMessage::new(&stage.tea, &stage.mio, &mention) };
-    let question = stage.slack.send_message_with(question).unwrap();
-    stage.model.came(1).await;
+    let question =
+        NewFakeMessage { ts, ..NewFakeMessage::new(&harness.tea, &harness.mio, &mention) };
+    let question = harness.slack.send_message_with(question).unwrap();
+    harness.model.came(1).await;
     program.kill();
-    stage.slack.delete_message(&stage.tea, question).unwrap();
-    stage.slack.make_private(&stage.tea, &stage.mio).unwrap();
-    stage.slack.inject_fault("conversations.history", Fault::rate_limited(2));
-    let program = stage.home.start();
-    stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
-    assert_eq!(stage.model.seen().len(), 1, "nobody is asked any more");
+    harness.slack.delete_message(&harness.tea, question).unwrap();
+    harness.slack.make_private(&harness.tea, &harness.mio).unwrap();
+    harness.slack.inject_fault("conversations.history", Fault::rate_limited(2));
+    let program = harness.home.start();
+    harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
+    assert_eq!(harness.model.seen().len(), 1, "the model is not called again");
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.slack.posts(), []);
+    assert_eq!(harness.slack.posts(), []);
 }
 
-/// H33, H34: a wait and a delay go on where they were.
+/// H33, H34: a wait and a delay continue after a kill.
 #[tokio::test]
 async fn h33_a_wait_survives_a_kill() {
-    let stage = SlackHarness::with(Setting { wait: 4.0, ..Setting::default() }).await;
-    let program = stage.start().await;
+    let harness = SlackHarness::with(SlackOptions { wait: 4.0, ..SlackOptions::default() }).await;
+    let program = harness.start().await;
     for number in 0..5 {
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
-    stage.until_kept("SELECT count(*) FROM messages", 5).await;
+    harness.until_kept("SELECT count(*) FROM messages", 5).await;
     program.kill();
     let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9,
         "delay_seconds": 2}"#;
-    stage.will_say(&[verdict, "Here I am."]);
-    let program = stage.start().await;
-    stage.model.came(1).await;
+    harness.will_say(&[verdict, "Here I am."]);
+    let program = harness.start().await;
+    harness.model.came(1).await;
     let armed = "SELECT count(*) FROM steps WHERE verb = 'reply'";
-    stage.until_kept(armed, 1).await;
+    harness.until_kept(armed, 1).await;
     program.kill();
-    let program = stage.start().await;
-    assert_eq!(stage.posts(1).await[0].text, "Here I am.");
-    stage.until_kept(SPOKE, 1).await;
-    assert_eq!(stage.model.seen().len(), 2, "one verdict and one answer");
+    let program = harness.start().await;
+    assert_eq!(harness.wait_for_posts(1).await[0].text, "Here I am.");
+    harness.until_kept(SPOKE, 1).await;
+    assert_eq!(harness.model.seen().len(), 2, "one judgment and one reply");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H37: what is no verdict is silence, and is not called a choice.
+/// H37: an invalid verdict means silence, recorded as *failed* and not as a choice.
 #[tokio::test]
-async fn h37_a_judge_that_talks_nonsense_is_not_followed() {
-    let stage = SlackHarness::with(Setting { wait: 0.2, ..Setting::default() }).await;
-    let program = stage.start().await;
+async fn h37_an_invalid_verdict_is_a_failed_decision() {
+    let harness = SlackHarness::with(SlackOptions { wait: 0.2, ..SlackOptions::default() }).await;
+    let program = harness.start().await;
     let nonsense = ["".to_owned(), "no JSON".to_owned(), "x".repeat(1_000_000)];
     for (number, answer) in (1..).zip(nonsense) {
         let wrong = r#"{"should_respond": "maybe", "reason": 7}"#.to_owned();
-        stage.model.then([Treatment::Says(answer), Treatment::Says(wrong)]);
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
-        stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'failed'", number).await;
-        // Whatever else it was asked, it says what the next line waits for.
-        stage.model.forget();
+        harness.model.then([Treatment::Says(answer), Treatment::Says(wrong)]);
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
+        harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'failed'", number).await;
+        // Drops the answers that other calls have not used.
+        harness.model.forget();
     }
-    assert_eq!(stage.slack.posts(), []);
+    assert_eq!(harness.slack.posts(), []);
     let figures = program.request("/metrics").await.text().await.unwrap();
     let failed = figures.lines().find(|line| line.contains(r#"ended="failed""#));
     assert!(failed.is_some_and(|line| line.ends_with(" 3")), "{failed:?}");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H39: a reply that is too long comes in parts, in order, each once, also across a kill between them.
+/// H39: a reply that is too long is split into posts, in order and each posted once, even with a kill between them.
 #[tokio::test]
-async fn h39_a_long_reply_comes_in_parts() {
-    let stage =
-        SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
-    let program = stage.start().await;
+async fn h39_a_long_reply_is_split_into_posts() {
+    let harness = SlackHarness::with(SlackOptions {
+        slack: "  settle_seconds: 16\n",
+        ..SlackOptions::default()
+    })
+    .await;
+    let program = harness.start().await;
     let long: Vec<String> = (0..400).map(|number| format!("This is sentence {number}.")).collect();
-    stage.will_say(&[&long.join(" ")]);
-    stage.asks(&stage.tea, &stage.mio, "tell me everything");
-    stage.posts(1).await;
+    harness.will_say(&[&long.join(" ")]);
+    harness.post_mention(&harness.tea, &harness.mio, "tell me everything");
+    harness.wait_for_posts(1).await;
     program.kill();
-    let program = stage.start().await;
-    stage.until_kept(SPOKE, 1).await;
-    let posts = stage.slack.posts();
+    let program = harness.start().await;
+    harness.until_kept(SPOKE, 1).await;
+    let posts = harness.slack.posts();
     assert!(posts.len() > 2 && posts.iter().all(|post| post.text.chars().count() <= 4_000));
     let all: Vec<&str> = posts.iter().map(|post| post.text.as_str()).collect();
     assert_eq!(all.join(" "), long.join(" "));
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A new app's history comes 15 lines at a time. What is newest counts first: a mention is answered before
-/// all is read.
+/// Slack rate-limits the history of a new app to 15 messages a page. The newest page is read first, so a mention is
+/// answered before the whole history is read.
 #[tokio::test]
-async fn a_capped_history_is_noticed_and_read_slowly() {
-    let stage = SlackHarness::new().await;
+async fn a_rate_limited_history_is_detected_and_read_slowly() {
+    let harness = SlackHarness::new().await;
     for number in 0..40 {
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
     let cap = HistoryCap { objects: 15, interval: SignedDuration::from_millis(100) };
-    stage.slack.cap_history(Some(cap));
-    let program = stage.home.start();
-    stage.until_log("15 lines of history a minute").await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 15).await;
-    stage.asks(&stage.tea, &stage.mio, "can you hear me?");
-    stage.posts(1).await;
-    assert_eq!(stage.count("SELECT count(*) FROM messages WHERE text LIKE 'line %'").await, 15);
+    harness.slack.cap_history(Some(cap));
+    let program = harness.home.start();
+    harness.until_log("Slack rate-limits this app's history").await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 15).await;
+    harness.post_mention(&harness.tea, &harness.mio, "can you hear me?");
+    harness.wait_for_posts(1).await;
+    assert_eq!(harness.count("SELECT count(*) FROM messages WHERE text LIKE 'line %'").await, 15);
     assert_eq!(program.stop(), Some(0));
-    // It is remembered that there is little; the pages come at their pace, and none is skipped.
-    let before = stage.slack.calls("conversations.history").len();
-    let program = stage.home.start();
-    stage.until(|slack| slack.connection_counts().open >= 2).await;
-    stage.asks(&stage.tea, &stage.mio, "and now?");
-    stage.posts(2).await;
-    assert_eq!(stage.slack.calls("conversations.history").len(), before, "not within a minute");
+    // The next start knows the limit, and does not read a page within the same minute.
+    let before = harness.slack.calls("conversations.history").len();
+    let program = harness.home.start();
+    harness.wait_until(|slack| slack.connection_counts().open >= 2).await;
+    harness.post_mention(&harness.tea, &harness.mio, "and now?");
+    harness.wait_for_posts(2).await;
+    assert_eq!(harness.slack.calls("conversations.history").len(), before, "not within a minute");
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn where_it_may_not_be_it_says_why_and_ends() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.slack.request_disconnect(DisconnectReason::LinkDisabled, AfterDisconnect::Stay);
-    let last = stage.ends(program).await;
+async fn a_permanent_refusal_ends_the_program_with_a_reason() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.slack.request_disconnect(DisconnectReason::LinkDisabled, AfterDisconnect::Stay);
+    let last = harness.ends(program).await;
     assert!(last.contains("Socket Mode is switched off for the Slack app"), "{last}");
-    let program = stage.start().await;
-    stage.slack.uninstall();
-    let last = stage.ends(program).await;
+    let program = harness.start().await;
+    harness.slack.uninstall();
+    let last = harness.ends(program).await;
     assert!(last.contains("the Slack workspace has dismissed the app"), "{last}");
 }
 
-/// While Slack cannot be heard, whoever asks is told so.
+/// `/ready` reports that there is no connection to Slack.
 #[tokio::test]
-async fn it_is_not_ready_while_it_is_off_the_air() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
+async fn the_program_is_not_ready_without_a_connection() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
     assert_eq!(program.request("/ready").await.status(), 200);
-    stage.slack.inject_fault_times("apps.connections.open", &Fault::Status(503), 8);
-    stage.slack.reset_connections();
-    // The program notices a moment after Slack has.
-    let told = stage.home.until_ready_is(&program, 503).await;
-    assert!(told.contains("no connection to the Slack workspace"), "{told}");
-    stage.slack.clear_faults();
-    stage.home.until_ready_is(&program, 200).await;
+    harness.slack.inject_fault_times("apps.connections.open", &Fault::Status(503), 8);
+    harness.slack.reset_connections();
+    // The program notices shortly after the fake.
+    let body = harness.home.until_ready_is(&program, 503).await;
+    assert!(body.contains("no connection to the Slack workspace"), "{body}");
+    harness.slack.clear_faults();
+    harness.home.until_ready_is(&program, 200).await;
     assert_eq!(program.stop(), Some(0));
 }

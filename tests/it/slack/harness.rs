@@ -1,4 +1,4 @@
-//! A workspace with two people and the program in a public and a private channel.
+//! A workspace with two users, and the program as a member of a public and a private channel.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use aizuchi_harness::providers::{Limits, Server};
 
 pub struct SlackHarness {
     pub slack: Arc<FakeSlack>,
-    /// Where its API is.
+    /// The base URL of the fake's API.
     pub api: String,
     pub model: Server,
     pub home: Home,
@@ -25,29 +25,29 @@ pub struct SlackHarness {
     pub ren: String,
     /// A public channel.
     pub tea: String,
-    /// A private one.
+    /// A private channel.
     pub attic: String,
     _stop: DropGuard,
 }
 
-/// What is different from the usual.
-pub struct Setting {
-    /// More of the section `slack`, indented by two.
+/// Differences from the default harness.
+pub struct SlackOptions {
+    /// More settings of the section `slack`, indented by two.
     pub slack: &'static str,
-    /// How long the talk rests before it is judged, in seconds.
+    /// The wait before a judgment, in seconds.
     pub wait: f64,
-    /// More sections.
+    /// More sections of the config file.
     pub more: &'static str,
     pub team: FakeSlackSettings,
 }
 
-impl Default for Setting {
+impl Default for SlackOptions {
     fn default() -> Self {
         Self { slack: "", wait: 1000.0, more: "", team: FakeSlackSettings::default() }
     }
 }
 
-/// What is kept of it is looked at where it is kept.
+/// The database and the log are queried through [`Home`].
 impl Deref for SlackHarness {
     type Target = Home;
 
@@ -58,21 +58,21 @@ impl Deref for SlackHarness {
 
 impl SlackHarness {
     pub async fn new() -> Self {
-        Self::with(Setting::default()).await
+        Self::with(SlackOptions::default()).await
     }
 
-    /// One whose events come over HTTP, with this secret.
+    /// A harness whose events arrive by web hooks signed with this secret.
     pub async fn over_http(secret: &str) -> Self {
-        let stage = Self::new().await;
-        let config = std::fs::read_to_string(stage.home.config()).unwrap();
+        let harness = Self::new().await;
+        let config = std::fs::read_to_string(harness.home.config()).unwrap();
         let signed = format!("signing_secret: {secret}");
-        std::fs::write(stage.home.config(), config.replace("app_token: xapp-dev", &signed))
+        std::fs::write(harness.home.config(), config.replace("app_token: xapp-dev", &signed))
             .unwrap();
-        stage
+        harness
     }
 
-    pub async fn with(setting: Setting) -> Self {
-        let Setting { slack, wait, more, team } = setting;
+    pub async fn with(options: SlackOptions) -> Self {
+        let SlackOptions { slack, wait, more, team } = options;
         let fake = FakeSlack::new(team);
         let bot = fake.bot_user();
         let (mio, ren) = (fake.add_user("Mio"), fake.add_user("Ren"));
@@ -104,60 +104,60 @@ impl SlackHarness {
         Self { slack: fake, api, model, home, bot, mio, ren, tea, attic, _stop }
     }
 
-    /// So much of the past is read.
-    pub fn history_of_days(&self, days: u64) {
+    /// Sets how many days of history are read.
+    pub fn set_history_days(&self, days: u64) {
         let config = std::fs::read_to_string(self.home.config()).unwrap();
-        let kept = config.lines().filter(|line| !line.contains("history_days"));
-        let config: String = kept.map(|line| format!("{line}\n")).collect();
+        let others = config.lines().filter(|line| !line.contains("history_days"));
+        let config: String = others.map(|line| format!("{line}\n")).collect();
         let config = config.replace("slack:\n", &format!("slack:\n  history_days: {days}\n"));
         std::fs::write(self.home.config(), config).unwrap();
     }
 
-    /// Starts the program, and waits until it can be heard by Slack and has read what there is.
+    /// Starts the program, and waits until it is connected and has read the history of both channels.
     pub async fn start(&self) -> Program {
         let program = self.home.start();
-        self.until(|slack| slack.connection_counts().open >= 2).await;
+        self.wait_until(|slack| slack.connection_counts().open >= 2).await;
         for channel in [&self.tea, &self.attic] {
-            let kept = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
-            self.until_kept(&kept, 1).await;
+            let cursor = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
+            self.until_kept(&cursor, 1).await;
         }
         program
     }
 
-    /// Waits until something is so in the workspace.
-    pub async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        self.home.until_changed(self.slack.subscribe(), || is_so(&self.slack)).await;
+    /// Waits until the fake is in a certain state.
+    pub async fn wait_until(&self, condition: impl Fn(&FakeSlack) -> bool) {
+        self.home.until_changed(self.slack.subscribe(), || condition(&self.slack)).await;
     }
 
-    /// Somebody says something in a channel.
-    pub fn says(&self, channel: &str, user: &str, text: &str) -> Ts {
+    /// Posts a message as a user.
+    pub fn post_message(&self, channel: &str, user: &str, text: &str) -> Ts {
         self.slack.send_message(channel, user, text).unwrap()
     }
 
-    /// Somebody mentions the program in a channel.
-    pub fn asks(&self, channel: &str, user: &str, text: &str) -> Ts {
-        self.says(channel, user, &format!("<@{}> {text}", self.bot))
+    /// Posts a mention of the bot as a user.
+    pub fn post_mention(&self, channel: &str, user: &str, text: &str) -> Ts {
+        self.post_message(channel, user, &format!("<@{}> {text}", self.bot))
     }
 
-    /// Somebody says something in a thread.
-    pub fn says_in_thread(&self, channel: &str, thread: Ts, user: &str, text: &str) -> Ts {
-        let saying =
+    /// Posts a message in a thread as a user.
+    pub fn post_in_thread(&self, channel: &str, thread: Ts, user: &str, text: &str) -> Ts {
+        let new_message =
             NewFakeMessage { thread: Some(thread), ..NewFakeMessage::new(channel, user, text) };
-        self.slack.send_message_with(saying).unwrap()
+        self.slack.send_message_with(new_message).unwrap()
     }
 
-    /// What the model says next.
+    /// Scripts the model's next answers.
     pub fn will_say(&self, texts: &[&str]) {
         self.model.will_say(texts);
     }
 
-    /// Waits for so many posts, and returns them all.
-    pub async fn posts(&self, count: usize) -> Vec<RecordedPost> {
-        self.until(|slack| slack.posts().len() >= count).await;
+    /// Waits until the bot has posted at least `count` messages, and returns them all.
+    pub async fn wait_for_posts(&self, count: usize) -> Vec<RecordedPost> {
+        self.wait_until(|slack| slack.posts().len() >= count).await;
         self.slack.posts()
     }
 
-    /// What the model was asked last.
+    /// The last prompt that the model received.
     pub fn prompt(&self) -> String {
         self.model.prompt()
     }

@@ -1,4 +1,4 @@
-//! What people order in Slack, and what it tells when it joins.
+//! Commands in Slack, and the announcement when the bot joins a channel.
 
 use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
@@ -8,100 +8,100 @@ use aizuchi_fakes::slack::channel::NewChannel;
 use serde_json::Value;
 
 use crate::slack::harness::SlackHarness;
-use crate::slack::timeouts::Alone;
+use crate::slack::timeouts::AdapterHarness;
 
-/// What only one person has seen, with who that is.
-fn whispers(stage: &SlackHarness) -> Vec<(String, String)> {
-    let calls = stage.slack.calls("chat.postEphemeral");
+/// The ephemeral posts so far: user and text.
+fn ephemeral_posts(harness: &SlackHarness) -> Vec<(String, String)> {
+    let calls = harness.slack.calls("chat.postEphemeral");
     let argument = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let told = |call: &aizuchi_fakes::slack::journal::RecordedCall| {
+    let user_and_text = |call: &aizuchi_fakes::slack::journal::RecordedCall| {
         (argument(&call.arguments["user"]), argument(&call.arguments["text"]))
     };
-    calls.iter().map(told).collect()
+    calls.iter().map(user_and_text).collect()
 }
 
 #[tokio::test]
-async fn a_command_is_answered_to_whoever_gives_it_and_holds() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.asks(&stage.tea, &stage.mio, "mute 2h");
-    stage.until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
-    let (user, text) = whispers(&stage).remove(0);
-    assert_eq!(user, stage.mio);
+async fn a_command_is_answered_to_its_user_and_takes_effect() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &harness.mio, "mute 2h");
+    harness.wait_until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
+    let (user, text) = ephemeral_posts(&harness).remove(0);
+    assert_eq!(user, harness.mio);
     assert!(text.starts_with("I say nothing here until"), "{text}");
-    stage.asks(&stage.tea, &stage.ren, "are you there?");
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
-    stage.asks(&stage.tea, &stage.ren, "unmute");
-    stage.until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
-    stage.will_say(&["I am."]);
-    stage.asks(&stage.tea, &stage.ren, "and now?");
-    assert_eq!(stage.posts(1).await.remove(0).text, "I am.");
-    assert!(!stage.prompt().contains("mute"));
+    harness.post_mention(&harness.tea, &harness.ren, "are you there?");
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
+    harness.post_mention(&harness.tea, &harness.ren, "unmute");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    harness.will_say(&["I am."]);
+    harness.post_mention(&harness.tea, &harness.ren, "and now?");
+    assert_eq!(harness.wait_for_posts(1).await.remove(0).text, "I am.");
+    assert!(!harness.prompt().contains("mute"));
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn in_a_direct_message_a_command_needs_no_name_and_its_answer_stays() {
-    let stage = SlackHarness::new().await;
-    let direct = stage.slack.open_direct_message(&stage.mio).unwrap();
-    let program = stage.start().await;
-    stage.says(&direct, &stage.mio, "status");
-    let post = stage.posts(1).await.remove(0);
+async fn a_command_in_a_direct_message_needs_no_mention_and_its_answer_is_not_ephemeral() {
+    let harness = SlackHarness::new().await;
+    let direct = harness.slack.open_direct_message(&harness.mio).unwrap();
+    let program = harness.start().await;
+    harness.post_message(&direct, &harness.mio, "status");
+    let post = harness.wait_for_posts(1).await.remove(0);
     assert_eq!(post.channel, direct);
     assert!(post.text.starts_with("In this channel, Aizuchi"), "{}", post.text);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// An answer that may have been said is not said again: only its reader could tell, and asks again.
+/// An ephemeral answer with an unknown outcome is not repeated: it cannot be looked up, and the user can ask again.
 #[tokio::test]
-async fn a_whisper_whose_fate_is_unknown_is_not_repeated() {
-    let stage = SlackHarness::new().await;
-    let program = stage.start().await;
-    stage.slack.inject_fault_times("chat.postEphemeral", &Fault::ResetAfter, 1);
-    stage.asks(&stage.tea, &stage.mio, "status");
-    stage
+async fn an_ephemeral_answer_with_an_unknown_outcome_is_not_repeated() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.slack.inject_fault_times("chat.postEphemeral", &Fault::ResetAfter, 1);
+    harness.post_mention(&harness.tea, &harness.mio, "status");
+    harness
         .until_kept("SELECT count(*) FROM decisions WHERE gate = 'command' AND ended = 'spoke'", 1)
         .await;
-    assert_eq!(whispers(&stage).len(), 1);
+    assert_eq!(ephemeral_posts(&harness).len(), 1);
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
-    let stage = SlackHarness::new().await;
-    stage.home.announce();
-    let members = vec![stage.mio.clone(), stage.ren.clone()];
+async fn the_bot_announces_itself_once_in_each_channel_that_it_joins() {
+    let harness = SlackHarness::new().await;
+    harness.home.announce();
+    let members = vec![harness.mio.clone(), harness.ren.clone()];
     let garden = NewChannel { name: "garden".to_owned(), members, ..NewChannel::default() };
-    let garden = stage.slack.add_channel(garden).unwrap();
-    let program = stage.start().await;
-    let posts = stage.posts(2).await;
-    let mut told: Vec<_> = posts.iter().map(|post| post.channel.clone()).collect();
-    told.sort();
-    let mut rooms = vec![stage.tea.clone(), stage.attic.clone()];
-    rooms.sort();
-    assert_eq!(told, rooms);
+    let garden = harness.slack.add_channel(garden).unwrap();
+    let program = harness.start().await;
+    let posts = harness.wait_for_posts(2).await;
+    let mut announced: Vec<_> = posts.iter().map(|post| post.channel.clone()).collect();
+    announced.sort();
+    let mut joined = vec![harness.tea.clone(), harness.attic.clone()];
+    joined.sort();
+    assert_eq!(announced, joined);
     assert!(posts[0].text.contains("Aizuchi, a bot") && posts[0].text.contains("forget me"));
-    stage.slack.join_channel(&garden, &stage.bot).unwrap();
-    assert_eq!(stage.posts(3).await.last().unwrap().channel, garden);
-    stage.slack.leave_channel(&garden, &stage.bot).unwrap();
-    stage.slack.join_channel(&garden, &stage.bot).unwrap();
+    harness.slack.join_channel(&garden, &harness.bot).unwrap();
+    assert_eq!(harness.wait_for_posts(3).await.last().unwrap().channel, garden);
+    harness.slack.leave_channel(&garden, &harness.bot).unwrap();
+    harness.slack.join_channel(&garden, &harness.bot).unwrap();
     assert_eq!(program.stop(), Some(0));
-    // Neither a restart nor coming back is news.
-    let program = stage.start().await;
-    stage.asks(&garden, &stage.mio, "do you know this garden?");
-    stage.posts(4).await;
-    stage.until_kept("SELECT count(*) FROM steps", 0).await;
-    assert_eq!(stage.slack.posts().len(), 4);
+    // Neither a restart nor a second join is announced.
+    let program = harness.start().await;
+    harness.post_mention(&garden, &harness.mio, "do you know this garden?");
+    harness.wait_for_posts(4).await;
+    harness.until_kept("SELECT count(*) FROM steps", 0).await;
+    assert_eq!(harness.slack.posts().len(), 4);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What a model has noted down is told, and does nothing.
+/// A command's answer may contain text of a model; no mention or link in it is live.
 #[tokio::test]
-async fn nothing_that_a_command_tells_is_live() {
-    let alone = Alone::new().await;
+async fn nothing_in_a_commands_answer_is_live() {
+    let adapter = AdapterHarness::new().await;
     let key = MemoryKey {
-        workspace: alone.slack.identity().workspace.clone(),
-        scope: MemoryScope::Channel(ChannelId::new(alone.stage.tea.as_str())),
+        workspace: adapter.slack.identity().workspace.clone(),
+        scope: MemoryScope::Channel(ChannelId::new(adapter.harness.tea.as_str())),
         term: MemoryTerm::LongTerm,
     };
     let entry = MemoryEntry {
@@ -112,19 +112,19 @@ async fn nothing_that_a_command_tells_is_live() {
     };
     let newest = jiff::Timestamp::now();
     let order = Order::ImportMemory { key, entries: vec![entry], newest };
-    alone.kept.store.order(order, newest).await.unwrap();
-    alone
-        .stage
+    adapter.database.store.order(order, newest).await.unwrap();
+    adapter
+        .harness
         .slack
-        .run_command(&alone.stage.tea, &alone.stage.mio, "/aizuchi", "memory")
+        .run_command(&adapter.harness.tea, &adapter.harness.mio, "/aizuchi", "memory")
         .unwrap();
-    // On a busy machine, it is told first that it takes a moment.
-    let mut told = alone.told(1).await;
-    if !told[0].contains("roses") {
-        told = alone.told(2).await;
+    // On a busy machine, the first answer may say that it takes a moment.
+    let mut answers = adapter.command_answers(1).await;
+    if !answers[0].contains("roses") {
+        answers = adapter.command_answers(2).await;
     }
-    // A link says where it leads, and not what somebody calls it.
-    let dead = "• 2026-03-01: *roses* &lt;!channel&gt; <https://evil.example%7CWiki> \
+    // A link shows its target and not its label.
+    let harmless = "• 2026-03-01: *roses* &lt;!channel&gt; <https://evil.example%7CWiki> \
                 &lt;@U0DEV00001&gt; &amp; @here";
-    assert_eq!(told.last().map(String::as_str), Some(dead));
+    assert_eq!(answers.last().map(String::as_str), Some(harmless));
 }

@@ -1,4 +1,4 @@
-//! What takes long in a real workspace, with less patience: connections that fall silent, calls that hang.
+//! Timeouts of the adapter, with shorter ones than in production: idle connections and hanging calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,9 @@ use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
-use aizuchi_slack::{EventTransport, ReplyPlacement, SlackPlatform, SlackTimeouts};
+use aizuchi_slack::SlackPlatform;
+use aizuchi_slack::identity::fetch_identity;
+use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -25,29 +27,29 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::slack::harness::SlackHarness;
 use aizuchi_harness::harness::{TestMind, TestPlatform, TestStore, build_parts};
 
-/// The adapter without the rest of the program.
-pub struct Alone {
-    pub stage: SlackHarness,
+/// The adapter alone, without the rest of the program.
+pub struct AdapterHarness {
+    pub harness: SlackHarness,
     pub slack: Arc<SlackPlatform>,
     inbox: Arc<Inbox>,
-    pub kept: TestStore,
+    pub database: TestStore,
     _stop: DropGuard,
 }
 
-impl Alone {
+impl AdapterHarness {
     pub async fn new() -> Self {
-        Self::on(SlackHarness::new().await).await
+        Self::with(SlackHarness::new().await).await
     }
 
-    async fn on(stage: SlackHarness) -> Self {
-        let kept = TestStore::sqlite().await;
-        let settings = aizuchi_slack::SlackSettings {
+    async fn with(harness: SlackHarness) -> Self {
+        let database = TestStore::sqlite().await;
+        let settings = SlackSettings {
             bot_token: SecretString::from("xoxb-dev"),
             events: EventTransport::SocketMode {
                 app_token: SecretString::from("xapp-dev"),
                 connections: 2,
             },
-            api_base: stage.api.clone(),
+            api_base: harness.api.clone(),
             reply_in: ReplyPlacement::TopLevel,
             settle_time: SignedDuration::from_secs(60),
             history_span: SignedDuration::from_hours(24),
@@ -63,16 +65,16 @@ impl Alone {
         };
         let clock = Clock::system();
         let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-        let (inbox, _) = build_parts(kept.store.clone(), clock, mind, room);
+        let (inbox, _) = build_parts(database.store.clone(), clock, mind, room);
         let persona = Persona {
             name: "Aizuchi".to_owned(),
             system_prompt: String::new(),
             language: Language::En,
         };
-        let (persona, archive) = (Arc::new(persona), kept.archive.clone());
-        let surroundings = PlatformDeps {
+        let (persona, archive) = (Arc::new(persona), database.archive.clone());
+        let deps = PlatformDeps {
             answers: aizuchi_harness::harness::answers(
-                kept.store.clone(),
+                database.store.clone(),
                 archive.clone(),
                 &persona,
             ),
@@ -80,26 +82,26 @@ impl Alone {
             inbox: inbox.clone(),
             archive,
         };
-        let who = aizuchi_slack::fetch_identity(&settings).await.unwrap();
-        let slack = Arc::new(SlackPlatform::new(settings, who, surroundings).await.unwrap());
+        let identity = fetch_identity(&settings).await.unwrap();
+        let slack = Arc::new(SlackPlatform::new(settings, identity, deps).await.unwrap());
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
-        let alone = Self { stage, slack, inbox, kept, _stop: stop.drop_guard() };
-        alone.stage.until(|slack| slack.connection_counts().open == 2).await;
-        for channel in [&alone.stage.tea, &alone.stage.attic] {
-            alone.notes(channel, |_| true).await;
+        let adapter = Self { harness, slack, inbox, database, _stop: stop.drop_guard() };
+        adapter.harness.wait_until(|slack| slack.connection_counts().open == 2).await;
+        for channel in [&adapter.harness.tea, &adapter.harness.attic] {
+            adapter.wait_for_cursor(channel, |_| true).await;
         }
-        alone
+        adapter
     }
 
-    fn piece(&self, key: &str) -> OutboxItem {
+    fn outbox_item(&self, key: &str) -> OutboxItem {
         OutboxItem {
             id: OutboxItemId(1),
             first_in_draft: OutboxItemId(1),
             conversation: ConversationId {
                 workspace: self.slack.identity().workspace.clone(),
-                channel: ChannelId::new(self.stage.tea.as_str()),
+                channel: ChannelId::new(self.harness.tea.as_str()),
                 thread: None,
             },
             key: key.into(),
@@ -118,51 +120,51 @@ impl Alone {
         }
     }
 
-    /// Waits until it has noted something: how far a channel was read, or how much it gets of one.
-    async fn notes(&self, place: &str, is_it: impl Fn(&str) -> bool) {
+    /// Waits until the adapter has stored a cursor with a certain value.
+    async fn wait_for_cursor(&self, stream: &str, matches: impl Fn(&str) -> bool) {
         let workspace = self.slack.identity().workspace.clone();
-        let noted = async {
+        let stored = async {
             loop {
-                let noted = self.kept.archive.cursors(&workspace).await.unwrap();
-                if noted.iter().any(|noted| &*noted.stream == place && is_it(&noted.value)) {
+                let cursors = self.database.archive.cursors(&workspace).await.unwrap();
+                if cursors.iter().any(|it| &*it.stream == stream && matches(&it.value)) {
                     return;
                 }
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), noted).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(60), stored).await.unwrap();
     }
 
     async fn is_heard(&self, id: &MessageId) -> bool {
-        let channel = ChannelId::new(self.stage.tea.as_str());
-        let line = self.kept.archive.message(&self.slack.identity().workspace, &channel, id).await;
-        line.unwrap().is_some()
+        let channel = ChannelId::new(self.harness.tea.as_str());
+        let workspace = &self.slack.identity().workspace;
+        self.database.archive.message(workspace, &channel, id).await.unwrap().is_some()
     }
 
-    /// It has read a channel until then.
-    async fn notes_that(&self, place: &str, value: &str) {
+    /// Stores a cursor as if the adapter had.
+    async fn set_cursor(&self, stream: &str, value: &str) {
         let workspace = self.slack.identity().workspace.clone();
-        let bookmark = Cursor { workspace, stream: place.into(), value: value.into() };
-        self.inbox.hear(Heard::Cursor(bookmark)).await.unwrap();
+        let cursor = Cursor { workspace, stream: stream.into(), value: value.into() };
+        self.inbox.hear(Heard::Cursor(cursor)).await.unwrap();
     }
 
-    /// Somebody says something, and it is heard.
-    async fn hears(&self, text: &str) {
-        let ts = self.stage.says(&self.stage.tea, &self.stage.mio, text);
+    /// Posts a message as a user, and waits until it is stored.
+    async fn post_and_wait(&self, text: &str) {
+        let ts = self.harness.post_message(&self.harness.tea, &self.harness.mio, text);
         self.until_heard(ts).await;
     }
 
-    /// What somebody was told who gave the command `/aizuchi`, the newest last.
-    pub async fn told(&self, count: usize) -> Vec<String> {
-        let told = || self.stage.slack.read(|state| state.workspace.ephemeral.clone());
-        self.stage.until(|_| told().len() >= count).await;
-        let told = told().into_iter().filter(|one| one.user == self.stage.mio);
-        told.map(|one| one.text).collect()
+    /// Waits for `count` answers to slash commands. Returns those to Mio, newest last.
+    pub async fn command_answers(&self, count: usize) -> Vec<String> {
+        let answers = || self.harness.slack.read(|state| state.workspace.ephemeral.clone());
+        self.harness.wait_until(|_| answers().len() >= count).await;
+        let answers = answers().into_iter().filter(|one| one.user == self.harness.mio);
+        answers.map(|one| one.text).collect()
     }
 
     async fn until_heard(&self, ts: Ts) {
         let id = MessageId::new(ts.to_string());
-        let mut revisions = self.kept.store.revisions();
+        let mut revisions = self.database.store.revisions();
         let heard = async {
             while !self.is_heard(&id).await {
                 revisions.changed().await.unwrap();
@@ -172,37 +174,43 @@ impl Alone {
     }
 }
 
-/// H25: connections that stay and carry nothing are given up, and what they swallowed is read.
+/// H25: idle connections are replaced, and the messages that they lost are backfilled.
 #[tokio::test]
-async fn h25_a_connection_that_falls_silent_is_replaced() {
-    let alone = Alone::new().await;
-    alone.hears("before").await;
-    alone.stage.slack.stall_connections();
-    alone.hears("into the void").await;
-    alone.stage.until(|slack| slack.connection_counts().open >= 2).await;
-    alone.hears("after").await;
+async fn h25_an_idle_connection_is_replaced() {
+    let adapter = AdapterHarness::new().await;
+    adapter.post_and_wait("before").await;
+    adapter.harness.slack.stall_connections();
+    adapter.post_and_wait("into the void").await;
+    adapter.harness.wait_until(|slack| slack.connection_counts().open >= 2).await;
+    adapter.post_and_wait("after").await;
 }
 
-/// One that opens and is never greeted is given up, too, and so is an address that is never given.
+/// A connection without a hello is dropped, and so is a request for a URL that hangs.
 #[tokio::test]
-async fn a_connection_without_a_hello_is_tried_again() {
-    let alone = Alone::new().await;
-    alone.stage.slack.set_connect_behavior(ConnectBehavior::Silence);
-    alone.stage.slack.inject_fault("apps.connections.open", Fault::HangBefore(Hang::UntilReleased));
-    let before = alone.stage.slack.calls("apps.connections.open").len();
-    alone.stage.slack.reset_connections();
-    alone.stage.until(|slack| slack.calls("apps.connections.open").len() >= before + 4).await;
-    assert!(alone.slack.outage().is_some());
-    alone.stage.slack.set_connect_behavior(ConnectBehavior::Hello);
-    alone.hears("after").await;
-    assert_eq!(alone.slack.outage(), None);
+async fn a_connection_without_a_hello_is_reopened() {
+    let adapter = AdapterHarness::new().await;
+    adapter.harness.slack.set_connect_behavior(ConnectBehavior::Silence);
+    adapter
+        .harness
+        .slack
+        .inject_fault("apps.connections.open", Fault::HangBefore(Hang::UntilReleased));
+    let before = adapter.harness.slack.calls("apps.connections.open").len();
+    adapter.harness.slack.reset_connections();
+    adapter
+        .harness
+        .wait_until(|slack| slack.calls("apps.connections.open").len() >= before + 4)
+        .await;
+    assert!(adapter.slack.outage().is_some());
+    adapter.harness.slack.set_connect_behavior(ConnectBehavior::Hello);
+    adapter.post_and_wait("after").await;
+    assert_eq!(adapter.slack.outage(), None);
 }
 
-/// H14 and its like: whatever the call came to, the history tells whether it was said.
+/// H14: after any failure of the call, the history shows whether the message was posted.
 #[tokio::test]
-async fn h14_what_is_not_known_can_be_looked_up() {
-    let alone = Alone::new().await;
-    for (number, fault, was_said) in [
+async fn h14_an_unknown_outcome_can_be_looked_up() {
+    let adapter = AdapterHarness::new().await;
+    for (number, fault, was_posted) in [
         (1, Fault::HangAfter(Hang::UntilReleased), true),
         (2, Fault::HangBefore(Hang::UntilReleased), false),
         (3, Fault::ResetAfter, true),
@@ -211,63 +219,70 @@ async fn h14_what_is_not_known_can_be_looked_up() {
         (6, Fault::Status(503), false),
         (7, Fault::Garbage, false),
     ] {
-        let piece = alone.piece(&format!("key-{number}"));
-        alone.stage.slack.inject_fault("chat.postMessage", fault.clone());
-        let answer = alone.slack.post(&piece).await;
+        let outbox_item = adapter.outbox_item(&format!("key-{number}"));
+        adapter.harness.slack.inject_fault("chat.postMessage", fault.clone());
+        let answer = adapter.slack.post(&outbox_item).await;
         assert!(matches!(answer, Err(PlatformError::OutcomeUnknown(_))), "{fault:?}: {answer:?}");
-        let found = alone.slack.find_posted(&piece).await.unwrap();
-        assert_eq!(found.is_some(), was_said, "{fault:?}");
-        alone.stage.slack.release_hanging();
+        let found = adapter.slack.find_posted(&outbox_item).await.unwrap();
+        assert_eq!(found.is_some(), was_posted, "{fault:?}");
+        adapter.harness.slack.release_hanging();
     }
-    // A history that cannot be read tells nothing.
-    alone.stage.slack.inject_fault("conversations.history", Fault::Status(503));
-    let found = alone.slack.find_posted(&alone.piece("key-1")).await;
+    // If the history cannot be read, the outcome stays unknown.
+    adapter.harness.slack.inject_fault("conversations.history", Fault::Status(503));
+    let found = adapter.slack.find_posted(&adapter.outbox_item("key-1")).await;
     assert!(matches!(found, Err(PlatformError::OutcomeUnknown(_))), "{found:?}");
-    // Whoever knows the key of a post and writes it down elsewhere has not posted it.
-    let said = alone.slack.find_posted(&alone.piece("key-1")).await.unwrap().unwrap();
-    assert_eq!(said.author.as_str(), alone.stage.bot);
+    // Only a message of the bot itself counts.
+    let posted = adapter.slack.find_posted(&adapter.outbox_item("key-1")).await.unwrap().unwrap();
+    assert_eq!(posted.author.as_str(), adapter.harness.bot);
 }
 
-/// A page that is cut off where those of a capped app are may be a whim; the next one that is longer tells so.
+/// A page that is cut off at the limit may be a coincidence; a longer page shows that there is no limit.
 #[tokio::test]
-async fn a_capped_history_need_not_stay_capped() {
-    let stage = SlackHarness::new().await;
+async fn a_rate_limit_on_the_history_can_be_lifted() {
+    let harness = SlackHarness::new().await;
     for number in 0..40 {
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
     let cap = HistoryCap { objects: 15, interval: SignedDuration::ZERO };
-    stage.slack.cap_history(Some(cap));
-    let alone = Alone::on(stage).await;
-    alone.notes("history is capped", |value| value == "true").await;
-    alone.stage.slack.cap_history(None);
-    alone.stage.slack.reset_connections();
-    alone.notes("history is capped", |value| value == "false").await;
+    harness.slack.cap_history(Some(cap));
+    let adapter = AdapterHarness::with(harness).await;
+    adapter.wait_for_cursor("history is capped", |value| value == "true").await;
+    adapter.harness.slack.cap_history(None);
+    adapter.harness.slack.reset_connections();
+    adapter.wait_for_cursor("history is capped", |value| value == "false").await;
 }
 
-/// Where Slack gives fifteen lines a minute, a post is looked for page by page, and no page is read twice.
+/// With a rate-limited history, a post is looked up page by page, and no page is read twice.
 #[tokio::test]
-async fn looking_a_post_up_goes_on_where_it_had_to_stop() {
-    let alone = Alone::new().await;
-    let piece = alone.piece("key-1");
-    let slack = &alone.stage.slack;
+async fn a_lookup_resumes_where_it_stopped() {
+    let adapter = AdapterHarness::new().await;
+    let outbox_item = adapter.outbox_item("key-1");
+    let slack = &adapter.harness.slack;
     slack.inject_fault("chat.postMessage", Fault::ResetAfter);
-    assert!(matches!(alone.slack.post(&piece).await, Err(PlatformError::OutcomeUnknown(_))));
+    assert!(matches!(
+        adapter.slack.post(&outbox_item).await,
+        Err(PlatformError::OutcomeUnknown(_))
+    ));
     for number in 0..40 {
-        alone.stage.says(&alone.stage.tea, &alone.stage.mio, &format!("line {number}"));
+        adapter.harness.post_message(
+            &adapter.harness.tea,
+            &adapter.harness.mio,
+            &format!("line {number}"),
+        );
     }
-    alone.hears("the last one").await;
+    adapter.post_and_wait("the last one").await;
     let cap = HistoryCap { objects: 15, interval: SignedDuration::from_hours(1) };
     for _ in 0..2 {
-        // It allows one page from now on.
+        // The limit allows one page from here on.
         slack.cap_history(Some(cap));
-        let found = alone.slack.find_posted(&piece).await;
+        let found = adapter.slack.find_posted(&outbox_item).await;
         assert!(matches!(found, Err(PlatformError::Busy { .. })), "{found:?}");
     }
     slack.cap_history(Some(cap));
-    let found = alone.slack.find_posted(&piece).await.unwrap().unwrap();
+    let found = adapter.slack.find_posted(&outbox_item).await.unwrap().unwrap();
     assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
     let calls = slack.calls("conversations.history");
-    // Others are about the past.
+    // Calls without `latest` belong to the backfill.
     let calls = calls.iter().filter(|call| call.arguments.get("latest").is_some());
     let cursors: Vec<_> = calls.map(|call| call.arguments.get("cursor").cloned()).collect();
     assert_eq!(cursors.len(), 5, "three pages, and two that had to wait");
@@ -276,49 +291,48 @@ async fn looking_a_post_up_goes_on_where_it_had_to_stop() {
     assert_ne!(cursors[1], cursors[3]);
 }
 
-/// Where little is read, an old thread that was lively before a gap is not forgotten over it, however long
-/// the gap was.
+/// With a rate-limited history, an old thread that was active before a gap is read after it, however long the gap was.
 #[tokio::test]
-async fn a_capped_history_misses_no_answer_in_a_thread_that_was_lively_before() {
-    let stage = SlackHarness::new().await;
+async fn a_rate_limited_backfill_reads_threads_that_were_active_before_the_gap() {
+    let harness = SlackHarness::new().await;
     for number in 0..20 {
-        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
     }
-    stage.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
-    let alone = Alone::on(stage).await;
-    alone.notes("history is capped", |value| value == "true").await;
-    let Alone { stage, .. } = &alone;
+    harness.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
+    let adapter = AdapterHarness::with(harness).await;
+    adapter.wait_for_cursor("history is capped", |value| value == "true").await;
+    let AdapterHarness { harness, .. } = &adapter;
     let ago =
         |hours| Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_hours(hours)));
-    let said = |hours, thread, text: &str| NewFakeMessage {
+    let message = |hours, thread, text: &str| NewFakeMessage {
         ts: ago(hours),
         thread,
-        ..NewFakeMessage::new(&stage.tea, &stage.mio, text)
+        ..NewFakeMessage::new(&harness.tea, &harness.mio, text)
     };
-    let parent = stage.slack.send_message_with(said(40, None, "what do roses need?")).unwrap();
-    let lively = stage.slack.send_message_with(said(25, Some(parent), "straw")).unwrap();
-    alone.until_heard(lively).await;
-    // It stopped two hours ago.
+    let parent = harness.slack.send_message_with(message(40, None, "what do roses need?")).unwrap();
+    let reply = harness.slack.send_message_with(message(25, Some(parent), "straw")).unwrap();
+    adapter.until_heard(reply).await;
+    // The program stopped two hours ago.
     let stopped = ago(2).map(|ts| ts.to_string()).unwrap();
-    alone.notes_that(&stage.tea, &stopped).await;
-    let mention = format!("<@{}> only straw?", stage.bot);
-    let missed = NewFakeMessage { is_delivered: false, ..said(1, Some(parent), &mention) };
-    let missed = stage.slack.send_message_with(missed).unwrap();
-    stage.slack.reset_connections();
-    alone.until_heard(missed).await;
+    adapter.set_cursor(&harness.tea, &stopped).await;
+    let mention = format!("<@{}> only straw?", harness.bot);
+    let missed = NewFakeMessage { is_delivered: false, ..message(1, Some(parent), &mention) };
+    let missed = harness.slack.send_message_with(missed).unwrap();
+    harness.slack.reset_connections();
+    adapter.until_heard(missed).await;
 }
 
-/// Slack waits three seconds for what becomes of a command, and whoever has said much has much to be forgotten.
+/// Slack waits three seconds for the answer to a command. Forgetting a user with many messages may take longer.
 #[tokio::test]
-async fn what_takes_long_to_obey_is_answered_later() {
-    let alone = Alone::new().await;
-    // Nothing is kept for as long as something is heard.
-    let hearing = alone.inbox.channel_cache.lock_for_hearing().await;
-    let Alone { stage, .. } = &alone;
-    stage.slack.run_command(&stage.tea, &stage.mio, "/aizuchi", "forget me").unwrap();
-    let patience = "This takes a moment. I will tell you here when it is done.";
-    assert_eq!(alone.told(1).await, [patience]);
-    drop(hearing);
-    let told = alone.told(2).await;
-    assert!(told[1].starts_with("I have deleted what you said"), "{told:?}");
+async fn a_slow_command_is_answered_later() {
+    let adapter = AdapterHarness::new().await;
+    // Orders wait while something is being heard.
+    let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
+    let AdapterHarness { harness, .. } = &adapter;
+    harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me").unwrap();
+    let still_working = "This takes a moment. I will tell you here when it is done.";
+    assert_eq!(adapter.command_answers(1).await, [still_working]);
+    drop(lock);
+    let answers = adapter.command_answers(2).await;
+    assert!(answers[1].starts_with("I have deleted what you said"), "{answers:?}");
 }

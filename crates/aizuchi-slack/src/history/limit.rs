@@ -1,40 +1,35 @@
-//! Apps that are sold outside of Slack's Marketplace get little history: few lines, once a minute.
+//! Slack rate-limits the history of apps that are distributed outside of its Marketplace: 15 messages a minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// So many lines are in a page of theirs.
+/// The page size of a rate-limited app.
 pub const LIMITED_PAGE_SIZE: usize = 15;
 
-/// Whether this app gets little history, and when it may have the next page of it.
+/// Whether this app is rate-limited, and when it may read the next page.
 pub struct HistoryLimit {
     is_limited: AtomicBool,
-    /// It may have changed since it was found out.
+    /// `is_limited` may have changed since it was observed.
     is_stale: AtomicBool,
     next_page_at: Mutex<Option<Timestamp>>,
-    /// Between two pages.
     page_interval: SignedDuration,
 }
 
-/// What a page has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitChange {
-    /// It gets little.
     Limited,
-    /// It gets as much as others, whatever was thought before.
     Lifted,
 }
 
 impl HistoryLimit {
-    pub fn new(pace: SignedDuration) -> Self {
-        let (is_on, is_doubted) = (AtomicBool::new(false), AtomicBool::new(false));
+    pub fn new(page_interval: SignedDuration) -> Self {
         Self {
-            is_limited: is_on,
-            is_stale: is_doubted,
+            is_limited: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
             next_page_at: Mutex::new(None),
-            page_interval: pace,
+            page_interval,
         }
     }
 
@@ -42,7 +37,7 @@ impl HistoryLimit {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// It is to be found out anew.
+    /// Asks for a new observation.
     pub fn mark_stale(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
@@ -51,15 +46,15 @@ impl HistoryLimit {
         self.is_limited() && self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// It gets little. Says whether that is news.
+    /// Returns whether that is a change.
     pub fn set_limited(&self, now: Timestamp) -> bool {
         *self.next_page_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
         !self.is_limited.swap(true, Ordering::Relaxed)
     }
 
-    /// Learns from a page of so many lines that might have had many more. Slack says nowhere what an app
-    /// gets: it gets little if a page is cut off where theirs are, and not if a page is longer than that. A
-    /// short page at the end says nothing.
+    /// Learns from a page of `found` messages. Slack does not say whether an app is rate-limited: it is if a page with
+    /// more behind it has exactly [`LIMITED_PAGE_SIZE`] messages, and is not if a page has more. A shorter last page
+    /// shows nothing.
     pub fn observe_page(
         &self,
         found: usize,
@@ -77,15 +72,15 @@ impl HistoryLimit {
         is_free.then_some(LimitChange::Lifted)
     }
 
-    /// When the next page may be read; the one after it comes later. There is no hurry without a cap.
+    /// Reserves the next page, and returns when it may be read: now, if this app is not rate-limited.
     pub fn reserve_page(&self, now: Timestamp) -> Timestamp {
         if !self.is_limited() {
             return now;
         }
-        let mut page = self.next_page_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = page.map_or(now, |last| now.max(last + self.page_interval));
-        *page = Some(turn);
-        turn
+        let mut next_page_at = self.next_page_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let page_at = next_page_at.map_or(now, |last| now.max(last + self.page_interval));
+        *next_page_at = Some(page_at);
+        page_at
     }
 }
 
@@ -98,21 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn a_capped_history_is_read_page_by_page() {
-        let cap = HistoryLimit::new(SignedDuration::from_secs(60));
-        assert_eq!(cap.reserve_page(at(0)), at(0));
-        assert_eq!(cap.reserve_page(at(0)), at(0));
-        assert!(cap.set_limited(at(0)));
-        assert!(!cap.set_limited(at(0)));
-        assert_eq!(cap.reserve_page(at(1)), at(60));
-        assert_eq!(cap.reserve_page(at(61)), at(120));
-        assert_eq!(cap.reserve_page(at(500)), at(500));
+    fn a_limited_history_is_read_one_page_an_interval() {
+        let limit = HistoryLimit::new(SignedDuration::from_secs(60));
+        assert_eq!(limit.reserve_page(at(0)), at(0));
+        assert_eq!(limit.reserve_page(at(0)), at(0));
+        assert!(limit.set_limited(at(0)));
+        assert!(!limit.set_limited(at(0)));
+        assert_eq!(limit.reserve_page(at(1)), at(60));
+        assert_eq!(limit.reserve_page(at(61)), at(120));
+        assert_eq!(limit.reserve_page(at(500)), at(500));
     }
 
     #[test]
-    fn only_a_page_that_is_cut_off_tells_of_a_cap_and_a_longer_one_takes_it_back() {
-        let cap = HistoryLimit::new(SignedDuration::from_secs(60));
-        for (found, has_more, news, is_on) in [
+    fn a_cut_off_page_shows_the_limit_and_a_longer_page_lifts_it() {
+        let limit = HistoryLimit::new(SignedDuration::from_secs(60));
+        for (found, has_more, change, is_limited) in [
             (15, false, None, false),
             (14, true, None, false),
             (200, true, None, false),
@@ -123,16 +118,16 @@ mod tests {
             (16, false, Some(LimitChange::Lifted), false),
             (999, true, None, false),
         ] {
-            assert_eq!(cap.observe_page(found, has_more, at(0)), news, "{found} {has_more}");
-            assert_eq!(cap.is_limited(), is_on, "{found} {has_more}");
+            assert_eq!(limit.observe_page(found, has_more, at(0)), change, "{found} {has_more}");
+            assert_eq!(limit.is_limited(), is_limited, "{found} {has_more}");
         }
-        assert!(cap.set_limited(at(0)) && !cap.is_stale());
-        cap.mark_stale();
+        assert!(limit.set_limited(at(0)) && !limit.is_stale());
+        limit.mark_stale();
         for found in [3, 15] {
-            assert_eq!(cap.observe_page(found, false, at(0)), None);
-            assert!(cap.is_stale(), "a page that ends with {found} lines does not tell");
+            assert_eq!(limit.observe_page(found, false, at(0)), None);
+            assert!(limit.is_stale(), "a last page of {found} messages shows nothing");
         }
-        assert_eq!(cap.observe_page(15, true, at(0)), None);
-        assert!(!cap.is_stale());
+        assert_eq!(limit.observe_page(15, true, at(0)), None);
+        assert!(!limit.is_stale());
     }
 }

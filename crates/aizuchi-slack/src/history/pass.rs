@@ -1,4 +1,4 @@
-//! One reading of a channel's history: page by page, thread by thread, compared with what is stored.
+//! One pass over a channel's history: page by page, thread by thread, compared with what is stored.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,53 +6,48 @@ use futures_util::stream::{FuturesOrdered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{self, SlackMessage, format_ts, is_tombstone, parse_history_message};
 use crate::history::{CURSOR_OVERLAP, REDELIVERY_WINDOW};
 use crate::ingest::IngestError;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
 use aizuchi_core::platform::backfill::{
     StoredById, missing_messages, stored_messages_since, to_deletion,
 };
 
-/// As many lines in a page as Slack gives.
+/// The largest page that Slack allows.
 const PAGE_SIZE: usize = 999;
-/// How many lines wait for one commit.
+/// How many messages are heard at once, so that one commit stores many.
 const MAX_CONCURRENT: usize = 64;
-/// The history may lag behind what is said by so much.
+/// A new message may take this long to appear in the history.
 const HISTORY_LAG: SignedDuration = SignedDuration::from_secs(10);
 
-/// One reading of a channel.
 pub(super) struct BackfillPass {
     channel: ChannelId,
-    /// From when on it is read.
     from: Timestamp,
-    /// Since when we have heard without a gap.
+    /// The start of the current connection: events have been received without a gap since then.
     since: Timestamp,
     began: Timestamp,
-    /// The room has not been read before.
+    /// The channel has not been read before.
     is_first: bool,
-    /// A thread in which nothing was said since then, and nothing is missing, is as it was.
+    /// A thread with no newer reply, and as many replies as are stored, is not read.
     changed_since: Timestamp,
-    /// A thread below an older line is read if something was said in it since then.
+    /// A thread below a message before `from` is read if it has a stored reply since then.
     active_threads_since: Timestamp,
-    /// All pages were read.
     has_read_pages: bool,
-    /// Slack shows nothing that is older.
+    /// Slack hides older messages (in a free workspace).
     oldest_visible: Timestamp,
-    /// What is stored since `from`, unless that is too much to compare.
+    /// What is stored since `from`. `None` if that is too much to compare.
     stored: Option<StoredById>,
-    /// How many lines of each thread are among them.
+    /// How many replies of each thread are among them.
     reply_counts: HashMap<MessageId, u64>,
-    /// What Slack shows.
+    /// The messages that Slack has.
     seen: HashSet<MessageId>,
-    /// The threads that were read since `from`.
     threads_read: HashSet<MessageId>,
-    /// The threads that need not be read.
     unchanged_threads: HashSet<MessageId>,
-    /// When the persona spoke last at the top level, and in each thread.
-    persona_spoke_at: BTreeMap<Option<MessageId>, Timestamp>,
+    /// When the persona posted last at the top level (`None`), and in each thread.
+    persona_posted_at: BTreeMap<Option<MessageId>, Timestamp>,
     pub(super) new_messages: usize,
 }
 
@@ -62,14 +57,16 @@ impl SlackPlatform {
         channel: &ChannelId,
         from: Timestamp,
         since: Timestamp,
-        bookmark: Option<Timestamp>,
+        cursor: Option<Timestamp>,
     ) -> Result<BackfillPass, IngestError> {
         let stored =
             stored_messages_since(&*self.archive, &self.identity.workspace, channel, from).await?;
         let mut replies = HashMap::new();
-        let lines = stored.iter().flat_map(HashMap::values).filter(|line| is_slack_ts(&line.id));
-        for thread in lines.filter_map(|line| line.conversation.thread.clone()) {
-            *replies.entry(thread).or_default() += 1;
+        let messages = stored.iter().flat_map(HashMap::values);
+        for message in messages.filter(|message| is_slack_ts(&message.id)) {
+            if let Some(thread) = message.conversation.thread.clone() {
+                *replies.entry(thread).or_default() += 1;
+            }
         }
         Ok(BackfillPass {
             channel: channel.clone(),
@@ -77,32 +74,31 @@ impl SlackPlatform {
             since: self.backfill.live_since(channel, since),
             has_read_pages: false,
             began: self.now(),
-            is_first: bookmark.is_none(),
-            changed_since: bookmark.map_or(from, |bookmark| from.max(bookmark - CURSOR_OVERLAP)),
-            active_threads_since: self.active_threads_since(from, bookmark),
+            is_first: cursor.is_none(),
+            changed_since: cursor.map_or(from, |cursor| from.max(cursor - CURSOR_OVERLAP)),
+            active_threads_since: self.active_threads_since(from, cursor),
             oldest_visible: from,
             stored,
             reply_counts: replies,
             seen: HashSet::new(),
             threads_read: HashSet::new(),
             unchanged_threads: HashSet::new(),
-            persona_spoke_at: BTreeMap::new(),
+            persona_posted_at: BTreeMap::new(),
             new_messages: 0,
         })
     }
 
-    /// Whoever answers in an old thread while we are away answers to what was lively before that, so this
-    /// looks back from what is missing, however late it is read.
-    fn active_threads_since(&self, from: Timestamp, bookmark: Option<Timestamp>) -> Timestamp {
-        let missing = bookmark.unwrap_or(from);
+    /// A reply that was missed in an old thread is likely in one that was active before the gap, so this looks back from
+    /// the start of the gap, however late the backfill runs.
+    fn active_threads_since(&self, from: Timestamp, cursor: Option<Timestamp>) -> Timestamp {
+        let missing = cursor.unwrap_or(from);
         if self.history_limit.is_limited() {
-            missing - self.backfill_span()
+            missing - self.max_backfill_age()
         } else {
-            from.min(missing) - self.backfill_span()
+            from.min(missing) - self.max_backfill_age()
         }
     }
 
-    /// All pages, then the threads.
     pub(super) async fn read_channel(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
         let parents = self.read_pages(pass).await?;
         self.read_threads(&parents, pass).await?;
@@ -110,8 +106,8 @@ impl SlackPlatform {
         self.hear_missing_deletions(pass).await
     }
 
-    /// All pages, newest first. Returns the lines that have threads to be read; of a room that was never read
-    /// those come first, since an answer to a line may be there.
+    /// Reads all pages, newest first. Returns the messages whose threads have to be read. In the first pass over a
+    /// channel the threads are read at once, because they may show that the persona has answered a message.
     pub(super) async fn read_pages(
         &self,
         pass: &mut BackfillPass,
@@ -122,16 +118,16 @@ impl SlackPlatform {
             let arguments = vec![("channel", pass.channel.to_string())];
             let mut page =
                 self.fetch_history_page("conversations.history", arguments, pass, cursor).await?;
-            let lines = parse_page(&pass.channel, &mut page);
-            pass.record_oldest_visible(&page, &lines);
-            pass.record_own(&lines, |line| self.is_own(line));
-            let news = pass.changed_threads(&lines);
+            let messages = parse_page(&pass.channel, &mut page);
+            pass.record_oldest_visible(&page, &messages);
+            pass.record_own(&messages, |message| self.is_own(message));
+            let changed = pass.changed_threads(&messages);
             if pass.is_first {
-                self.read_threads(&news, pass).await?;
+                self.read_threads(&changed, pass).await?;
             } else {
-                parents.extend(news);
+                parents.extend(changed);
             }
-            self.hear_history(lines.into_iter().rev().collect(), pass).await?;
+            self.hear_history(messages.into_iter().rev().collect(), pass).await?;
             cursor = next_cursor(&page);
             if cursor.is_none() {
                 pass.has_read_pages = true;
@@ -151,8 +147,8 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Threads that no line has led to: below lines that are older than what was read, and those of which
-    /// all answers are gone.
+    /// Reads the stored threads that the pages did not lead to: below messages before `from`, and those whose replies
+    /// have all been deleted.
     async fn read_other_threads(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
         let workspace = &self.identity.workspace;
         let known =
@@ -160,10 +156,10 @@ impl SlackPlatform {
         for (thread, _) in known {
             let is_old =
                 from_slack::parse_ts(&thread.as_str().into()).is_some_and(|at| at < pass.from);
-            let has_lines = pass.reply_counts.contains_key(&thread);
+            let has_replies = pass.reply_counts.contains_key(&thread);
             let is_known =
                 pass.threads_read.contains(&thread) || pass.unchanged_threads.contains(&thread);
-            if (is_old || has_lines) && !is_known {
+            if (is_old || has_replies) && !is_known {
                 self.read_thread(&thread, pass).await?;
             }
         }
@@ -182,7 +178,7 @@ impl SlackPlatform {
             let page =
                 self.fetch_history_page("conversations.replies", arguments, pass, cursor).await;
             let mut page = match page {
-                // Its parent is gone, and everything with it.
+                // The parent was deleted, and all replies with it.
                 Err(IngestError::Slack(SlackApiError::Refused(code)))
                     if code == "thread_not_found" =>
                 {
@@ -198,14 +194,16 @@ impl SlackPlatform {
         }
         pass.threads_read.insert(thread.clone());
         self.backfill.record_thread(pass.channel.clone(), thread.clone());
-        pass.record_own(&found, |line| self.is_own(line));
-        // Oldest first; the parent comes with each page and is heard with its channel.
-        let parent = |line: &SlackMessage| line.id == *thread && line.at < pass.from;
-        let found: Vec<SlackMessage> = found.into_iter().filter(|line| !parent(line)).collect();
+        pass.record_own(&found, |message| self.is_own(message));
+        // Slack sends the parent with the replies. It is heard with the pages of the channel if it is in them.
+        let is_old_parent =
+            |message: &SlackMessage| message.id == *thread && message.at < pass.from;
+        let found: Vec<SlackMessage> =
+            found.into_iter().filter(|message| !is_old_parent(message)).collect();
         self.hear_history(found, pass).await
     }
 
-    /// One page, no faster than this app may.
+    /// Fetches one page. Waits if the history is rate-limited.
     async fn fetch_history_page(
         &self,
         method: &str,
@@ -216,7 +214,7 @@ impl SlackPlatform {
         arguments.push(("oldest", format_ts(pass.from)));
         arguments.push(("inclusive", "true".to_owned()));
         arguments.push(("include_all_metadata", "true".to_owned()));
-        // Who gets little gets it whatever is asked for, and shows so if that ends.
+        // A rate-limited app gets short pages whatever it asks for; a long page shows that the limit is lifted.
         arguments.push(("limit", PAGE_SIZE.to_string()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
         self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
@@ -235,69 +233,75 @@ impl SlackPlatform {
         Ok(page)
     }
 
-    /// Hears lines in their order, those that are new or have changed.
+    /// Hears the messages that are new or have changed, in their order.
     async fn hear_history(
         &self,
-        lines: Vec<SlackMessage>,
+        messages: Vec<SlackMessage>,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
         let mut new = 0;
-        let mut hearing = FuturesOrdered::new();
-        // The flow may be just about to keep it.
-        let is_on_its_way = |line: &SlackMessage| {
-            self.is_own(line) && line.key.is_some() && line.at > pass.began - REDELIVERY_WINDOW
+        let mut in_flight = FuturesOrdered::new();
+        // The runner may not have committed its newest posts yet.
+        let is_recent_post = |message: &SlackMessage| {
+            self.is_own(message)
+                && message.key.is_some()
+                && message.at > pass.began - REDELIVERY_WINDOW
         };
-        for line in lines.iter().filter(|line| pass.is_new_or_changed(line) && !is_on_its_way(line))
+        for message in messages
+            .iter()
+            .filter(|message| pass.is_new_or_changed(message) && !is_recent_post(message))
         {
-            if hearing.len() == MAX_CONCURRENT {
-                new += hearing.try_next().await?.unwrap_or(0);
+            if in_flight.len() == MAX_CONCURRENT {
+                new += in_flight.try_next().await?.unwrap_or(0);
             }
-            hearing.push_back(self.hear_history_message(line, pass));
+            in_flight.push_back(self.hear_history_message(message, pass));
         }
-        while let Some(more) = hearing.try_next().await? {
+        while let Some(more) = in_flight.try_next().await? {
             new += more;
         }
-        drop(hearing);
+        drop(in_flight);
         pass.new_messages += new;
-        let shown = lines.into_iter().filter(|line| !is_tombstone(line)).map(|line| line.id);
+        let shown =
+            messages.into_iter().filter(|message| !is_tombstone(message)).map(|message| message.id);
         pass.seen.extend(shown);
         Ok(())
     }
 
     async fn hear_history_message(
         &self,
-        line: &SlackMessage,
+        message: &SlackMessage,
         pass: &BackfillPass,
     ) -> Result<usize, IngestError> {
-        if is_tombstone(line) {
-            self.hear_deletion(line, line.edited_at.unwrap_or(pass.began)).await?;
+        if is_tombstone(message) {
+            self.hear_deletion(message, message.edited_at.unwrap_or(pass.began)).await?;
             return Ok(0);
         }
-        let receipt = self.hear_message(line, pass.arrival(line)).await?;
+        let receipt = self.hear_message(message, pass.arrival(message)).await?;
         let is_new = receipt.is_some_and(|receipt| receipt.is_new);
         if is_new {
-            self.hear_reactions(line).await?;
-        } else if line.edited_at.is_some() {
-            // Slack tells the time of an edit in whole seconds, but this is how it reads now.
-            self.hear_edit(line, pass.began).await?;
+            self.hear_reactions(message).await?;
+        } else if message.edited_at.is_some() {
+            // Slack gives the time of an edit in whole seconds only, so the pass's start is the time of the edit.
+            self.hear_edit(message, pass.began).await?;
         }
         Ok(usize::from(is_new))
     }
 
-    async fn hear_reactions(&self, line: &SlackMessage) -> Result<(), IngestError> {
-        for reaction in from_slack::message_reactions(line) {
+    async fn hear_reactions(&self, message: &SlackMessage) -> Result<(), IngestError> {
+        for reaction in from_slack::message_reactions(message) {
             self.hear_reaction(reaction).await?;
         }
         Ok(())
     }
 
-    /// What is stored and not in the history any more was deleted meanwhile. Each is looked for once more,
-    /// since nothing brings it back; and where very much is missing, something else is wrong.
+    /// A message that is stored but no longer in the history was deleted. Each is looked up once more, because a
+    /// deletion is final. If very many are missing, `missing_messages` doubts the history and returns none.
     pub(super) async fn hear_missing_deletions(
         &self,
         pass: &BackfillPass,
     ) -> Result<(), IngestError> {
-        for message in missing_messages(pass.stored.as_ref(), |line| pass.is_missing(line), "Slack")
+        for message in
+            missing_messages(pass.stored.as_ref(), |message| pass.is_missing(message), "Slack")
         {
             if !self.is_still_shown(message).await? {
                 self.inbox.hear(to_deletion(message, pass.began)).await?;
@@ -306,17 +310,17 @@ impl SlackPlatform {
         Ok(())
     }
 
-    /// Asks for one line, no faster than this app may.
+    /// Asks Slack for one message. Waits if the history is rate-limited.
     async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
-        let place = &message.conversation;
+        let conversation = &message.conversation;
         let mut arguments = vec![
-            ("channel", place.channel.to_string()),
+            ("channel", conversation.channel.to_string()),
             ("oldest", message.id.to_string()),
             ("latest", message.id.to_string()),
             ("inclusive", "true".to_owned()),
             ("limit", "2".to_owned()),
         ];
-        let method = match &place.thread {
+        let method = match &conversation.thread {
             Some(thread) => {
                 arguments.push(("ts", thread.to_string()));
                 "conversations.replies"
@@ -325,72 +329,72 @@ impl SlackPlatform {
         };
         self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
         let mut page = self.read_with_retries(method, &arguments).await?;
-        let is_it = |line: &SlackMessage| line.id == message.id && !is_tombstone(line);
-        Ok(parse_page(&place.channel, &mut page).iter().any(is_it))
+        let mut shown = parse_page(&conversation.channel, &mut page).into_iter();
+        Ok(shown.any(|shown| shown.id == message.id && !is_tombstone(&shown)))
     }
 }
 
 impl BackfillPass {
-    fn record_own(&mut self, lines: &[SlackMessage], is_own: impl Fn(&SlackMessage) -> bool) {
-        for line in lines.iter().filter(|line| is_own(line)) {
-            let spoke = self.persona_spoke_at.entry(line.thread.clone()).or_insert(line.at);
-            *spoke = line.at.max(*spoke);
+    fn record_own(&mut self, messages: &[SlackMessage], is_own: impl Fn(&SlackMessage) -> bool) {
+        for message in messages.iter().filter(|message| is_own(message)) {
+            let newest = self.persona_posted_at.entry(message.thread.clone()).or_insert(message.at);
+            *newest = message.at.max(*newest);
         }
     }
 
-    /// The threads below these lines in which something may have changed: something was said there lately, or
-    /// there are not as many lines as are stored.
-    fn changed_threads(&mut self, lines: &[SlackMessage]) -> Vec<MessageId> {
+    /// The threads below these messages that may have changed: those with a recent reply, or with another number of
+    /// replies than is stored.
+    fn changed_threads(&mut self, messages: &[SlackMessage]) -> Vec<MessageId> {
         let mut changed = Vec::new();
-        for line in lines.iter().filter(|line| line.thread.is_none()) {
-            let replies = line.raw["reply_count"].as_u64().unwrap_or(0);
-            let latest = from_slack::parse_ts(&line.raw["latest_reply"]);
-            let is_lively = latest.is_none_or(|latest| latest >= self.changed_since);
-            let stored = self.reply_counts.get(&line.id).copied().unwrap_or(0);
-            let is_whole = self.stored.is_none() || stored == replies;
-            if replies > 0 && (is_lively || !is_whole) {
-                changed.push(line.id.clone());
+        for message in messages.iter().filter(|message| message.thread.is_none()) {
+            let replies = message.raw["reply_count"].as_u64().unwrap_or(0);
+            let latest = from_slack::parse_ts(&message.raw["latest_reply"]);
+            let is_active = latest.is_none_or(|latest| latest >= self.changed_since);
+            let stored = self.reply_counts.get(&message.id).copied().unwrap_or(0);
+            let is_complete = self.stored.is_none() || stored == replies;
+            if replies > 0 && (is_active || !is_complete) {
+                changed.push(message.id.clone());
             } else if replies > 0 {
-                self.unchanged_threads.insert(line.id.clone());
+                self.unchanged_threads.insert(message.id.clone());
             }
         }
         changed
     }
 
-    /// What Slack shows of a channel may end before the span that was asked for.
-    fn record_oldest_visible(&mut self, page: &Value, lines: &[SlackMessage]) {
+    /// Slack may hide the older part of the requested span.
+    fn record_oldest_visible(&mut self, page: &Value, messages: &[SlackMessage]) {
         if page["is_limited"] == true {
-            let oldest = lines.iter().map(|line| line.at).min();
+            let oldest = messages.iter().map(|message| message.at).min();
             self.oldest_visible = oldest.unwrap_or(self.began);
         }
     }
 
-    /// What was said since we hear without a gap is live, though its event may come later. Of what was said
-    /// before, a room that was never read shows itself what was answered; in others, what is owed is known.
-    fn arrival(&self, line: &SlackMessage) -> Arrival {
-        if line.at >= self.since {
+    /// A message since the connection was opened is live, even if its event arrives later. For an older one in a
+    /// channel that was never read, the history shows whether it was answered; elsewhere the store knows what is owed.
+    fn arrival(&self, message: &SlackMessage) -> Arrival {
+        if message.at >= self.since {
             Arrival::Live
-        } else if self.is_first && self.is_answered(line) {
+        } else if self.is_first && self.is_answered(message) {
             Arrival::BackfilledAnswered
         } else {
             Arrival::Backfilled
         }
     }
 
-    /// The persona has spoken since, where the line stands or in a thread below it.
-    fn is_answered(&self, line: &SlackMessage) -> bool {
-        let since = |place: &Option<MessageId>| {
-            self.persona_spoke_at.get(place).is_some_and(|spoke| *spoke > line.at)
+    /// Whether the persona has posted since, beside the message or in the thread below it.
+    fn is_answered(&self, message: &SlackMessage) -> bool {
+        let since = |thread: &Option<MessageId>| {
+            self.persona_posted_at.get(thread).is_some_and(|posted| *posted > message.at)
         };
-        since(&line.thread) || since(&Some(line.id.clone()))
+        since(&message.thread) || since(&Some(message.id.clone()))
     }
 
-    fn is_new_or_changed(&self, line: &SlackMessage) -> bool {
-        let stored = self.stored.as_ref().and_then(|stored| stored.get(&line.id));
-        stored.is_none() || line.edited_at.is_some() || is_tombstone(line)
+    fn is_new_or_changed(&self, message: &SlackMessage) -> bool {
+        let stored = self.stored.as_ref().and_then(|stored| stored.get(&message.id));
+        stored.is_none() || message.edited_at.is_some() || is_tombstone(message)
     }
 
-    /// It should have been in what was read, and was not.
+    /// Whether the pass should have seen the message and has not.
     fn is_missing(&self, message: &Message) -> bool {
         let was_read = match &message.conversation.thread {
             Some(thread) => self.threads_read.contains(thread),
@@ -404,13 +408,12 @@ impl BackfillPass {
     }
 }
 
-/// The lines of a page.
 fn parse_page(channel: &ChannelId, page: &mut Value) -> Vec<SlackMessage> {
     let Value::Array(messages) = page["messages"].take() else { return Vec::new() };
     messages.into_iter().filter_map(|message| parse_history_message(channel, message)).collect()
 }
 
-/// It is a line of Slack's, and no answer that one person alone saw.
-fn is_slack_ts(line: &MessageId) -> bool {
-    from_slack::parse_ts(&line.as_str().into()).is_some()
+/// Whether this is the id of a message in Slack's history. An ephemeral answer has an id of our own.
+fn is_slack_ts(message: &MessageId) -> bool {
+    from_slack::parse_ts(&message.as_str().into()).is_some()
 }

@@ -1,5 +1,5 @@
-//! A whole message as Slack delivers it: its text, or what its blocks and attachments say instead,
-//! and the files that come with it. Whatever has another shape than expected is passed over.
+//! Reads a whole message: its text, or its blocks and attachments if it has no text, and the names of its files. Parts
+//! of an unexpected shape are skipped.
 
 use serde_json::Value;
 
@@ -9,32 +9,32 @@ use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
 
-/// The words of a message and a line for each file. Both may be missing.
+/// The text of a message, and one line for each file. Both may be missing.
 pub fn read_message(message: &Value, names: &NameLookup<'_>, language: Language) -> ParsedText {
-    let words = parse_mrkdwn(&message_text(message), names);
+    let body = parse_mrkdwn(&message_text(message), names);
     let files = array_at(message, "files").map(|file| describe_file(file, language));
-    let text = join_non_empty([words.text.trim_end().to_owned()].into_iter().chain(files), "\n");
-    ParsedText { text, mentions: words.mentions }
+    let text = join_non_empty([body.text.trim_end().to_owned()].into_iter().chain(files), "\n");
+    ParsedText { text, mentions: body.mentions }
 }
 
 /// `[file: plan.pdf, PDF]`
 fn describe_file(file: &Value, language: Language) -> String {
     let name = first_non_empty(file, &["name", "title"]);
     let kind = first_non_empty(file, &["pretty_type", "filetype", "mimetype"]);
-    let known = join_non_empty([name, kind].map(to_single_line), language.pick(", ", "、"));
+    let label = join_non_empty([name, kind].map(to_single_line), language.pick(", ", "、"));
     let file = language.pick("file", "ファイル");
-    if known.is_empty() { format!("[{file}]") } else { format!("[{file}: {known}]") }
+    if label.is_empty() { format!("[{file}]") } else { format!("[{file}: {label}]") }
 }
 
-/// All of it as mrkdwn. Programs may say everything in blocks or in attachments; for people, blocks
-/// only repeat the text.
+/// The message as mrkdwn. Apps may put everything into blocks or attachments; in a user's message, blocks only repeat
+/// the text.
 fn message_text(message: &Value) -> String {
     let text = str_at(message, "text");
     if !text.trim().is_empty() {
         return text.to_owned();
     }
-    let attached = array_at(message, "attachments").map(attachment_text);
-    join_non_empty([blocks_text(message)].into_iter().chain(attached), "\n")
+    let attachments = array_at(message, "attachments").map(attachment_text);
+    join_non_empty([blocks_text(message)].into_iter().chain(attachments), "\n")
 }
 
 fn attachment_text(attachment: &Value) -> String {
@@ -51,8 +51,8 @@ fn attachment_text(attachment: &Value) -> String {
         .into_iter()
         .chain([str_at(attachment, "text").to_owned(), blocks_text(attachment)])
         .chain(fields);
-    let said = join_non_empty(parts, "\n");
-    if said.is_empty() { str_at(attachment, "fallback").to_owned() } else { said }
+    let text = join_non_empty(parts, "\n");
+    if text.is_empty() { str_at(attachment, "fallback").to_owned() } else { text }
 }
 
 fn blocks_text(holder: &Value) -> String {
@@ -68,7 +68,7 @@ fn block_text(block: &Value) -> String {
         }
         "header" => text_object_text(&block["text"]),
         "context" => join_non_empty(array_at(block, "elements").map(text_object_text), " "),
-        // Markdown, which is near enough, but none of Slack's brackets.
+        // Markdown is similar enough to mrkdwn, but `<…>` has no meaning in it.
         "markdown" => escape(str_at(block, "text")),
         "image" | "video" => escape(first_non_empty(block, &["alt_text"])),
         _ => String::new(),
@@ -145,16 +145,16 @@ fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {
     holder[key].as_str().unwrap_or_default()
 }
 
-/// The first of the texts that says anything.
+/// The first text that is not blank.
 fn first_non_empty<'a>(holder: &'a Value, keys: &[&str]) -> &'a str {
     let mut texts = keys.iter().map(|key| str_at(holder, key));
     texts.find(|text| !text.trim().is_empty()).unwrap_or_default()
 }
 
-/// Those that say anything.
-fn join_non_empty(parts: impl IntoIterator<Item = String>, between: &str) -> String {
-    let said = parts.into_iter().filter(|part| !part.trim().is_empty());
-    said.collect::<Vec<_>>().join(between)
+/// Joins the parts that are not blank.
+fn join_non_empty(parts: impl IntoIterator<Item = String>, separator: &str) -> String {
+    let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
+    parts.collect::<Vec<_>>().join(separator)
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    fn reads(message: &Value, language: Language) -> ParsedText {
+    fn parse(message: &Value, language: Language) -> ParsedText {
         let names = NameLookup {
             persona: &UserId::new("UBOT"),
             persona_name: "Aizuchi",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_behind_the_text() {
+    fn files_follow_the_text() {
         let message = json!({
             "text": "see\n",
             "files": [
@@ -189,14 +189,14 @@ mod tests {
             "attachments": [{"text": "a preview"}],
             "blocks": [{"type": "header", "text": {"text": "the same"}}],
         });
-        let read = reads(&message, Language::En);
+        let read = parse(&message, Language::En);
         assert_eq!(read.text, "see\n[file: plan.pdf, PDF]\n[file: a b, text/plain]\n[file]");
         let message = json!({"text": "", "files": [{"name": "計画.pdf", "pretty_type": "PDF"}]});
-        assert_eq!(reads(&message, Language::Ja).text, "[ファイル: 計画.pdf、PDF]");
+        assert_eq!(parse(&message, Language::Ja).text, "[ファイル: 計画.pdf、PDF]");
     }
 
     #[test]
-    fn attachments_are_read_where_the_text_is_missing() {
+    fn attachments_are_read_if_there_is_no_text() {
         for (attachment, expected) in [
             (json!({"fallback": "it failed"}), "it failed"),
             (
@@ -213,13 +213,13 @@ mod tests {
             ),
             (json!("odd"), ""),
         ] {
-            let read = reads(&json!({"attachments": [attachment]}), Language::En);
+            let read = parse(&json!({"attachments": [attachment]}), Language::En);
             assert_eq!(read.text, expected);
         }
     }
 
     #[test]
-    fn blocks_are_read_where_the_text_is_missing() {
+    fn blocks_are_read_if_there_is_no_text() {
         let text = |text: &str| json!({"type": "text", "text": text});
         let message = json!({"text": "", "blocks": [
             {"type": "header", "text": {"type": "plain_text", "text": "A <b> & :tada:"}},
@@ -242,7 +242,7 @@ mod tests {
                 {"type": "rich_text_preformatted", "elements": [text("let a = ':tada:';")]},
             ]},
         ]});
-        let read = reads(&message, Language::En);
+        let read = parse(&message, Language::En);
         let expected = "A <b> & 🎉\n*x* #general\nf\nlogo y\n\
             hi @Aizuchi <!here> *bold*👋🏼plan (https://a.example)@here\n    1. one\n    2. two\n\
             > a\n> b\n```\nlet a = ':tada:';\n```";
@@ -273,7 +273,7 @@ mod tests {
 
         #[test]
         fn any_shape_can_be_read(message in any_value()) {
-            let read = reads(&message, Language::Ja);
+            let read = parse(&message, Language::Ja);
             let has_control = read.text.contains(|letter: char| letter.is_control() && letter != '\n');
             prop_assert!(!has_control);
         }

@@ -1,12 +1,11 @@
-//! What Slack delivers becomes what people read, and who is named in it. Bold, code and the like
-//! stay as they are written.
+//! Converts mrkdwn to plain text and collects its mentions. Marks for bold text, code and the like are kept.
 
 use crate::emoji;
 use crate::mrkdwn::{NameLookup, is_id};
 use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
-/// Reads any text; what is not of Slack's making in it stays as it is.
+/// Parses any text; what is not valid mrkdwn stays as it is.
 pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
     let text = normalize_text(text);
     let mut reading =
@@ -21,7 +20,7 @@ pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
     ParsedText { text: reading.text, mentions: reading.mentions }
 }
 
-/// The text before a span or a block of code, the code with its marks, and what follows.
+/// Splits at the next code span or code block: the text before it, the code with its marks, and the rest.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(start) = text[from..].find('`').map(|at| from + at) {
@@ -59,15 +58,15 @@ struct MrkdwnReader<'a> {
 }
 
 impl MrkdwnReader<'_> {
-    fn read_segment(&mut self, text: &str, place: Segment) {
+    fn read_segment(&mut self, text: &str, segment: Segment) {
         let mut rest = text;
-        // A colon that ends one emoji may stand before the next one.
+        // In `:a::b:` the second colon belongs to an emoji, so the third may start another one.
         let mut is_behind_emoji = false;
         while let Some(letter) = rest.chars().next() {
             let taken = match letter {
                 '<' => self.bracket(rest),
                 '&' => self.entity(rest),
-                ':' if place == Segment::Prose => self.emoji(rest, is_behind_emoji),
+                ':' if segment == Segment::Prose => self.emoji(rest, is_behind_emoji),
                 _ => None,
             };
             is_behind_emoji = letter == ':' && taken.is_some();
@@ -84,7 +83,7 @@ impl MrkdwnReader<'_> {
         Some(length)
     }
 
-    /// `10:30:45` and `a::b::c` hold no emoji.
+    /// `10:30:45` and `a::b::c` contain no emoji.
     fn emoji(&mut self, from: &str, is_behind_emoji: bool) -> Option<usize> {
         let before = self.text.chars().next_back();
         let is_inside = before.is_some_and(|letter| letter.is_ascii_digit() || letter == ':');
@@ -103,7 +102,7 @@ impl MrkdwnReader<'_> {
         Some(name.len() + 2)
     }
 
-    /// `<…>` is a name, a link or an order to the platform; with anything else in it, it is text.
+    /// `<…>` is a mention, a link or a special mention. With anything else inside, it is text.
     fn bracket(&mut self, from: &str) -> Option<usize> {
         let inner = &from[1..];
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
@@ -146,13 +145,13 @@ impl MrkdwnReader<'_> {
         Some(format!("#{}", name.trim_start_matches('#')))
     }
 
-    fn special_mention(&self, order: &str, label: String) -> Option<String> {
-        if let "here" | "channel" | "everyone" = order {
-            return Some(format!("@{order}"));
+    fn special_mention(&self, kind: &str, label: String) -> Option<String> {
+        if let "here" | "channel" | "everyone" = kind {
+            return Some(format!("@{kind}"));
         }
         let label = Some(label).filter(|label| !label.is_empty());
-        let Some(group) = order.strip_prefix("subteam^") else {
-            // A date, or what Slack may think of next: its label is for those who cannot show it.
+        let Some(group) = kind.strip_prefix("subteam^") else {
+            // A date or an unknown kind: its label is meant for clients that cannot show it.
             return label;
         };
         let known = || (self.names.group)(group).map(|name| to_single_line(&name));
@@ -178,7 +177,7 @@ fn format_link(target: &str, label: String) -> Option<String> {
     if label.is_empty() || label == target {
         return Some(shown.to_owned());
     }
-    // Slack makes links of what looks like one: `example.org`, `anna@example.org`.
+    // Slack adds links to text like `example.org` and `anna@example.org`.
     let is_made_by_slack = label.trim_end_matches('/') == short;
     Some(if is_made_by_slack { label } else { format!("{label} ({shown})") })
 }
@@ -189,7 +188,7 @@ fn parse_entity(from: &str) -> Option<(usize, char)> {
     Some((entity.len(), *letter))
 }
 
-/// In one go: what comes out may look like an entity again.
+/// In one pass, because the result may look like an entity again.
 fn decode_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
@@ -223,12 +222,12 @@ mod tests {
         then(&names)
     }
 
-    fn reads(text: &str) -> ParsedText {
+    fn parse(text: &str) -> ParsedText {
         with_names(|names| parse_mrkdwn(text, names))
     }
 
     #[test]
-    fn people_read_what_slack_writes() {
+    fn mrkdwn_becomes_plain_text() {
         for (text, expected) in [
             ("hello", "hello"),
             ("<@U1>さん", "@山田 花子さん"),
@@ -264,14 +263,14 @@ mod tests {
             ("<<@U1>>", "<@山田 花子>"),
             ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
         ] {
-            assert_eq!(reads(text).text, expected, "{text:?}");
+            assert_eq!(parse(text).text, expected, "{text:?}");
         }
     }
 
     #[test]
-    fn everyone_named_is_told_once() {
+    fn each_mention_is_listed_once() {
         let user = |id: &str| Mention::User(UserId::new(id));
-        let read = reads("<@U9> <@UBOT> `<@U1>` <@U9|x> <@UBOT> &lt;@U5&gt; <#C1> <!here>");
+        let read = parse("<@U9> <@UBOT> `<@U1>` <@U9|x> <@UBOT> &lt;@U5&gt; <#C1> <!here>");
         assert_eq!(read.mentions, [user("U9"), Mention::Persona, user("U1")]);
     }
 
@@ -280,13 +279,13 @@ mod tests {
 
         #[test]
         fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!|&;:`\n]|<@U1>|<!here>|&lt;|:tada:|https://|```){0,60}") {
-            let read = reads(&text);
+            let read = parse(&text);
             let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
             prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
             prop_assert!(!read.text.contains(|letter| letter != '\n' && is_line_break(letter)));
             let unique = read.mentions.iter().enumerate();
-            for (place, mention) in unique {
-                prop_assert!(!read.mentions[..place].contains(mention));
+            for (index, mention) in unique {
+                prop_assert!(!read.mentions[..index].contains(mention));
             }
         }
     }

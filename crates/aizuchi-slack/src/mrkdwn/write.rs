@@ -1,5 +1,5 @@
-//! What a model writes in Markdown becomes Slack's mrkdwn. Whatever it writes, nobody is called but
-//! those whom it calls by `@` and their name: every other `<` goes out as an entity.
+//! Converts a model's Markdown to mrkdwn. The only live mentions are users named with `@` and their exact name; every
+//! other `<` is escaped.
 
 mod buffer;
 
@@ -14,18 +14,18 @@ use aizuchi_core::platform::emphasis::{
 };
 use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::table;
-use aizuchi_core::platform::user_names::{TextPart, split_mentions as called};
+use aizuchi_core::platform::user_names::{TextPart, split_mentions};
 use buffer::{Container, MrkdwnBuffer};
 
-/// Looks like a backtick, and ends no code.
+/// Looks like a backtick and does not end a code span.
 const BACKTICK_LOOKALIKE: &str = "\u{2cb}";
 
-/// `people` knows the id of whoever has exactly this name.
-pub fn to_mrkdwn(markdown: &str, people: &dyn Fn(&str) -> Option<UserId>) -> String {
+/// `find_user` returns the id of the user with exactly this name.
+pub fn to_mrkdwn(markdown: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> String {
     let text = mark_emphasis(&normalize_text(markdown));
     let options =
         Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-    let mut writer = MrkdwnWriter::new(people);
+    let mut writer = MrkdwnWriter::new(find_user);
     for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         match event {
             Event::Text(text) if writer.code.is_none() && has_emphasis_marks(&text) => {
@@ -40,22 +40,22 @@ pub fn to_mrkdwn(markdown: &str, people: &dyn Fn(&str) -> Option<UserId>) -> Str
 struct MrkdwnWriter<'a> {
     find_user: &'a dyn Fn(&str) -> Option<UserId>,
     buffer: MrkdwnBuffer,
-    /// The block of code that is being read.
+    /// The text of the current code block.
     code: Option<String>,
-    /// The plain texts of a cell and of a link in it, or of a link.
+    /// The plain text of the current table cell and link, innermost last.
     captured: Vec<String>,
-    /// Where the links around lead.
+    /// The targets of the current links.
     links: Vec<String>,
-    /// How many images are around.
+    /// The number of images around the current text.
     image_depth: usize,
     columns: Vec<Alignment>,
     rows: Vec<Vec<String>>,
 }
 
 impl<'a> MrkdwnWriter<'a> {
-    fn new(people: &'a dyn Fn(&str) -> Option<UserId>) -> Self {
+    fn new(find_user: &'a dyn Fn(&str) -> Option<UserId>) -> Self {
         Self {
-            find_user: people,
+            find_user,
             buffer: MrkdwnBuffer::default(),
             code: None,
             captured: Vec::new(),
@@ -81,7 +81,7 @@ impl<'a> MrkdwnWriter<'a> {
             }
             Event::TaskListMarker(true) => self.buffer.set_item_marker("☑"),
             Event::TaskListMarker(false) => self.buffer.set_item_marker("☐"),
-            // Not asked for by the options.
+            // The parser's options disable these.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.text(&restore_asterisks(&text));
             }
@@ -185,12 +185,12 @@ impl<'a> MrkdwnWriter<'a> {
             self.buffer.push_text(&escape(line));
             return;
         }
-        let people = |name: &str| (self.find_user)(name).filter(|id| is_id(id.as_str()));
-        for part in called(line, &people) {
+        let find_user = |name: &str| (self.find_user)(name).filter(|id| is_id(id.as_str()));
+        for part in split_mentions(line, &find_user) {
             match part {
-                // A text with three backticks in it must not begin a block of code.
-                TextPart::Text(words) => {
-                    self.buffer.push_text(&escape(words).replace("``", "`\u{200b}`"));
+                // Three backticks in plain text must not start a code block.
+                TextPart::Text(text) => {
+                    self.buffer.push_text(&escape(text).replace("``", "`\u{200b}`"));
                 }
                 TextPart::Mention(id) => self.buffer.push_text(&format!("<@{id}>")),
             }
@@ -215,7 +215,7 @@ impl<'a> MrkdwnWriter<'a> {
         }
     }
 
-    /// A link within a table is text: nothing in code is a link.
+    /// A link in a table becomes text, because tables are written as code blocks.
     fn link(&mut self) {
         let target = self.links.pop().unwrap_or_default();
         let label = to_single_line(&self.captured.pop().unwrap_or_default());
@@ -248,12 +248,12 @@ fn format_link(target: &str, label: &str) -> String {
     format!("<{address}|{}>", escape(&label.replace('|', "¦")))
 }
 
-/// Without anything that could end the address before its end.
+/// Encodes all characters that would end the URL in mrkdwn.
 fn percent_encode(target: &str) -> String {
     let mut encoded = String::with_capacity(target.len());
     for letter in target.chars() {
-        let ends = letter.is_whitespace() || letter.is_control() || is_invisible(letter);
-        if ends || matches!(letter, '<' | '>' | '|' | '`' | '"' | '\\' | '^') {
+        let ends_url = letter.is_whitespace() || letter.is_control() || is_invisible(letter);
+        if ends_url || matches!(letter, '<' | '>' | '|' | '`' | '"' | '\\' | '^') {
             let mut bytes = [0; 4];
             let bytes = letter.encode_utf8(&mut bytes).bytes();
             encoded.extend(bytes.map(|byte| format!("%{byte:02X}")));

@@ -1,7 +1,7 @@
-//! One connection, from its hello to its end.
+//! One Socket Mode connection, from its hello to its end.
 //!
-//! An envelope is acknowledged when what it tells is kept, and not else: Slack sends it again. Many are
-//! worked at side by side, so that one commit may keep many.
+//! An envelope is acknowledged only after its event is stored; Slack redelivers it otherwise. Many envelopes are in
+//! flight at once, so that one commit can store many events.
 
 use std::time::Duration;
 
@@ -18,21 +18,20 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use crate::SlackPlatform;
 use crate::from_slack::non_empty_str;
+use crate::identity::SlackConnectError;
 use crate::socket::{ConnectionSignal, SlackDisconnect};
-use crate::{SlackConnectError, SlackPlatform};
 
-/// How long a frame may take to be sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
-/// A connection that is not needed any more takes for so long what was on its way to it.
+/// How long a replaced connection still receives events that were already on their way.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
-/// How long it may finish what it has taken.
+/// How long the envelopes in flight may take to finish at the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// A connection that has lasted so long is a good one.
+/// A connection that has lasted this long resets the backoff.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
-/// How many envelopes are worked at side by side.
 const MAX_IN_FLIGHT: usize = 256;
-/// There are too many connections already, so the next one is not tried soon.
+/// How long to wait before reconnecting if the app has too many connections.
 const TOO_MANY_CONNECTIONS_DELAY: SignedDuration = SignedDuration::from_secs(30);
 
 pub type SlackSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -41,31 +40,24 @@ pub struct SocketConnection<'a> {
     slack: &'a SlackPlatform,
     number: u64,
     signals: mpsc::UnboundedSender<ConnectionSignal>,
-    /// Nobody needs it any more.
+    /// Cancelled when another connection has replaced this one.
     replaced: CancellationToken,
     writer: SplitSink<SlackSocket, Message>,
     reader: SplitStream<SlackSocket>,
-    /// Envelopes that are being taken, each with its acknowledgement if it was kept.
+    /// Envelopes being ingested; each returns its acknowledgement if its event was stored.
     in_flight: FuturesUnordered<BoxFuture<'a, Option<Value>>>,
     began: Instant,
-    /// When anything came last.
     last_received: Instant,
     is_open: bool,
     is_stable: bool,
 }
 
-/// What a frame calls for.
 enum SocketFrame {
     Hello,
     Disconnecting,
     TooManyConnections,
     SocketModeDisabled,
-    /// Something to hear, and to acknowledge by this id.
-    Envelope {
-        id: String,
-        kind: EnvelopeKind,
-        payload: Value,
-    },
+    Envelope { id: String, kind: EnvelopeKind, payload: Value },
     Ignored,
 }
 
@@ -81,7 +73,7 @@ impl<'a> SocketConnection<'a> {
         slack: &'a SlackPlatform,
         socket: SlackSocket,
         number: u64,
-        signs: mpsc::UnboundedSender<ConnectionSignal>,
+        signals: mpsc::UnboundedSender<ConnectionSignal>,
         replaced: CancellationToken,
     ) -> Self {
         let (writer, reader) = socket.split();
@@ -89,7 +81,7 @@ impl<'a> SocketConnection<'a> {
         Self {
             slack,
             number,
-            signals: signs,
+            signals,
             replaced,
             writer,
             reader,
@@ -101,7 +93,7 @@ impl<'a> SocketConnection<'a> {
         }
     }
 
-    /// Listens until the connection ends or is replaced. What was taken is finished before.
+    /// Listens until the connection ends or is replaced. Drains the envelopes in flight before returning.
     pub(super) async fn run(mut self) -> Result<(), SlackDisconnect> {
         let ended = self.listen().await;
         if self.is_open {
@@ -116,10 +108,10 @@ impl<'a> SocketConnection<'a> {
                 .await
                 .map_err(|_| SlackDisconnect::retryable("it could not be closed"))
         };
-        // Whatever is not acknowledged comes again, or is read.
+        // An unacknowledged event is redelivered, or the backfill finds it.
         if timeout(DRAIN_TIMEOUT, finished).await.is_err() {
-            let rooms = self.slack.cache.joined();
-            rooms.iter().for_each(|room| self.slack.backfill.enqueue_later(room));
+            let channels = self.slack.cache.joined();
+            channels.iter().for_each(|channel| self.slack.backfill.enqueue_later(channel));
         }
         ended
     }
@@ -127,24 +119,24 @@ impl<'a> SocketConnection<'a> {
     async fn listen(&mut self) -> Result<(), SlackDisconnect> {
         let mut pings = interval(self.slack.settings.timeouts.ping_interval);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut leaves_at = None;
+        let mut close_at = None;
         loop {
-            let leaving = async {
-                match leaves_at {
+            let closing = async {
+                match close_at {
                     Some(at) => sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = leaving => return Ok(()),
-                () = self.replaced.cancelled(), if leaves_at.is_none() => {
-                    leaves_at = Some(Instant::now() + CLOSE_GRACE);
+                () = closing => return Ok(()),
+                () = self.replaced.cancelled(), if close_at.is_none() => {
+                    close_at = Some(Instant::now() + CLOSE_GRACE);
                 }
                 Some(ack) = self.in_flight.next(), if !self.in_flight.is_empty() => {
                     acknowledge(&mut self.writer, ack).await?;
                 }
                 frame = self.reader.next(), if self.in_flight.len() < MAX_IN_FLIGHT => {
-                    if leaves_at.is_some() && is_end_of_stream(&frame) {
+                    if close_at.is_some() && is_end_of_stream(&frame) {
                         return Ok(());
                     }
                     self.receive(frame)?;
@@ -169,16 +161,24 @@ impl<'a> SocketConnection<'a> {
                 self.is_open = true;
                 self.slack.connection.record_opened(self.slack.now());
                 self.signal(ConnectionSignal::Hello(self.number));
-                debug!("a connection to Slack is open");
+                debug!(connection = self.number, "a connection to Slack is open");
             }
             SocketFrame::Hello | SocketFrame::Ignored => {}
             SocketFrame::Disconnecting => {
-                info!("Slack is about to close a connection");
+                info!(
+                    platform = "slack",
+                    workspace = %self.slack.identity.workspace,
+                    connection = self.number,
+                    "Slack is about to close a connection"
+                );
                 self.signal(ConnectionSignal::Closing(self.number));
             }
             SocketFrame::TooManyConnections => {
-                let why = "there are too many connections".to_owned();
-                return Err(SlackDisconnect::Retryable { why, wait: TOO_MANY_CONNECTIONS_DELAY });
+                let reason = "there are too many connections".to_owned();
+                return Err(SlackDisconnect::Retryable {
+                    reason,
+                    wait: TOO_MANY_CONNECTIONS_DELAY,
+                });
             }
             SocketFrame::SocketModeDisabled => {
                 return Err(SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled));
@@ -190,18 +190,18 @@ impl<'a> SocketConnection<'a> {
         Ok(())
     }
 
-    /// Is the other side there, and does it say what it should?
+    /// Drops a connection without a hello or without any frame for too long, and sends a ping.
     async fn check_alive(&mut self) -> Result<(), SlackDisconnect> {
-        let patience = self.slack.settings.timeouts;
-        if !self.is_open && self.began.elapsed() > patience.open {
+        let timeouts = self.slack.settings.timeouts;
+        if !self.is_open && self.began.elapsed() > timeouts.open {
             return Err(SlackDisconnect::retryable("Slack said no hello"));
         }
         if self.in_flight.len() >= MAX_IN_FLIGHT {
-            // Nothing was read, so nothing is known of its silence.
+            // Reading is paused, so the connection is not idle.
             self.last_received = Instant::now();
         }
-        if self.last_received.elapsed() > patience.idle {
-            return Err(SlackDisconnect::retryable("it fell silent"));
+        if self.last_received.elapsed() > timeouts.idle {
+            return Err(SlackDisconnect::retryable("it was idle for too long"));
         }
         if !self.is_stable && self.began.elapsed() > STABLE_AFTER {
             self.is_stable = true;
@@ -210,13 +210,13 @@ impl<'a> SocketConnection<'a> {
         send(&mut self.writer, Message::Ping(Vec::new().into())).await
     }
 
-    fn signal(&self, sign: ConnectionSignal) {
-        // Whoever keeps this connection is there as long as it is.
-        let _ = self.signals.send(sign);
+    fn signal(&self, signal: ConnectionSignal) {
+        // The receiver outlives the connection.
+        let _ = self.signals.send(signal);
     }
 }
 
-/// Takes what an envelope holds, and returns its acknowledgement if it is kept.
+/// Processes an envelope and returns its acknowledgement, or `None` if Slack shall deliver it again.
 async fn process_envelope(
     slack: &SlackPlatform,
     id: String,
@@ -233,7 +233,6 @@ async fn process_envelope(
     }
 }
 
-/// No more will come.
 fn is_end_of_stream(frame: &Option<Result<Message, Error>>) -> bool {
     matches!(frame, None | Some(Err(_)) | Some(Ok(Message::Close(_))))
 }
@@ -255,15 +254,15 @@ async fn send(
     match timeout(SEND_TIMEOUT, writer.send(message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(SlackDisconnect::retryable("it broke")),
-        Err(_) => Err(SlackDisconnect::retryable("it takes nothing any more")),
+        Err(_) => Err(SlackDisconnect::retryable("a frame could not be sent in time")),
     }
 }
 
-/// Only kinds of envelopes that are known are acknowledged: against a server that sends back what it gets,
-/// anything else would go on for ever.
+/// Only known kinds of envelopes are acknowledged. Otherwise a server that echoes what it receives would cause an
+/// endless loop.
 fn parse_frame(frame: &str) -> SocketFrame {
     let Ok(mut frame) = serde_json::from_str::<Value>(frame) else {
-        warn!("Slack sent a frame that is no JSON");
+        warn!(platform = "slack", "Slack sent a frame that is not JSON");
         return SocketFrame::Ignored;
     };
     let kind = match non_empty_str(&frame["type"]).unwrap_or_default() {

@@ -1,9 +1,8 @@
-//! The text as it grows: what stands before each line, what is bold, and where Slack needs help to
-//! see that.
+//! The output buffer of the mrkdwn writer: line prefixes, style marks, and the separators that Slack needs at marks.
 //!
-//! Slack takes `*` for bold only where a blank or a stop stands on its outer side. Japanese has no
-//! blanks, so `これは*大事*です` would show its asterisks. A zero-width space (U+200B) between the mark
-//! and the letter is a blank to Slack and nothing to people.
+//! Slack reads `*` as bold only if its outer neighbor is a space or punctuation. Japanese has no spaces, so
+//! `これは*大事*です` would show its asterisks. A zero-width space (U+200B) between the mark and the letter separates them
+//! for Slack and is invisible to users.
 
 use crate::mrkdwn::escape;
 
@@ -14,18 +13,18 @@ const INDENT: &str = "    ";
 pub struct MrkdwnBuffer {
     text: String,
     containers: Vec<Container>,
-    /// What the next letter is to be, and what it would be as the text stands.
+    /// The styles of the next letter.
     styles: Vec<char>,
+    /// The style marks that the text has opened and not closed.
     open_marks: Vec<char>,
     follows_mark: bool,
 }
 
-/// What holds a block.
 pub enum Container {
     Quote,
-    /// The number of the next item, where they have numbers.
+    /// The number of the next item, in an ordered list.
     List(Option<u64>),
-    /// The mark, until it is written.
+    /// The marker, until it is written.
     Item(Option<String>),
 }
 
@@ -35,13 +34,13 @@ impl MrkdwnBuffer {
     }
 
     pub fn pop_style(&mut self, style: char) {
-        if let Some(place) = self.styles.iter().rposition(|one| *one == style) {
-            self.styles.remove(place);
+        if let Some(index) = self.styles.iter().rposition(|one| *one == style) {
+            self.styles.remove(index);
         }
         self.close_marks_to(self.matching_marks());
     }
 
-    /// Blocks stand apart, but for those in a list or a quotation.
+    /// A blank line separates blocks, except in a list or a quotation.
     pub fn begin_block(&mut self) {
         let lines = if self.containers.is_empty() { 2 } else { 1 };
         self.break_lines(lines);
@@ -52,15 +51,18 @@ impl MrkdwnBuffer {
         self.break_lines(1);
     }
 
-    pub fn begin_container(&mut self, holder: Container) {
+    pub fn begin_container(&mut self, container: Container) {
         self.begin_block();
-        self.containers.push(holder);
+        self.containers.push(container);
     }
 
     pub fn begin_item(&mut self) {
         self.break_lines(1);
-        let depth =
-            self.containers.iter().filter(|holder| matches!(holder, Container::List(_))).count();
+        let depth = self
+            .containers
+            .iter()
+            .filter(|container| matches!(container, Container::List(_)))
+            .count();
         let mark = match self.containers.last_mut() {
             Some(Container::List(Some(number))) => {
                 let mark = format!("{number}.");
@@ -72,10 +74,10 @@ impl MrkdwnBuffer {
         self.containers.push(Container::Item(Some(mark)));
     }
 
-    /// Gives the item at hand another mark.
-    pub fn set_item_marker(&mut self, other: &str) {
+    /// Replaces the marker of the current item.
+    pub fn set_item_marker(&mut self, marker: &str) {
         if let Some(Container::Item(Some(mark))) = self.containers.last_mut() {
-            *mark = other.to_owned();
+            *mark = marker.to_owned();
         }
     }
 
@@ -87,32 +89,31 @@ impl MrkdwnBuffer {
         self.containers.pop();
     }
 
-    /// Words of one line, with entities.
-    pub fn push_text(&mut self, words: &str) {
-        let mut words = words;
-        if words.is_empty() {
+    /// Appends escaped text without line breaks.
+    pub fn push_text(&mut self, mut text: &str) {
+        if text.is_empty() {
             return;
         }
         self.start_line();
         if self.matching_marks() < self.unique_styles().len() {
-            // Slack wants the mark to touch the first letter.
-            let letters = words.trim_start();
-            let blanks = &words[..words.len() - letters.len()];
+            // An opening mark must touch the first letter.
+            let letters = text.trim_start();
+            let blanks = &text[..text.len() - letters.len()];
             self.text.push_str(blanks);
             self.follows_mark &= blanks.is_empty();
-            words = letters;
-            if words.is_empty() {
+            text = letters;
+            if text.is_empty() {
                 return;
             }
             self.open_styles();
-        } else if self.follows_mark && words.starts_with(needs_separator) {
+        } else if self.follows_mark && text.starts_with(needs_separator) {
             self.text.push(ZERO_WIDTH_SPACE);
         }
-        self.text.push_str(words);
+        self.text.push_str(text);
         self.follows_mark = false;
     }
 
-    /// Code within a line, with its marks.
+    /// Appends a code span with its backticks.
     pub fn push_code_span(&mut self, span: &str) {
         self.start_line();
         self.open_styles();
@@ -123,7 +124,7 @@ impl MrkdwnBuffer {
         self.follows_mark = true;
     }
 
-    /// A block of code. Slack knows none in a list or a quotation.
+    /// Appends a code block. mrkdwn has none inside a list or a quotation, so it stands at the start of a line.
     pub fn push_code_block(&mut self, code: &str) {
         if let Some(Container::Item(Some(_))) = self.containers.last() {
             self.start_line();
@@ -159,19 +160,19 @@ impl MrkdwnBuffer {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             return;
         }
-        // Slack knows no quotation within another.
-        if self.containers.iter().any(|holder| matches!(holder, Container::Quote)) {
+        // mrkdwn has no nested quotations.
+        if self.containers.iter().any(|container| matches!(container, Container::Quote)) {
             self.text.push_str("> ");
         }
-        for holder in &mut self.containers {
-            if let Container::Item(mark) = holder {
+        for container in &mut self.containers {
+            if let Container::Item(mark) = container {
                 let mark = mark.take().map(|mark| format!("{mark} "));
                 self.text.push_str(mark.as_deref().unwrap_or(INDENT));
             }
         }
     }
 
-    /// Each once: bold words in a heading are as bold as the heading.
+    /// Each style once: bold text in a heading needs no second mark.
     fn unique_styles(&self) -> Vec<char> {
         let mut wanted = Vec::new();
         for style in &self.styles {
@@ -182,7 +183,7 @@ impl MrkdwnBuffer {
         wanted
     }
 
-    /// How many of the open styles are still wanted.
+    /// How many of the open marks match the current styles.
     fn matching_marks(&self) -> usize {
         let wanted = self.unique_styles();
         self.open_marks.iter().zip(&wanted).take_while(|(open, wanted)| open == wanted).count()

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn person(name: &str) -> Option<UserId> {
+fn find_user(name: &str) -> Option<UserId> {
     let id = match name {
         "Bob" => "U1",
         "Bob Smith" => "U2",
@@ -55,12 +55,12 @@ fn markdown_becomes_mrkdwn() {
             "a &lt;b&gt;c&lt;/b&gt; &amp; d\n\n&lt;div&gt;\n<@U1>\n&lt;/div&gt;",
         ),
     ] {
-        assert_eq!(to_mrkdwn(markdown, &person), expected, "{markdown}");
+        assert_eq!(to_mrkdwn(markdown, &find_user), expected, "{markdown}");
     }
 }
 
 #[test]
-fn people_are_called_by_their_names() {
+fn exact_names_become_mentions() {
     for (markdown, expected) in [
         ("@Bob: see", "<@U1>: see"),
         ("@Bob Smith, @Bob Smithson and @Bobby", "<@U2>, <@U1> Smithson and @Bobby"),
@@ -75,11 +75,11 @@ fn people_are_called_by_their_names() {
         ("|a|\n|-|\n|@Bob|", "```\na\n----\n@Bob\n```"),
         ("@odd @ @here", "@odd @ @here"),
     ] {
-        assert_eq!(to_mrkdwn(markdown, &person), expected, "{markdown}");
+        assert_eq!(to_mrkdwn(markdown, &find_user), expected, "{markdown}");
     }
 }
 
-/// What stands in brackets, as Slack would see it: from `<` to the next `>`.
+/// The contents of all brackets as Slack parses them: from `<` to the next `>`.
 fn brackets(text: &str) -> Vec<&str> {
     let parts = text.split('<').skip(1);
     parts.map(|part| part.split_once('>').map_or(part, |(inner, _)| inner)).collect()
@@ -94,7 +94,7 @@ fn is_harmless(inner: &str) -> bool {
 }
 
 #[test]
-fn the_scanner_sees_what_is_live() {
+fn the_harmlessness_check_detects_live_brackets() {
     for live in ["<!here>", "a <@U9> b", "<#C1|x>", "<!subteam^S1>", "<https://x|a|b>", "<x"] {
         assert!(!brackets(live).into_iter().all(is_harmless), "{live}");
     }
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nobody_is_called_by_trickery(parts in prop::collection::vec(prop_oneof![
+    fn no_input_makes_another_mention_live(parts in prop::collection::vec(prop_oneof![
         "(<|>|&lt;|&gt;|&#60;|&#x3c;|&amp;lt;|\u{200b}|\u{feff}|\u{ad}|＜|＞|!|\\||\\\\|&#10;|&#13;){1,3}",
         "(<!channel>|<!here>|<!everyone|x>|<!subteam\\^S1>|<@U9>|<@U1>|<#C1>|<!date\\^1\\^x\\|y>)",
         "(!here|!channel|@U9|#C1|@Bob|＠花子|@odd|@Bob Smith|mailto:|https://x.example)",
@@ -112,7 +112,7 @@ proptest! {
         "\\[(!here|<!here>|a\\|b|>)\\]\\((https?://|mailto:|)(!here|<!here>|a>b|a\\|!here|&gt;)\\)",
         "\\PC{0,3}",
     ], 0..24)) {
-        let text = to_mrkdwn(&parts.concat(), &person);
+        let text = to_mrkdwn(&parts.concat(), &find_user);
         for inner in brackets(&text) {
             prop_assert!(is_harmless(inner), "{:?} in {:?}", inner, text);
         }

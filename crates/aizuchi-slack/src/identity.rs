@@ -1,0 +1,156 @@
+//! The bot's identity in its workspace: asked from Slack at the start and stored, so that the bot can start
+//! while Slack is down.
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tracing::warn;
+
+use crate::api::{SlackApi, SlackApiError};
+use crate::from_slack::non_empty_str;
+use crate::manifest;
+use crate::settings::SlackSettings;
+use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
+use aizuchi_core::store::{Archive, StoreError};
+
+/// The identity has to be found before the workspace is known, so its cursor has a workspace of its own.
+const IDENTITY_WORKSPACE: &str = "slack";
+
+const MAX_START_ATTEMPTS: usize = 3;
+const START_RETRY_DELAY: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlackIdentity {
+    pub workspace: WorkspaceId,
+    /// The workspace's name.
+    pub name: String,
+    /// The bot's user.
+    pub user: UserId,
+    /// Whether the token may read message metadata, which holds the keys of the bot's own posts.
+    pub can_find_posts: bool,
+}
+
+impl SlackIdentity {
+    /// The identity as it is stored for the next start.
+    pub fn to_cursor(&self, settings: &SlackSettings) -> Cursor {
+        let value = json!({
+            "team_id": self.workspace, "team": self.name, "user_id": self.user,
+            "finds_keys": self.can_find_posts,
+        });
+        Cursor {
+            workspace: WorkspaceId::new(IDENTITY_WORKSPACE),
+            stream: identity_key(settings).into(),
+            value: value.to_string().into(),
+        }
+    }
+}
+
+/// Why the bot cannot join Slack.
+#[derive(Debug, thiserror::Error)]
+pub enum SlackConnectError {
+    #[error(
+        "Slack refuses slack.bot_token ({0}); see \"OAuth & Permissions\" in the app's settings"
+    )]
+    BotTokenRefused(String),
+    #[error("Slack refuses slack.app_token ({0}); see \"Basic Information\" in the app's settings")]
+    AppTokenRefused(String),
+    #[error(
+        "Socket Mode is switched off for the Slack app; switch it on in the app's settings, or use \
+         slack.signing_secret"
+    )]
+    SocketModeDisabled,
+    #[error("the Slack workspace has dismissed the app: {0}")]
+    Revoked(&'static str),
+    #[error("Slack could not be asked who we are: {0}")]
+    IdentityUnavailable(SlackApiError),
+    #[error("Slack does not say who we are")]
+    NoIdentity,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+/// Asks Slack for the identity behind the bot's token.
+pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, SlackConnectError> {
+    let api = SlackApi::new(&settings.api_base, settings.timeouts.call)?;
+    match api.call_with_scopes(&settings.bot_token, "auth.test", &[]).await {
+        Ok(response) => {
+            let scopes = response.scopes.as_deref();
+            let missing = scopes.map(manifest::missing_scopes).unwrap_or_default();
+            for scope in &missing {
+                warn!(
+                    platform = "slack",
+                    scope = scope.name,
+                    needed_to = scope.reason,
+                    "the Slack app lacks a scope"
+                );
+            }
+            let can_find_posts =
+                !missing.iter().any(|scope| scope.name == manifest::METADATA_SCOPE);
+            let identity = parse_identity(&response.body).ok_or(SlackConnectError::NoIdentity)?;
+            Ok(SlackIdentity { can_find_posts, ..identity })
+        }
+        Err(SlackApiError::Refused(code)) => Err(SlackConnectError::BotTokenRefused(code)),
+        Err(error) => Err(SlackConnectError::IdentityUnavailable(error)),
+    }
+}
+
+/// Asks Slack for the identity. While Slack cannot be reached, the stored one is used.
+pub async fn resolve_identity(
+    settings: &SlackSettings,
+    archive: &dyn Archive,
+) -> Result<SlackIdentity, SlackConnectError> {
+    let mut fetched = fetch_identity(settings).await;
+    for attempt in 1..MAX_START_ATTEMPTS {
+        let Err(SlackConnectError::IdentityUnavailable(error)) = &fetched else { break };
+        warn!(platform = "slack", attempt, error = %error, "the identity could not be fetched; retrying");
+        tokio::time::sleep(START_RETRY_DELAY).await;
+        fetched = fetch_identity(settings).await;
+    }
+    match fetched {
+        Err(SlackConnectError::IdentityUnavailable(error)) => {
+            let identity = stored_identity(settings, archive)
+                .await?
+                .ok_or_else(|| SlackConnectError::IdentityUnavailable(error.clone()))?;
+            warn!(
+                platform = "slack",
+                workspace = %identity.workspace,
+                error = %error,
+                "the identity could not be fetched; using the stored one"
+            );
+            Ok(identity)
+        }
+        fetched => fetched,
+    }
+}
+
+async fn stored_identity(
+    settings: &SlackSettings,
+    archive: &dyn Archive,
+) -> Result<Option<SlackIdentity>, StoreError> {
+    let cursors = archive.cursors(&WorkspaceId::new(IDENTITY_WORKSPACE)).await?;
+    let key = identity_key(settings);
+    let stored = cursors.iter().find(|cursor| *cursor.stream == *key);
+    let stored = stored.and_then(|stored| serde_json::from_str(&stored.value).ok());
+    Ok(stored.as_ref().and_then(parse_identity))
+}
+
+/// Parses the answer of `auth.test`, and the stored identity, which has the same shape.
+pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
+    let text = |key: &str| non_empty_str(&answer[key]);
+    Some(SlackIdentity {
+        workspace: WorkspaceId::new(text("team_id")?),
+        name: to_single_line(text("team").unwrap_or("Slack")),
+        user: UserId::new(text("user_id")?),
+        can_find_posts: answer["finds_keys"] != false,
+    })
+}
+
+/// A digest of the token: the token itself is never stored.
+fn identity_key(settings: &SlackSettings) -> String {
+    let digest = Sha256::digest(settings.bot_token.expose_secret());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,69 @@
+//! The settings of a Slack connection.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use secrecy::SecretString;
+
+#[derive(Clone, Debug)]
+pub struct SlackSettings {
+    pub bot_token: SecretString,
+    /// How events arrive.
+    pub events: EventTransport,
+    pub api_base: String,
+    pub reply_in: ReplyPlacement,
+    /// A post that is not visible this long after its dispatch will not become visible.
+    pub settle_time: SignedDuration,
+    /// How far back the history of a new channel is read.
+    pub history_span: SignedDuration,
+    /// The interval at which channels, members and names are fetched again.
+    pub sync_interval: SignedDuration,
+    pub timeouts: SlackTimeouts,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct SlackTimeouts {
+    /// A call of the Web API. Must be below the agent's timeout for a post.
+    pub call: Duration,
+    /// How long Slack waits for the answer to a slash command. Slack itself gives up after three seconds.
+    pub command_answer: Duration,
+    /// Opening a socket, and then receiving Slack's hello.
+    pub open: Duration,
+    pub ping_interval: Duration,
+    /// A connection that receives nothing for this long is considered dead.
+    pub idle: Duration,
+    /// Between two pages of history, for an app whose history is rate-limited.
+    pub limited_page_interval: SignedDuration,
+}
+
+impl Default for SlackTimeouts {
+    fn default() -> Self {
+        Self {
+            call: Duration::from_secs(12),
+            command_answer: Duration::from_millis(1_500),
+            open: Duration::from_secs(10),
+            ping_interval: Duration::from_secs(10),
+            idle: Duration::from_secs(35),
+            limited_page_interval: SignedDuration::from_secs(60),
+        }
+    }
+}
+
+/// How Slack's events arrive.
+#[derive(Clone, Debug)]
+pub enum EventTransport {
+    /// Over this many WebSockets that we open.
+    SocketMode { app_token: SecretString, connections: usize },
+    /// Slack calls our web hook and signs each request with this secret.
+    Webhooks { signing_secret: SecretString },
+}
+
+/// Where a reply to a message at a channel's top level goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplyPlacement {
+    /// To the top level.
+    #[default]
+    TopLevel,
+    /// Into a thread below the message.
+    Thread,
+}

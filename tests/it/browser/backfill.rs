@@ -1,0 +1,29 @@
+//! The footer of the page shows the progress of the backfill.
+
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::Fault;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::slack::harness::SlackHarness;
+
+#[tokio::test]
+async fn the_page_shows_the_backfill_until_it_is_complete() {
+    let harness = SlackHarness::new().await;
+    harness.slack.inject_fault_times(
+        "conversations.history",
+        &Fault::HangBefore(Hang::UntilReleased),
+        8,
+    );
+    let program = harness.home.start();
+    harness.wait_until(|slack| !slack.calls("conversations.history").is_empty()).await;
+    let browser = Browser::start().await;
+    let tab = browser.tab(&program, "hana").await;
+    let footer = "return document.getElementById('catching-up')?.textContent ?? null";
+    let sentence = "Slack: what was missed has been read in 0 of 2 channels, and in 0 threads";
+    tab.expect_result(footer, json!(sentence)).await;
+    harness.slack.clear_faults();
+    tab.expect_result(footer, Value::Null).await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}

@@ -1,0 +1,220 @@
+//! A conversation: two users in two tabs, a reload, a restart of the server, and the explanation of a decision.
+
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::browser::tab::Tab;
+use crate::program::Home;
+use aizuchi_harness::net::free_port;
+
+#[tokio::test]
+async fn two_tabs_chat_and_the_persona_answers() {
+    let home = Home::on(free_port(), 0.5);
+    let mut program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+
+    // One tab holds the event stream, the other waits for the lock.
+    assert_eq!(locks(&bob).await, json!([1, 1]));
+
+    alice.post("good morning everybody").await;
+    bob.expect_messages(&["good morning everybody"]).await;
+    // The silence is shown beside the message.
+    bob.find("silence").await;
+    bob.post("@Aizuchi are you there?").await;
+    let answer = "nothing that was said here answers that";
+    alice.expect_messages(&["good morning everybody", "@Aizuchi are you there?", answer]).await;
+
+    alice.reload().await;
+    alice.expect_messages(&["good morning everybody", "@Aizuchi are you there?", answer]).await;
+
+    program.kill();
+    alice.expect_connection("reconnecting").await;
+    program = home.start();
+    alice.expect_connection("live").await;
+    program.says("carol", "I am new here").await;
+    let all = ["good morning everybody", "@Aizuchi are you there?", answer, "I am new here"];
+    alice.expect_messages(&all).await;
+    bob.expect_messages(&all).await;
+    bob.post("welcome, carol").await;
+    alice.expect_messages(&[&all[..], &["welcome, carol"]].concat()).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_next_message_can_be_written_while_the_last_is_being_sent() {
+    let home = Home::on(free_port(), 0.1);
+    let mut program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    // A slow connection: no message is sent before the test lets it through.
+    let slow = "const real = window.fetch;
+        window.fetch = async (address, options) => {
+            const isLine = options?.method === 'POST';
+            if (isLine) await new Promise((through) => (window.letThrough = through));
+            return real(address, options);
+        }";
+    alice.evaluate(slow).await;
+
+    alice.type_text("soup today").await;
+    alice.press(Key::Enter).await;
+    alice.type_text("and bread").await;
+    alice.expect_result(FIELD, json!("and bread")).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.expect_messages(&["soup today"]).await;
+    alice.expect_result(FIELD, json!("and bread")).await;
+
+    // An Enter during sending takes effect afterwards.
+    alice.press(Key::Enter).await;
+    alice.type_text("and salt").await;
+    alice.press(Key::Enter).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.expect_messages(&["soup today", "and bread"]).await;
+    alice.expect_result(FIELD, json!("")).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.expect_messages(&["soup today", "and bread", "and salt"]).await;
+
+    // A message that could not be sent returns to the field, before the text written since.
+    alice.type_text("and oil").await;
+    alice.press(Key::Enter).await;
+    alice.type_text("and butter").await;
+    program.kill();
+    alice.expect_connection("reconnecting").await;
+    alice.evaluate("window.letThrough()").await;
+    alice.find("error").await;
+    alice.expect_result(FIELD, json!("and oil\nand butter")).await;
+    program = home.start();
+    alice.expect_connection("live").await;
+    alice.press(Key::Enter).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.expect_messages(&["soup today", "and bread", "and salt", "and oil\nand butter"]).await;
+    alice.expect_result(FIELD, json!("")).await;
+    drop(program);
+    browser.close().await;
+}
+
+const FIELD: &str = "return document.querySelector('[data-testid=composer]').value";
+
+#[tokio::test]
+async fn the_token_grants_access() {
+    let home = Home::new(1000.0);
+    let token = "open-sesame-0123456789";
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let config = config.replace("127.0.0.1:0", &format!("127.0.0.1:0\n  token: {token}"));
+    std::fs::write(home.config(), config).unwrap();
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    alice.open_page(&program.address).await;
+    alice.type_in("token", "i do not know it").await;
+    alice.click("enter").await;
+    let refusal = "return document.querySelector('[role=alert]')?.textContent";
+    alice.expect_result(refusal, json!("That is not the token.")).await;
+    alice.type_in("token", token).await;
+    alice.click("enter").await;
+    alice.type_in("name-input", "alice").await;
+    alice.click("name-save").await;
+    alice.expect_connection("live").await;
+    alice.type_in("composer", "here I am").await;
+    alice.press(Key::Enter).await;
+    alice.expect_messages(&["here I am"]).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_decision_page_shows_prompts_and_answers() {
+    let program = Home::new(0.1);
+    let program = program.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+
+    alice.post("who has the key to the shed?").await;
+    alice.find("spoke").await;
+    alice.click_on_message("question is still open", "decision-link").await;
+
+    let outcome = "return document.querySelector('[data-testid=outcome]')?.textContent.replace(/\\s+/g, ' ').trim()";
+    let why = "spoke — alice asked the room something and nobody has answered";
+    alice.expect_result(outcome, json!(why)).await;
+    let calls = "return [...document.querySelectorAll('[data-testid=call]')].map((call) => {
+        call.querySelector('summary').click();
+        const [prompt, answer] = call.querySelectorAll('pre');
+        const isAsked = prompt.checkVisibility() && prompt.textContent.includes('who has the key to the shed?');
+        return [call.querySelector('h3').textContent, isAsked, answer.textContent.includes('alice')];
+    })";
+    alice
+        .expect_result(calls, json!([["Judge: used", true, true], ["Reply: used", true, true]]))
+        .await;
+
+    // Going back restores the channel.
+    alice.go_back().await;
+    alice.expect_messages(&["who has the key to the shed?", "question is still open"]).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_user_and_a_channel_are_added() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+
+    alice.click("person-add").await;
+    alice.type_in("add-input", "alice").await;
+    alice.click("add-save").await;
+    // Adding a known user selects that user.
+    alice.expect_focus("person-alice").await;
+    alice.click("person-add").await;
+    alice.type_in("add-input", "Carol Diaz").await;
+    alice.click("add-save").await;
+    alice.expect_focus("person-Carol Diaz").await;
+    bob.find("person-Carol Diaz").await;
+
+    alice.click("channel-add").await;
+    alice.type_in("add-input", "garden").await;
+    alice.click("add-save").await;
+    alice
+        .expect_result(
+            "return document.querySelector('#channel-title').textContent",
+            json!("garden"),
+        )
+        .await;
+    alice.click("person-Carol Diaz").await;
+    alice
+        .expect_result("return document.querySelector('#me').textContent", json!("Carol Diaz"))
+        .await;
+    alice.post("the beans are out").await;
+    alice.expect_messages(&["the beans are out"]).await;
+
+    // In another tab the message is unread until the channel is opened.
+    let unread = "return document.querySelector('[data-testid=channel-garden]')?.dataset.unread";
+    bob.expect_result(unread, json!("1")).await;
+    bob.expect_messages(&[]).await;
+    bob.click("channel-garden").await;
+    bob.expect_messages(&["the beans are out"]).await;
+    bob.expect_result(unread, json!("0")).await;
+    let author = "return document.querySelector('[data-testid=message]').dataset.user";
+    assert_eq!(bob.evaluate(author).await, json!("Carol Diaz"));
+
+    // A refused name stays in the form with the reason.
+    alice.click("channel-add").await;
+    alice.type_in("add-input", "garden").await;
+    alice.click("add-save").await;
+    alice
+        .expect_result(
+            "return !document.querySelector('[data-testid=add-error]').hidden",
+            json!(true),
+        )
+        .await;
+    alice.click("add-cancel").await;
+    browser.close().await;
+}
+
+/// How many tabs hold the stream, and how many wait for it.
+async fn locks(tab: &Tab) -> Value {
+    let read = "const done = arguments[0];
+        navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))";
+    tab.evaluate_later(read, vec![]).await
+}

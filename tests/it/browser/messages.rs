@@ -1,0 +1,133 @@
+//! Editing and deleting own messages, and not those of other users.
+
+use fantoccini::key::Key;
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::program::Home;
+
+#[tokio::test]
+async fn own_messages_are_edited_and_deleted_with_the_mouse() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    alice.post("the shop opens at nine").await;
+    bob.expect_messages(&["the shop opens at nine"]).await;
+
+    alice.click_on_message("the shop", "message-edit").await;
+    alice.expect_focus("edit-field").await;
+    alice.type_text(" thirty").await;
+    alice.click("edit-save").await;
+    alice.expect_messages(&["the shop opens at nine thirty (edited)"]).await;
+    bob.expect_messages(&["the shop opens at nine thirty (edited)"]).await;
+    alice.expect_focus("the shop").await;
+
+    alice.click_on_message("the shop", "message-edit").await;
+    alice.expect_focus("edit-field").await;
+    alice.type_text(" in the evening").await;
+    alice.click("edit-cancel").await;
+    alice.expect_messages(&["the shop opens at nine thirty (edited)"]).await;
+
+    // Another user can only react and reply.
+    let actions = "return [...document.querySelectorAll('[data-testid=messages] .action')]
+        .map((button) => button.dataset.testid)";
+    bob.expect_result(actions, json!(["message-react", "thread-open"])).await;
+    let own = json!(["message-react", "thread-open", "message-edit", "message-delete"]);
+    alice.expect_result(actions, own).await;
+
+    // A deletion asks first, with the focus on Cancel.
+    alice.click_on_message("the shop", "message-delete").await;
+    alice.expect_focus("delete-cancel").await;
+    let excerpt = "return document.querySelector('#delete-excerpt').textContent";
+    alice.expect_result(excerpt, json!("the shop opens at nine thirty")).await;
+    alice.click("delete-cancel").await;
+    alice.expect_focus("the shop").await;
+    bob.expect_messages(&["the shop opens at nine thirty (edited)"]).await;
+
+    alice.click_on_message("the shop", "message-delete").await;
+    alice.click("delete-confirm").await;
+    alice.expect_messages(&[]).await;
+    bob.expect_messages(&[]).await;
+    alice.expect_focus("composer").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn own_messages_are_edited_and_deleted_with_keys() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    alice.post("soup today").await;
+    alice.post("and bread").await;
+    bob.post("how nice").await;
+    alice.expect_messages(&["soup today", "and bread", "how nice"]).await;
+
+    // The last own message, although another user has posted since.
+    alice.press(Key::Up).await;
+    alice.expect_focus("edit-field").await;
+    alice.type_text(", with butter").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("composer").await;
+    alice.press(Key::Up).await;
+    alice.expect_focus("edit-field").await;
+    alice.type_text(" from the oven").await;
+    alice.press(Key::Enter).await;
+    let changed = ["soup today", "and bread from the oven (edited)", "how nice"];
+    alice.expect_messages(&changed).await;
+    bob.expect_messages(&changed).await;
+    alice.expect_focus("composer").await;
+    // In a field with text, the key moves the cursor.
+    alice.type_text("hm").await;
+    alice.press(Key::Up).await;
+    alice.expect_focus("composer").await;
+
+    // On an own message, E edits it and Delete deletes it. On another user's message they do nothing.
+    alice.tab_back_to("how nice").await;
+    alice.type_text("e").await;
+    alice.press(Key::Delete).await;
+    let nothing = "return document.querySelector('[data-testid=edit-form], dialog[open]') === null";
+    assert_eq!(alice.evaluate(nothing).await, json!(true));
+    alice.press(Key::Up).await;
+    alice.expect_focus("and bread").await;
+    alice.type_text("e").await;
+    alice.expect_focus("edit-field").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("and bread").await;
+
+    alice.press(Key::Delete).await;
+    alice.expect_focus("delete-cancel").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("and bread").await;
+    alice.press(Key::Delete).await;
+    alice.expect_focus("delete-cancel").await;
+    alice.press_with(Key::Shift, Key::Tab).await;
+    alice.expect_focus("delete-confirm").await;
+    alice.press(Key::Enter).await;
+    alice.expect_messages(&["soup today", "how nice"]).await;
+    bob.expect_messages(&["soup today", "how nice"]).await;
+    // The focus moves to the next message.
+    alice.expect_focus("how nice").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_deleted_message_with_replies_leaves_a_tombstone() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.post("who waters the plants").await;
+    alice.click_on_message("who waters", "thread-open").await;
+    alice.post_in("thread-composer", "I do").await;
+    alice.expect_messages(&["1 reply"]).await;
+
+    alice.click_on_message("who waters", "message-delete").await;
+    alice.click("delete-confirm").await;
+    alice.expect_messages(&["This message was deleted."]).await;
+    alice.expect_messages_in("thread-messages", &["This message was deleted.", "I do"]).await;
+    browser.close().await;
+}

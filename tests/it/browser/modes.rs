@@ -1,0 +1,131 @@
+//! The channel's mode, mute and spending: shown in the header, changed in a dialog, with the mouse and with keys.
+
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::browser::tab::Tab;
+use crate::program::Home;
+
+const STATUS: &str = "return document.getElementById('manner').textContent.trim()";
+const SELECTED_MODE: &str =
+    "return document.querySelector('.mode[aria-pressed=true]').dataset.mode";
+
+#[tokio::test]
+async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    alice.expect_result(STATUS, json!("Companion")).await;
+    alice.tab_back_to("manner").await;
+    alice.press(Key::Enter).await;
+    alice.expect_focus("mode-companion").await;
+    alice.expect_result(SELECTED_MODE, json!("companion")).await;
+    alice.press(Key::Tab).await;
+    alice.press(Key::Tab).await;
+    alice.expect_focus("mode-mention_only").await;
+    alice.press(Key::Enter).await;
+    alice.expect_result(SELECTED_MODE, json!("mention_only")).await;
+    bob.expect_result(STATUS, json!("When mentioned")).await;
+    // Other channels keep the mode of the settings.
+    bob.click("channel-random").await;
+    bob.expect_result(STATUS, json!("Companion")).await;
+    let reset = "return document.getElementById('mode-reset').hidden";
+    alice.expect_result(reset, json!(false)).await;
+    alice.click("mode-reset").await;
+    alice.expect_result(reset, json!(true)).await;
+    // The focused button is gone, so the focus moves.
+    alice.expect_focus("mode-companion").await;
+    alice.press(Key::Escape).await;
+    alice.expect_focus("manner").await;
+    alice.expect_result(STATUS, json!("Companion")).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_mute_is_shown_and_lifted() {
+    let home = Home::new(0.1);
+    home.add("opted_out: [carol]\n");
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("manner").await;
+    for (button, state) in [
+        ("mute-hour", "until "),
+        ("mute-hours", "until "),
+        ("mute-on", "until somebody unmutes it."),
+    ] {
+        alice.click(button).await;
+        expect_parts(&alice, "mute-state", &["says nothing here", state]).await;
+    }
+    alice.expect_result(STATUS, json!("Muted")).await;
+    alice.click("manner-close").await;
+    alice.post("@Aizuchi hello?").await;
+    alice.expect_messages(&["was silenced: I am muted here"]).await;
+    alice.click("manner").await;
+    alice.click("unmute").await;
+    expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
+    alice.click("manner-close").await;
+    alice.expect_result(STATUS, json!("Companion")).await;
+
+    // A mute of all channels includes this one.
+    assert_eq!(program.send("POST", "/api/mute", Some(&json!({ "minutes": 60 }))).await.0, 204);
+    let is_muted = "return document.getElementById('manner').dataset.muted";
+    alice.expect_result(is_muted, json!("true")).await;
+    alice.click("manner").await;
+    alice.click("unmute").await;
+    alice.expect_result(is_muted, json!("false")).await;
+    alice.click("manner-close").await;
+    assert_eq!(program.get("/api/channels").await["muted_until"], Value::Null);
+
+    // A message settled at intake shows the reason.
+    program.says("carol", "nobody reads this").await;
+    let settled = "not considered: its author does not want me to listen";
+    alice.expect_messages(&["was silenced", settled]).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn spending_is_shown_on_a_phone_in_japanese() {
+    let home = Home::new(0.1);
+    home.add("language: ja\nbudget: {tokens_per_day: 1, money_per_month: 2.5}\n");
+    let program = home.start();
+    let browser = Browser::start_touched().await;
+    let hana = browser.blank().await;
+    let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": false });
+    hana.send_devtools("Emulation.setDeviceMetricsOverride", size).await;
+    hana.open_page(&program.address).await;
+    hana.type_in("name-input", "hana").await;
+    hana.click("name-save").await;
+    hana.expect_connection("live").await;
+    hana.expect_result(STATUS, json!("一員")).await;
+    hana.click("manner").await;
+    expect_parts(&hana, "reached", &["上限にはまだ余裕があります。"]).await;
+    expect_parts(&hana, "spending", &["トークン（#general）", "0 / 1", "0 / 2.5 USD"]).await;
+    hana.click("manner-close").await;
+    hana.type_in("composer", "@Aizuchi こんにちは").await;
+    hana.click("send").await;
+    program.wait_for(0, |kind, data| kind == "decision" && data["ended"] == "spoke").await;
+    hana.click("manner").await;
+    let reached = "上限に達したため、Aizuchi はメンションにも考えて答えることができません。";
+    expect_parts(&hana, "reached", &[reached]).await;
+    hana.click("mute-hour").await;
+    expect_parts(&hana, "mute-state", &["まで、Aizuchi はメンションにも答えません。"]).await;
+    let wide = "const dialog = document.getElementById('manner-dialog');
+        return dialog.scrollWidth > dialog.clientWidth || document.documentElement.scrollWidth > innerWidth";
+    hana.expect_result(wide, json!(false)).await;
+    hana.click("manner-close").await;
+    hana.expect_result(wide, json!(false)).await;
+    browser.close().await;
+}
+
+async fn expect_parts(tab: &Tab, what: &str, parts: &[&str]) {
+    let has_all = format!(
+        "const text = document.querySelector('[data-testid={what}]').textContent;
+        return {}.filter((part) => !text.includes(part))",
+        json!(parts)
+    );
+    tab.expect_result(&has_all, json!([])).await;
+}
