@@ -13,7 +13,7 @@ use crate::slack::delivery::{AckStatus, ConnectBehavior, Delivery, EnvelopeStatu
 use crate::slack::driver::{AfterDisconnect, DisconnectReason};
 use crate::slack::fault::{FaultSpec, HistoryCap};
 use crate::slack::message::NewFakeMessage;
-use crate::slack::state::TokenStatus;
+use crate::slack::state::{FakeSlackState, TokenStatus};
 use crate::slack::ts::Ts;
 use crate::slack::user::NewUser;
 use crate::slack::user_actions::NameChange;
@@ -235,42 +235,64 @@ fn run_command(fake: &FakeSlack, command: ControlCommand) -> Result<Value, ApiEr
 
 /// A snapshot of the whole state.
 pub async fn state(State(server): State<ServerContext>) -> Json<Value> {
-    let connections = server.fake.connection_counts();
-    let snapshot = server.fake.read(|state| {
-        let workspace = &state.workspace;
-        let channel = |channel: &FakeChannel| {
-            let mut object = channel.to_json_with_member_count(&workspace.id, &workspace.bot_user);
-            let messages = channel.messages.values();
-            object["members"] = json!(channel.members);
-            object["messages"] =
-                messages.map(|message| workspace.message_json(channel, message)).collect();
-            object
-        };
-        let users: Vec<Value> = workspace.users.values().map(|user| workspace.user_json(user)).collect();
-        let channels: Vec<Value> = workspace.channels.values().map(channel).collect();
-        let ephemeral = workspace.ephemeral.iter().map(|message| {
-            json!({ "channel": message.channel, "user": message.user, "ts": message.ts, "text": message.text })
-        });
-        let posts = state.journal.posts.iter().map(|post| {
-            json!({ "channel": post.channel, "ts": post.ts, "text": post.text, "arguments": post.arguments })
-        });
-        let calls = state.journal.calls.iter().map(|call| {
-            json!({ "method": call.method, "at": call.at, "arguments": call.arguments, "answer": call.answer })
-        });
-        let dropped = state.dispatcher.envelopes.iter().filter(|envelope| envelope.status == EnvelopeStatus::Dropped);
+    Json(server.fake.read(state_json))
+}
+
+fn state_json(state: &FakeSlackState) -> Value {
+    let workspace = &state.workspace;
+    let dispatcher = &state.dispatcher;
+    let channel = |channel: &FakeChannel| {
+        let mut object = channel.to_json_with_member_count(&workspace.id, &workspace.bot_user);
+        let messages = channel.messages.values();
+        object["members"] = json!(channel.members);
+        object["messages"] =
+            messages.map(|message| workspace.message_json(channel, message)).collect();
+        object
+    };
+    let users = workspace.users.values().map(|user| workspace.user_json(user));
+    let channels = workspace.channels.values().map(channel);
+    let ephemeral = workspace.ephemeral.iter().map(|message| {
         json!({
-            "team": { "id": workspace.id, "name": workspace.name, "bot_user": workspace.bot_user, "bot": workspace.bot.id },
-            "users": users,
-            "channels": channels,
-            "ephemeral": ephemeral.collect::<Vec<_>>(),
-            "posts": posts.collect::<Vec<_>>(),
-            "calls": calls.collect::<Vec<_>>(),
-            "deliveries": state.dispatcher.deliveries.iter().map(delivery_json).collect::<Vec<_>>(),
-            "dropped": dropped.count(),
-            "connections": { "open": connections.open, "fewest": connections.min_open },
+            "channel": message.channel,
+            "user": message.user,
+            "ts": message.ts,
+            "text": message.text,
         })
     });
-    Json(snapshot)
+    let posts = state.journal.posts.iter().map(|post| {
+        json!({
+            "channel": post.channel,
+            "ts": post.ts,
+            "text": post.text,
+            "arguments": post.arguments,
+        })
+    });
+    let calls = state.journal.calls.iter().map(|call| {
+        json!({
+            "method": call.method,
+            "at": call.at,
+            "arguments": call.arguments,
+            "answer": call.answer,
+        })
+    });
+    let dropped =
+        dispatcher.envelopes.iter().filter(|envelope| envelope.status == EnvelopeStatus::Dropped);
+    json!({
+        "team": {
+            "id": workspace.id,
+            "name": workspace.name,
+            "bot_user": workspace.bot_user,
+            "bot": workspace.bot.id,
+        },
+        "users": users.collect::<Vec<_>>(),
+        "channels": channels.collect::<Vec<_>>(),
+        "ephemeral": ephemeral.collect::<Vec<_>>(),
+        "posts": posts.collect::<Vec<_>>(),
+        "calls": calls.collect::<Vec<_>>(),
+        "deliveries": dispatcher.deliveries.iter().map(delivery_json).collect::<Vec<_>>(),
+        "dropped": dropped.count(),
+        "connections": { "open": dispatcher.open_connections(), "fewest": dispatcher.min_open },
+    })
 }
 
 fn delivery_json(delivery: &Delivery) -> Value {
