@@ -1,4 +1,4 @@
-//! What another program asks of a fake: `POST /control/{verb}` with the rest as JSON.
+//! The control API of a fake, for tests in other processes: `POST /control/{verb}` with the arguments as JSON.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 pub type ControlResponse = (StatusCode, Json<Value>);
 
-/// Obeys an order, if it can be understood.
-pub fn run_command<O: DeserializeOwned, R: ToString>(
+/// Parses the command that `verb` and `body` make up, and executes it.
+pub fn run_command<C: DeserializeOwned, E: ToString>(
     verb: &str,
     body: Option<Json<Value>>,
-    obey: impl FnOnce(O) -> Result<Value, R>,
+    execute: impl FnOnce(C) -> Result<Value, E>,
 ) -> ControlResponse {
-    let mut order = body.map_or_else(|| json!({}), |Json(body)| body);
-    if let Some(fields) = order.as_object_mut() {
+    let mut command = body.map_or_else(|| json!({}), |Json(body)| body);
+    if let Some(fields) = command.as_object_mut() {
         fields.insert("verb".to_owned(), json!(verb));
     }
-    let done = serde_json::from_value(order).map_err(|error| error.to_string());
-    match done.and_then(|order| obey(order).map_err(|refusal| refusal.to_string())) {
-        Ok(answer) => (StatusCode::OK, Json(answer)),
+    let parsed = serde_json::from_value(command).map_err(|error| error.to_string());
+    match parsed.and_then(|command| execute(command).map_err(|error| error.to_string())) {
+        Ok(response) => (StatusCode::OK, Json(response)),
         Err(error) => (StatusCode::BAD_REQUEST, Json(json!({ "ok": false, "error": error }))),
     }
 }

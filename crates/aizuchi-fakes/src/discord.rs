@@ -1,5 +1,5 @@
-//! A Discord of one's own: REST, the gateway and guilds that remember, for tests and for people
-//! without a server. It is written from Discord's documentation and knows nothing of our adapter.
+//! A fake Discord: the REST API, the gateway and guilds, in memory. It is written from Discord's documentation and
+//! shares no code with the adapter.
 
 pub mod id;
 pub mod api_error;
@@ -46,32 +46,30 @@ use crate::shared_state::SharedState;
 use crate::tcp;
 use aizuchi_core::clock::Clock;
 
-/// What a fake Discord is like.
 #[derive(Clone, Debug)]
 pub struct FakeDiscordSettings {
     pub bot: String,
     pub token: String,
-    /// What the app was invited with.
+    /// The permissions that the app was invited with.
     pub permissions: Permissions,
-    /// Tells the time and the ends of all waits.
     pub clock: Clock,
     pub heartbeat_interval: SignedDuration,
-    /// How long a session waits to be resumed.
+    /// How long a disconnected session can be resumed.
     pub session_ttl: SignedDuration,
-    /// Between the beginnings of two sessions of one rate-limit key.
+    /// The least time between two IDENTIFYs of one rate limit key.
     pub identify_interval: SignedDuration,
-    /// How many keys there are.
+    /// The number of rate limit keys.
     pub max_concurrency: u64,
-    /// How many sessions may begin in a day.
+    /// How many sessions may be started in a day.
     pub max_sessions_per_day: u32,
-    /// The fewest shards that will do.
+    /// The fewest shards that the gateway accepts.
     pub min_shards: u64,
-    /// How long the same nonce stands for the same message.
+    /// How long `enforce_nonce` recognizes a nonce.
     pub nonce_ttl: SignedDuration,
     pub rate_limits: RateLimits,
 }
 
-/// What an app of our kind asks for.
+/// The permissions that Aizuchi's Discord app asks for.
 fn default_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
@@ -100,40 +98,38 @@ impl Default for FakeDiscordSettings {
     }
 }
 
-/// A fake Discord. What it is told to do by its methods happens at once; the sockets are served by
-/// [`serve`].
+/// A fake Discord. Its methods take effect at once; [`serve`] serves its HTTP API and gateway.
 pub struct FakeDiscord {
     pub settings: FakeDiscordSettings,
     state: SharedState<FakeDiscordState>,
 }
 
 impl FakeDiscord {
-    /// A Discord on which nobody is but the app. [`Self::add_guild`] gives it somewhere to be.
+    /// A Discord with no user but the app. [`Self::add_guild`] adds a guild that the app is in.
     pub fn new(settings: FakeDiscordSettings) -> Arc<Self> {
         let state = SharedState::new(FakeDiscordState::new(&settings));
         Arc::new(Self { settings, state })
     }
 
-    /// Looks at everything there is.
-    pub fn read<T>(&self, look: impl FnOnce(&FakeDiscordState) -> T) -> T {
-        self.state.read(look)
+    pub fn read<T>(&self, read: impl FnOnce(&FakeDiscordState) -> T) -> T {
+        self.state.read(read)
     }
 
-    /// Changes something, and tells the app of it.
-    pub fn change<T>(&self, work: impl FnOnce(&mut FakeDiscordState) -> T) -> T {
+    /// Changes the state and sends the events that follow to the app's sessions.
+    pub fn change<T>(&self, change: impl FnOnce(&mut FakeDiscordState) -> T) -> T {
         self.state.change(|state| {
-            let done = work(state);
+            let result = change(state);
             state.flush_events();
-            done
+            result
         })
     }
 
-    /// Counts changes of any kind.
+    /// A counter that rises with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.state.subscribe()
     }
 
-    /// Does what has become due, as it becomes due.
+    /// Runs timers as they fall due.
     async fn run_timers(&self) -> anyhow::Result<()> {
         let mut changed = self.subscribe();
         loop {
@@ -143,38 +139,37 @@ impl FakeDiscord {
                 self.change(|state| state.run_due_timers(&self.settings));
                 continue;
             }
-            let at_due = async {
+            let until_due = async {
                 match due {
                     Some(due) => self.settings.clock.sleep_until(due).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = at_due => {}
+                () = until_due => {}
                 _ = changed.changed() => {}
             }
         }
     }
 }
 
-/// What each request can reach.
+/// What the request handlers share.
 #[derive(Clone)]
 struct ServerContext {
     fake: Arc<FakeDiscord>,
     shutdown: CancellationToken,
 }
 
-/// Serves a fake Discord until `shutdown`.
 pub async fn serve(
     listener: TcpListener,
     fake: Arc<FakeDiscord>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
-    let served = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
-    tcp::serve(listener, router(served), fake.run_timers(), shutdown).await
+    let context = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
+    tcp::serve(listener, router(context), fake.run_timers(), shutdown).await
 }
 
-fn router(served: ServerContext) -> Router {
+fn router(context: ServerContext) -> Router {
     Router::new()
         .route("/api/v10/{*path}", any(api::handle_call))
         .route("/gateway", get(gateway::connect))
@@ -184,5 +179,5 @@ fn router(served: ServerContext) -> Router {
         .route("/", get(page::frame))
         .route("/lines", get(page::messages))
         .route("/page/{verb}", post(page::submit))
-        .with_state(served)
+        .with_state(context)
 }

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose with requests to a fake: for each method a queue of faults, each used once.
+//! Faults that tests inject into requests to a fake: a queue for each method, each fault used once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,27 +9,28 @@ use serde::Deserialize;
 
 use crate::tcp::ResetHandle;
 
-/// What a request meets instead of a plain answer. `Before` and `After` are about the change it makes.
+/// How a request fails. `Before` and `After` refer to the change that the request makes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault<R> {
-    /// The connection is reset; nothing was done.
+pub enum Fault<E> {
+    /// Resets the connection without executing the request.
     ResetBefore,
-    /// It was done, and the connection is reset before the answer.
+    /// Executes the request and resets the connection instead of responding.
     ResetAfter,
-    /// It does not answer for a while, then does what it was asked to. Who hangs up stops it.
+    /// Hangs, then executes the request. A client that disconnects meanwhile cancels it.
     HangBefore(Hang),
-    /// It does what it was asked to, and does not answer for a while.
+    /// Executes the request, then hangs before it responds.
     HangAfter(Hang),
-    /// It is done so much later, whoever has hung up by then; meanwhile it says nothing, or this.
-    CommitLater { after: SignedDuration, answer: Option<u16> },
-    /// This status and a page, as a proxy sends it; nothing was done.
+    /// Executes the request after this time even if the client has disconnected. Responds with this status at once,
+    /// or hangs.
+    CommitLater { after: SignedDuration, status: Option<u16> },
+    /// Responds with this status and a proxy's error page, without executing the request.
     Status(u16),
-    /// It was done, and this status is the answer.
+    /// Executes the request and responds with this status.
     StatusAfter(u16),
-    /// 200, and something that is no JSON; nothing was done.
+    /// Responds with 200 and a body that is not JSON, without executing the request.
     Garbage,
-    /// The platform does not do it, and says why.
-    ApiError(R),
+    /// Responds with an error of the platform's API, without executing the request.
+    ApiError(E),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +39,12 @@ pub enum Hang {
     UntilReleased,
 }
 
-/// A fault as JSON says it; how a platform refuses is `O`.
+/// A fault as the control API receives it. `E` is the platform's own kind of error.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum FaultSpec<O> {
+pub enum FaultSpec<E> {
     Common(CommonFaultSpec),
-    ApiError(O),
+    ApiError(E),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -59,25 +60,24 @@ pub enum CommonFaultSpec {
     Garbage,
 }
 
-impl<R, O: Into<R>> From<FaultSpec<O>> for Fault<R> {
-    fn from(shape: FaultSpec<O>) -> Self {
+impl<E, S: Into<E>> From<FaultSpec<S>> for Fault<E> {
+    fn from(spec: FaultSpec<S>) -> Self {
         let hang = |milliseconds: Option<i64>| {
             let hang = milliseconds.map(SignedDuration::from_millis).map(Hang::For);
             hang.unwrap_or(Hang::UntilReleased)
         };
-        let plain = match shape {
-            FaultSpec::Common(plain) => plain,
-            FaultSpec::ApiError(refusal) => return Fault::ApiError(refusal.into()),
+        let common = match spec {
+            FaultSpec::Common(common) => common,
+            FaultSpec::ApiError(error) => return Fault::ApiError(error.into()),
         };
-        match plain {
+        match common {
             CommonFaultSpec::ResetBefore => Fault::ResetBefore,
             CommonFaultSpec::ResetAfter => Fault::ResetAfter,
             CommonFaultSpec::HangBefore { milliseconds } => Fault::HangBefore(hang(milliseconds)),
             CommonFaultSpec::HangAfter { milliseconds } => Fault::HangAfter(hang(milliseconds)),
-            CommonFaultSpec::CommitLater { milliseconds, status } => Fault::CommitLater {
-                after: SignedDuration::from_millis(milliseconds),
-                answer: status,
-            },
+            CommonFaultSpec::CommitLater { milliseconds, status } => {
+                Fault::CommitLater { after: SignedDuration::from_millis(milliseconds), status }
+            }
             CommonFaultSpec::Status { status } => Fault::Status(status),
             CommonFaultSpec::StatusAfter { status } => Fault::StatusAfter(status),
             CommonFaultSpec::Garbage => Fault::Garbage,
@@ -85,21 +85,21 @@ impl<R, O: Into<R>> From<FaultSpec<O>> for Fault<R> {
     }
 }
 
-/// What is to go wrong yet, by method.
-pub struct Faults<M, R> {
-    queues: BTreeMap<M, VecDeque<Fault<R>>>,
-    /// How often hanging requests have been released.
+/// The injected faults that no request has met yet, by method.
+pub struct Faults<M, E> {
+    queues: BTreeMap<M, VecDeque<Fault<E>>>,
+    /// How many times hanging requests were released.
     pub releases: u64,
 }
 
-impl<M: Ord, R> Default for Faults<M, R> {
+impl<M: Ord, E> Default for Faults<M, E> {
     fn default() -> Self {
         Self { queues: BTreeMap::new(), releases: 0 }
     }
 }
 
-impl<M: Ord, R> Faults<M, R> {
-    pub fn push(&mut self, method: M, fault: Fault<R>) {
+impl<M: Ord, E> Faults<M, E> {
+    pub fn push(&mut self, method: M, fault: Fault<E>) {
         self.queues.entry(method).or_default().push_back(fault);
     }
 
@@ -108,33 +108,32 @@ impl<M: Ord, R> Faults<M, R> {
         self.releases += 1;
     }
 
-    pub fn pop(&mut self, method: &M) -> Option<Fault<R>> {
+    pub fn pop(&mut self, method: &M) -> Option<Fault<E>> {
         self.queues.get_mut(method)?.pop_front()
     }
 }
 
-/// A request that can meet a fault.
+/// A request into which a fault can be injected.
 pub trait FaultTarget {
     type ApiError;
 
-    /// Does what is asked for, and says what is answered.
+    /// Executes the request and returns its response.
     fn commit(&self) -> Response;
 
-    /// Does it so much later.
+    /// Schedules the request to be executed after this time.
     fn commit_later(&self, after: SignedDuration);
 
-    /// Does not do it.
-    fn refuse(&self, refusal: Self::ApiError) -> Response;
+    /// Builds the response for this error without executing the request.
+    fn refuse(&self, error: Self::ApiError) -> Response;
 
-    /// Waits.
     fn hang(&self, hang: Hang) -> impl Future<Output = ()> + Send;
 
-    /// Breaks its connection.
+    /// Resets the connection that the request came on.
     fn reset_handle(&self) -> &ResetHandle;
 }
 
-/// What a request is answered that meets a fault, or none.
-pub async fn respond<Q: FaultTarget>(request: &Q, fault: Option<Fault<Q::ApiError>>) -> Response {
+/// Responds to a request, failing as `fault` says.
+pub async fn respond<R: FaultTarget>(request: &R, fault: Option<Fault<R::ApiError>>) -> Response {
     let Some(fault) = fault else {
         return request.commit();
     };
@@ -149,13 +148,13 @@ pub async fn respond<Q: FaultTarget>(request: &Q, fault: Option<Fault<Q::ApiErro
             request.commit()
         }
         Fault::HangAfter(hang) => {
-            let answer = request.commit();
+            let response = request.commit();
             request.hang(hang).await;
-            answer
+            response
         }
-        Fault::CommitLater { after, answer } => {
+        Fault::CommitLater { after, status } => {
             request.commit_later(after);
-            let Some(status) = answer else {
+            let Some(status) = status else {
                 request.hang(Hang::UntilReleased).await;
                 return reset_connection(request);
             };
@@ -167,17 +166,17 @@ pub async fn respond<Q: FaultTarget>(request: &Q, fault: Option<Fault<Q::ApiErro
             proxy_error_page(status)
         }
         Fault::Garbage => "<html><body>It works!</body></html>".into_response(),
-        Fault::ApiError(refusal) => request.refuse(refusal),
+        Fault::ApiError(error) => request.refuse(error),
     }
 }
 
-/// Whatever is answered now does not get through.
-fn reset_connection<Q: FaultTarget>(request: &Q) -> Response {
+/// The client gets a reset; this response is never sent.
+fn reset_connection<R: FaultTarget>(request: &R) -> Response {
     request.reset_handle().reset();
     StatusCode::OK.into_response()
 }
 
-/// A page of some server in between.
+/// An error page as a proxy in between would send it.
 fn proxy_error_page(status: u16) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, "<html><body>Something went wrong.</body></html>").into_response()

@@ -1,4 +1,5 @@
-//! What stands in for the outside world while one develops or tests, and is never part of a running Aizuchi.
+//! Stand-ins for Slack and Discord with faults on demand, for development and tests. A bot that runs on a real
+//! platform never uses them.
 
 mod tcp;
 pub mod fault;

@@ -1,6 +1,5 @@
-//! The plain page of a fake platform, on which one person is everybody: reads and writes as anyone,
-//! anywhere. The lines are in a frame of their own that loads itself again, so that what is being
-//! written stays.
+//! The web page of a fake platform, on which one developer reads and writes as any user in any channel. The messages
+//! are in an iframe that reloads itself, so that a draft in the form survives.
 
 use askama::Template;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -16,21 +15,21 @@ pub enum FakePlatform {
     Discord,
 }
 
-/// Where on the page one is, as its addresses and forms carry it.
+/// What the page shows, as its URLs carry it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PageQuery {
-    /// Who is speaking.
+    /// The user that the developer speaks as.
     pub user: String,
     pub channel: String,
-    /// What is being answered.
+    /// The message that the draft replies to.
     pub thread: String,
-    /// The line that is being changed.
+    /// The message that is being edited.
     pub edit: String,
     pub error: String,
 }
 
-/// What a form was filled with.
+/// A submitted form.
 #[derive(Debug, Deserialize)]
 pub struct PageForm {
     pub user: String,
@@ -39,29 +38,29 @@ pub struct PageForm {
     pub thread: String,
     #[serde(default)]
     pub text: String,
-    /// The line that it is about.
+    /// The message that the form acts on.
     #[serde(rename = "line", default)]
     pub message: String,
 }
 
-/// Something to choose from.
+/// An `<option>` of a `<select>`.
 pub struct SelectOption {
     pub id: String,
     pub name: String,
-    pub is_chosen: bool,
+    pub is_selected: bool,
 }
 
-/// What one can choose, and what the line that is being changed says now.
+/// The users and channels to choose from, and the present text of the message that is being edited.
 #[derive(Default)]
 pub struct PageOptions {
     pub users: Vec<SelectOption>,
     pub channels: Vec<SelectOption>,
-    pub old: String,
+    pub edited_text: String,
 }
 
 pub struct PageMessage {
     pub id: String,
-    /// What a reply to it belongs to.
+    /// The thread that a reply to it belongs to.
     pub thread: String,
     pub name: String,
     pub at: String,
@@ -76,18 +75,18 @@ pub struct PageMessage {
 #[template(path = "dev_page.html")]
 struct FramePage<'a> {
     language: &'a str,
-    words: PageTexts,
-    here: &'a PageQuery,
-    choices: PageOptions,
+    texts: PageTexts,
+    query: &'a PageQuery,
+    options: PageOptions,
 }
 
 #[derive(Template)]
 #[template(path = "dev_lines.html")]
 struct MessagesPage<'a> {
     language: &'a str,
-    words: PageTexts,
-    here: &'a PageQuery,
-    lines: Vec<PageMessage>,
+    texts: PageTexts,
+    query: &'a PageQuery,
+    messages: Vec<PageMessage>,
 }
 
 struct PageTexts {
@@ -105,16 +104,16 @@ struct PageTexts {
     nothing: &'static str,
     in_thread: &'static str,
     changing: &'static str,
-    lines: &'static str,
+    messages: &'static str,
 }
 
 impl PageTexts {
-    fn new(replica: FakePlatform, language: Language) -> Self {
+    fn new(platform: FakePlatform, language: Language) -> Self {
         let pick = |english, japanese| language.pick(english, japanese);
         Self {
             title: match language {
-                Language::En => format!("A fake {replica:?}"),
-                Language::Ja => format!("開発用の {replica:?} もどき"),
+                Language::En => format!("A fake {platform:?}"),
+                Language::Ja => format!("開発用の {platform:?} もどき"),
             },
             speak_as: pick("Speak as", "話す人"),
             channel: pick("Channel", "チャンネル"),
@@ -127,45 +126,45 @@ impl PageTexts {
             edit: pick("Edit", "編集"),
             delete: pick("Delete", "削除"),
             nothing: pick("Nobody has said anything here yet.", "まだ発言はありません。"),
-            in_thread: match replica {
+            in_thread: match platform {
                 FakePlatform::Slack => pick("In a thread", "スレッドに返信中"),
                 FakePlatform::Discord => pick("In reply to a line", "発言に返信中"),
             },
             changing: pick("Changing a line", "発言を編集中"),
-            lines: pick("Lines", "発言"),
+            messages: pick("Lines", "発言"),
         }
     }
 }
 
-/// The page without its lines.
+/// Renders the page around the iframe.
 pub fn render_frame(
-    replica: FakePlatform,
+    platform: FakePlatform,
     headers: &HeaderMap,
-    here: &PageQuery,
-    choices: PageOptions,
+    query: &PageQuery,
+    options: PageOptions,
 ) -> Response {
     let language = preferred_language(headers);
-    let words = PageTexts::new(replica, language);
-    render(&FramePage { language: language.tag(), words, here, choices })
+    let texts = PageTexts::new(platform, language);
+    render(&FramePage { language: language.tag(), texts, query, options })
 }
 
 pub fn render_messages(
-    replica: FakePlatform,
+    platform: FakePlatform,
     headers: &HeaderMap,
-    here: &PageQuery,
-    lines: Vec<PageMessage>,
+    query: &PageQuery,
+    messages: Vec<PageMessage>,
 ) -> Response {
     let language = preferred_language(headers);
-    let words = PageTexts::new(replica, language);
-    render(&MessagesPage { language: language.tag(), words, here, lines })
+    let texts = PageTexts::new(platform, language);
+    render(&MessagesPage { language: language.tag(), texts, query, messages })
 }
 
-/// Back to where a form was filled, with what went wrong.
-pub fn redirect_back(verb: &str, here: &PageQuery) -> Response {
+/// Redirects back to the page that a form was on, with an error to show.
+pub fn redirect_back(verb: &str, query: &PageQuery) -> Response {
     let page = if matches!(verb, "say" | "edit") { "/" } else { "/lines" };
     let mut address =
-        format!("{page}?user={}&channel={}", url_escape(&here.user), url_escape(&here.channel));
-    for (name, value) in [("thread", &here.thread), ("error", &here.error)] {
+        format!("{page}?user={}&channel={}", url_escape(&query.user), url_escape(&query.channel));
+    for (name, value) in [("thread", &query.thread), ("error", &query.error)] {
         if !value.is_empty() {
             address.push_str(&format!("&{name}={}", url_escape(value)));
         }
@@ -174,8 +173,12 @@ pub fn redirect_back(verb: &str, here: &PageQuery) -> Response {
 }
 
 fn preferred_language(headers: &HeaderMap) -> Language {
-    let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    if wanted.is_some_and(|wanted| wanted.starts_with("ja")) { Language::Ja } else { Language::En }
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.starts_with("ja")) {
+        Language::Ja
+    } else {
+        Language::En
+    }
 }
 
 fn url_escape(text: &str) -> String {

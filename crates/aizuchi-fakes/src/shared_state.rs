@@ -1,4 +1,4 @@
-//! What a fake remembers, behind a lock, with a count of changes to wait for.
+//! The state of a fake, behind a lock, with a counter of changes that tests and tasks can wait on.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,22 +18,22 @@ impl<S> SharedState<S> {
         Self { state: Mutex::new(state), changes: watch::Sender::new(0) }
     }
 
-    pub fn read<T>(&self, look: impl FnOnce(&S) -> T) -> T {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn read<T>(&self, read: impl FnOnce(&S) -> T) -> T {
+        read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn change<T>(&self, work: impl FnOnce(&mut S) -> T) -> T {
-        let done = work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
+        let result = change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changes.send_modify(|count| *count += 1);
-        done
+        result
     }
 
-    /// Counts changes of any kind.
+    /// A counter that rises with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Waits as a fault says: for a while, until `releases` counts on, or until all ends.
+    /// Hangs as a fault says, until `releases` rises, or until shutdown.
     pub async fn hang(
         &self,
         hang: Hang,
@@ -45,11 +45,11 @@ impl<S> SharedState<S> {
             let mut changed = self.subscribe();
             let before = self.read(&releases);
             while self.read(&releases) == before {
-                // The sender lives as long as what is held here.
+                // The sender cannot be gone: `self` owns it.
                 let _ = changed.changed().await;
             }
         };
-        let over = async {
+        let elapsed = async {
             match hang {
                 Hang::For(time) => clock.sleep_until(clock.now() + time).await,
                 Hang::UntilReleased => std::future::pending().await,
@@ -57,7 +57,7 @@ impl<S> SharedState<S> {
         };
         tokio::select! {
             () = released => {}
-            () = over => {}
+            () = elapsed => {}
             () = shutdown.cancelled() => {}
         }
     }

@@ -1,5 +1,5 @@
-//! A Slack of one's own: the Web API, Socket Mode and a team that remembers, for tests and for people
-//! without a workspace. It is written from Slack's documentation and knows nothing of our adapter.
+//! A fake Slack: the Web API, Socket Mode, events over HTTP and one workspace, in memory. It is written from Slack's
+//! documentation and shares no code with the adapter.
 
 pub mod ts;
 pub mod api_error;
@@ -40,31 +40,28 @@ use crate::slack::state::FakeSlackState;
 use crate::tcp;
 use aizuchi_core::clock::Clock;
 
-/// What a fake Slack is like.
 #[derive(Clone, Debug)]
 pub struct FakeSlackSettings {
     pub team: String,
-    /// The first part of the team's address.
+    /// The subdomain of the workspace's URL.
     pub domain: String,
     pub bot: String,
     pub bot_token: String,
     pub app_token: String,
-    /// What events over HTTP are signed with.
+    /// The key that signs events over HTTP.
     pub signing_secret: String,
-    /// What the bot's token may do.
+    /// The scopes of the bot token.
     pub scopes: Vec<String>,
-    /// Tells the time and the ends of all waits.
     pub clock: Clock,
-    /// How long an envelope may stay without an acknowledgment.
+    /// How long an envelope may stay unacknowledged.
     pub ack_deadline: SignedDuration,
-    /// How long after each failed try an event is brought again; then it is dropped.
+    /// The delay after each failed delivery of an event. After the last one, the event is dropped.
     pub retry_delays: Vec<SignedDuration>,
-    /// Between two pings on a socket.
     pub ping_interval: SignedDuration,
     pub max_connections: usize,
 }
 
-/// What an app of our kind asks for.
+/// The scopes that Aizuchi's Slack app asks for.
 const DEFAULT_SCOPES: &[&str] = &[
     "app_mentions:read",
     "channels:history",
@@ -108,8 +105,7 @@ impl Default for FakeSlackSettings {
     }
 }
 
-/// A fake Slack. What it is told to do by its methods happens at once; the sockets are served by
-/// [`serve`].
+/// A fake Slack. Its methods take effect at once; [`serve`] serves its HTTP API and sockets.
 pub struct FakeSlack {
     pub settings: FakeSlackSettings,
     state: SharedState<FakeSlackState>,
@@ -121,76 +117,74 @@ impl FakeSlack {
         Arc::new(Self { settings, state })
     }
 
-    /// Looks at everything there is.
-    pub fn read<T>(&self, look: impl FnOnce(&FakeSlackState) -> T) -> T {
-        self.state.read(look)
+    pub fn read<T>(&self, read: impl FnOnce(&FakeSlackState) -> T) -> T {
+        self.state.read(read)
     }
 
-    /// Changes something, and sends out what the app is to be told of it.
-    pub fn change<T>(&self, work: impl FnOnce(&mut FakeSlackState) -> T) -> T {
+    /// Changes the state and delivers the events that follow.
+    pub fn change<T>(&self, change: impl FnOnce(&mut FakeSlackState) -> T) -> T {
         self.state.change(|state| {
-            let done = work(state);
+            let result = change(state);
             state.flush_events(&self.settings);
-            done
+            result
         })
     }
 
-    /// Counts changes of any kind.
+    /// A counter that rises with every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.state.subscribe()
     }
 
-    /// Does what has become due, as it becomes due.
+    /// Runs timers as they fall due, and pushes events over HTTP.
     async fn run_timers(&self) -> anyhow::Result<()> {
         let client = push::http_client().context("preparing to push events")?;
         let mut changed = self.subscribe();
-        let mut pushed = FuturesUnordered::new();
+        let mut in_flight = FuturesUnordered::new();
         loop {
             changed.mark_unchanged();
-            let (pushes, due) =
+            let (has_pushes, due) =
                 self.read(|state| (!state.pending_pushes.is_empty(), state.next_timer()));
-            if pushes {
+            if has_pushes {
                 let pushes = self.change(|state| std::mem::take(&mut state.pending_pushes));
-                pushed.extend(pushes.into_iter().map(|push| self.push(client.clone(), push)));
+                in_flight.extend(pushes.into_iter().map(|push| self.push(client.clone(), push)));
                 continue;
             }
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
                 self.change(|state| state.run_due_timers(&self.settings));
                 continue;
             }
-            let at_due = async {
+            let until_due = async {
                 match due {
                     Some(due) => self.settings.clock.sleep_until(due).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = at_due => {}
+                () = until_due => {}
                 _ = changed.changed() => {}
-                Some(()) = pushed.next() => {}
+                Some(()) = in_flight.next() => {}
             }
         }
     }
 }
 
-/// What each request can reach.
+/// What the request handlers share.
 #[derive(Clone)]
 struct ServerContext {
     fake: Arc<FakeSlack>,
     shutdown: CancellationToken,
 }
 
-/// Serves a fake Slack until `shutdown`.
 pub async fn serve(
     listener: TcpListener,
     fake: Arc<FakeSlack>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
-    let served = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
-    tcp::serve(listener, router(served), fake.run_timers(), shutdown).await
+    let context = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
+    tcp::serve(listener, router(context), fake.run_timers(), shutdown).await
 }
 
-fn router(served: ServerContext) -> Router {
+fn router(context: ServerContext) -> Router {
     Router::new()
         .route("/api/{method}", any(api::handle_call))
         .route("/commands/{channel}/{user}", post(api::delayed_command_response))
@@ -201,5 +195,5 @@ fn router(served: ServerContext) -> Router {
         .route("/", get(page::frame))
         .route("/lines", get(page::messages))
         .route("/page/{verb}", post(page::submit))
-        .with_state(served)
+        .with_state(context)
 }

@@ -1,5 +1,4 @@
-//! TCP connections that can be broken from within, so that the other side sees a reset, and how fakes
-//! are served on them.
+//! A server for the fakes whose request handlers can reset their own TCP connection.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -18,43 +17,41 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// How long a stop waits for connections that are in the middle of something.
+/// How long a shutdown waits for requests in flight.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Serves a fake until `shutdown`, and beside it does what it does by itself.
+/// Serves a fake until `shutdown` and runs its background work beside it.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    by_itself: impl Future<Output = anyhow::Result<()>>,
+    background: impl Future<Output = anyhow::Result<()>>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
     let router = router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     let router = router.into_make_service_with_connect_info::<ResetHandle>();
     let serving = axum::serve(ResettableListener(listener), router)
         .with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let too_long = async {
+    let drained = async {
         shutdown.cancelled().await;
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
-        served = serving => served.context("serving a fake"),
-        done = by_itself => done,
-        () = too_long => Ok(()),
+        result = serving => result.context("serving a fake"),
+        result = background => result,
+        () = drained => Ok(()),
     }
 }
 
-/// A listener whose connections can be broken.
+/// A listener that accepts connections with a reset handle.
 struct ResettableListener(TcpListener);
 
-/// One of its connections.
 pub struct ResettableStream {
     stream: TcpStream,
     reset_handle: ResetHandle,
 }
 
-/// Breaks a connection. Nothing can be read from it or written to it any more, so whoever serves it
-/// drops it, and its peer gets a reset.
+/// Resets a connection: reads and writes fail from now on, so the server drops it and the peer gets a TCP reset.
 #[derive(Clone, Debug, Default)]
 pub struct ResetHandle(Arc<AtomicBool>);
 
@@ -100,7 +97,7 @@ impl ResettableStream {
 impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset_handle.is_reset() {
-            // Dropped without lingering, a connection is reset. One that is gone already cannot be.
+            // Closing a socket with zero linger sends a reset. It fails only if the connection is gone already.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,4 +1,4 @@
-//! What a fake does later, by when it is due.
+//! Tasks that a fake has scheduled, ordered by their due times.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ impl<T> Default for Timers<T> {
 }
 
 impl<T> Timers<T> {
-    pub fn schedule(&mut self, now: Timestamp, wait: SignedDuration, chore: T) {
+    pub fn schedule(&mut self, now: Timestamp, wait: SignedDuration, task: T) {
         self.last_sequence += 1;
         let due = now.checked_add(wait).unwrap_or(Timestamp::MAX);
-        self.due.insert((due, self.last_sequence), chore);
+        self.due.insert((due, self.last_sequence), task);
     }
 
-    /// When the next one is due.
+    /// When the next task is due.
     pub fn next_due_at(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(due, _)| *due)
     }
 
-    /// The next one, if it is due.
+    /// Takes the next task if it is due.
     pub fn take_due(&mut self, now: Timestamp) -> Option<T> {
         let entry = self.due.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())
     }
 
-    /// Those that are like this, due or not.
-    pub fn take_matching(&mut self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
-        self.due.extract_if(.., |_, chore| is_wanted(chore)).map(|(_, chore)| chore).collect()
+    /// Takes all matching tasks, whether due or not.
+    pub fn take_matching(&mut self, matches: impl Fn(&T) -> bool) -> Vec<T> {
+        self.due.extract_if(.., |_, task| matches(task)).map(|(_, task)| task).collect()
     }
 }

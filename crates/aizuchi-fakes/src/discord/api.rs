@@ -1,4 +1,4 @@
-//! REST: a request is read, met by its fault if there is one, and answered.
+//! The REST API: parses a request, applies its fault if one was injected, and responds.
 
 mod interactions;
 mod body;
@@ -12,14 +12,14 @@ mod reactions;
 mod threads;
 
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, Query, State as Reached};
-use axum::http::{HeaderMap, HeaderValue, Method as Verb, StatusCode, header};
+use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::discord::api::body::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode, api_error};
+use crate::discord::api_error::{ApiError, ErrorCode, RateLimitScope, api_error};
 use crate::discord::journal::RecordedCall;
 use crate::discord::method::{Method, PathParameters, RouteError};
 use crate::discord::rate_limit::BucketState;
@@ -28,7 +28,7 @@ use crate::discord::{FakeDiscordSettings, ServerContext};
 use crate::fault::{FaultTarget, Hang, respond};
 use crate::tcp::ResetHandle;
 
-/// What somebody asks for.
+/// A parsed request.
 #[derive(Clone, Debug)]
 pub struct ParsedRequest {
     pub method: Method,
@@ -43,17 +43,16 @@ pub fn request_host(headers: &HeaderMap) -> String {
     host.unwrap_or("127.0.0.1").to_owned()
 }
 
-/// Answers one request.
 pub async fn handle_call(
-    Reached(served): Reached<ServerContext>,
-    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
+    State(server): State<ServerContext>,
+    ConnectInfo(reset_handle): ConnectInfo<ResetHandle>,
     Path(path): Path<String>,
     Query(query): Query<Vec<(String, String)>>,
-    verb: Verb,
+    http_method: HttpMethod,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Response {
-    let (method, parts) = match Method::from_route(verb.as_str(), &path) {
+    let (method, path_parameters) = match Method::from_route(http_method.as_str(), &path) {
         Ok(found) => found,
         Err(RouteError::NotFound) => return error_response(&api_error(ErrorCode::NotFound)),
         Err(RouteError::MethodNotAllowed) => {
@@ -64,30 +63,30 @@ pub async fn handle_call(
         return error_response(&api_error(ErrorCode::InvalidJson));
     };
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let asked =
-        ParsedRequest { method, path_parameters: parts, query, body, host: request_host(&headers) };
-    let request = ApiCall {
+    let request =
+        ParsedRequest { method, path_parameters, query, body, host: request_host(&headers) };
+    let call = ApiCall {
         token: token.unwrap_or_default().to_owned(),
-        journal_index: record_call(&served, &asked, path),
-        served,
-        reset_handle: cutter,
-        request: asked,
+        journal_index: record_call(&server, &request, path),
+        server,
+        reset_handle,
+        request,
     };
-    let fault = request.served.fake.change(|state| state.faults.pop(&method));
-    respond(&request, fault).await
+    let fault = call.server.fake.change(|state| state.faults.pop(&method));
+    respond(&call, fault).await
 }
 
-/// Writes a request down, and says where.
-fn record_call(served: &ServerContext, asked: &ParsedRequest, path: String) -> usize {
+/// Records a request and returns its index in the journal.
+fn record_call(server: &ServerContext, request: &ParsedRequest, path: String) -> usize {
     let query: Vec<String> =
-        asked.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        request.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let path = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };
-    served.fake.change(|state| {
+    server.fake.change(|state| {
         state.journal.calls.push(RecordedCall {
-            method: asked.method,
+            method: request.method,
             path,
             at: state.world.now(),
-            body: asked.body.clone(),
+            body: request.body.clone(),
             answer: None,
             status: None,
         });
@@ -95,13 +94,13 @@ fn record_call(served: &ServerContext, asked: &ParsedRequest, path: String) -> u
     })
 }
 
-/// A request that is to be answered.
+/// A request with what its response needs.
 struct ApiCall {
-    served: ServerContext,
+    server: ServerContext,
     reset_handle: ResetHandle,
     request: ParsedRequest,
     token: String,
-    /// Its place in the journal.
+    /// Its index in the journal.
     journal_index: usize,
 }
 
@@ -109,50 +108,51 @@ impl FaultTarget for ApiCall {
     type ApiError = ApiError;
 
     fn commit(&self) -> Response {
-        let fake = &self.served.fake;
-        let (answer, counted) = fake.change(|state| {
+        let fake = &self.server.fake;
+        let (result, bucket) = fake.change(|state| {
             let now = state.world.now();
-            let ParsedRequest { method, path_parameters: parts, .. } = &self.request;
-            let is_known = method.has_token_in_path()
+            let ParsedRequest { method, path_parameters, .. } = &self.request;
+            let is_authorized = method.has_token_in_path()
                 || self.token.starts_with("Bot ")
                     && state.check_token(&self.token, &fake.settings) == TokenStatus::Valid;
-            if !is_known {
+            if !is_authorized {
                 return (Err(api_error(ErrorCode::Unauthorized)), None);
             }
-            let counted = state.rate_limiter.count(&fake.settings.rate_limits, *method, parts, now);
-            let answer = match counted.exceeded {
+            let bucket =
+                state.rate_limiter.count(&fake.settings.rate_limits, *method, path_parameters, now);
+            let result = match bucket.exceeded {
                 Some(wait) => Err(ApiError::rate_limited(wait)),
                 None => dispatch(state, &fake.settings, &self.request),
             };
-            (answer, Some(counted))
+            (result, Some(bucket))
         });
-        let mut response = match answer {
-            Ok(answer) => {
-                self.record_response(answer.status, answer.body.clone());
-                answer.into_response()
+        let mut response = match result {
+            Ok(response) => {
+                self.record_response(response.status, response.body.clone());
+                response.into_response()
             }
-            Err(refusal) => self.refuse(refusal),
+            Err(error) => self.refuse(error),
         };
-        if let Some(counted) = counted {
-            set_rate_limit_headers(&mut response, &counted);
+        if let Some(bucket) = bucket {
+            set_rate_limit_headers(&mut response, &bucket);
         }
         response
     }
 
     fn commit_later(&self, after: SignedDuration) {
-        self.served.fake.change(|state| {
+        self.server.fake.change(|state| {
             let now = state.world.now();
             state.timers.schedule(now, after, self.request.clone());
         });
     }
 
-    fn refuse(&self, refusal: ApiError) -> Response {
-        self.record_response(refusal.status, refusal.to_json());
-        error_response(&refusal)
+    fn refuse(&self, error: ApiError) -> Response {
+        self.record_response(error.status, error.to_json());
+        error_response(&error)
     }
 
     async fn hang(&self, hang: Hang) {
-        let ServerContext { fake, shutdown } = &self.served;
+        let ServerContext { fake, shutdown } = &self.server;
         let releases = |state: &FakeDiscordState| state.faults.releases;
         fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
     }
@@ -163,110 +163,110 @@ impl FaultTarget for ApiCall {
 }
 
 impl ApiCall {
-    /// Writes down what was answered.
-    fn record_response(&self, status: u16, answer: Value) {
-        self.served.fake.change(|state| {
+    /// Records the response to the request.
+    fn record_response(&self, status: u16, body: Value) {
+        self.server.fake.change(|state| {
             let call = &mut state.journal.calls[self.journal_index];
             call.status = Some(status);
-            call.answer = Some(answer);
+            call.answer = Some(body);
         });
     }
 }
 
-/// What a request returns, by its kind.
+/// Executes a request.
 pub fn dispatch(
     state: &mut FakeDiscordState,
     settings: &FakeDiscordSettings,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> Result<ApiResponse, ApiError> {
     let world = &mut state.world;
-    match asked.method {
-        Method::GetGateway => Ok(users::gateway(asked)),
-        Method::GetGatewayBot => Ok(users::gateway_bot(state, settings, asked)),
+    match request.method {
+        Method::GetGateway => Ok(users::gateway(request)),
+        Method::GetGatewayBot => Ok(users::gateway_bot(state, settings, request)),
         Method::GetMe => Ok(ApiResponse::ok(world.bot_user_json())),
-        Method::GetMyGuilds => users::my_guilds(world, asked),
-        Method::LeaveGuild => users::leave_guild(world, asked),
-        Method::CreateDirect => users::open_direct_message(world, asked),
-        Method::GetUser => users::user(world, asked),
+        Method::GetMyGuilds => users::my_guilds(world, request),
+        Method::LeaveGuild => users::leave_guild(world, request),
+        Method::CreateDirect => users::open_direct_message(world, request),
+        Method::GetUser => users::user(world, request),
         Method::GetMyApplication | Method::GetMyOauthApplication => {
             Ok(ApiResponse::ok(world.application_json()))
         }
-        Method::GetGuild => guilds::guild(world, asked),
-        Method::GetGuildChannels => guilds::channels(world, asked),
-        Method::GetActiveThreads => guilds::active_threads(world, asked),
-        Method::GetRoles => guilds::roles(world, asked),
-        Method::GetEmojis => guilds::emojis(world, asked),
-        Method::GetMembers => guilds::members(world, asked),
-        Method::SearchMembers => guilds::search_members(world, asked),
-        Method::GetMember => guilds::member(world, asked),
-        Method::ChangeMyMember => guilds::update_my_member(world, asked),
-        Method::GetChannel => channels::channel(world, asked),
-        Method::ChangeChannel => channels::update(world, asked),
-        Method::DeleteChannel => channels::delete(world, asked),
-        Method::RuleChannel => channels::put_overwrite(world, asked),
-        Method::ForgetRule => channels::delete_overwrite(world, asked),
-        Method::StartTyping => channels::start_typing(world, asked),
-        Method::GetMessages => history::messages(world, asked),
-        Method::GetMessage => history::message(world, asked),
-        Method::CreateMessage => messages::create(state, settings, asked),
-        Method::ChangeMessage => messages::update(world, asked),
-        Method::DeleteMessage => messages::delete(world, asked),
-        Method::DeleteMessages => messages::bulk_delete(world, asked),
-        Method::GetReactions => reactions::list(world, asked),
-        Method::CreateReaction => reactions::add(world, asked),
-        Method::DeleteMyReaction => reactions::remove_own(world, asked),
-        Method::DeleteReaction => reactions::remove(world, asked),
-        Method::DeleteReactions => reactions::remove_all(world, asked),
-        Method::StartThreadFrom => threads::start_from_message(world, asked),
-        Method::StartThread => threads::start(state, asked),
-        Method::GetArchivedThreads => threads::archived(world, asked),
-        Method::GetPrivateArchivedThreads => threads::archived_private(world, asked),
-        Method::GetThreadMember => threads::member(world, asked),
-        Method::GetThreadMembers => threads::members(world, asked),
-        Method::JoinThread => threads::join(world, asked, world.bot_user),
-        Method::AddThreadMember => threads::join(world, asked, asked.path_id("user")?),
-        Method::LeaveThread => threads::leave(world, asked, world.bot_user),
-        Method::RemoveThreadMember => threads::leave(world, asked, asked.path_id("user")?),
-        Method::GetCommands | Method::GetGuildCommands => commands::list(world, asked),
-        Method::CreateCommand | Method::CreateGuildCommand => commands::create(world, asked),
-        Method::SetCommands | Method::SetGuildCommands => commands::replace_all(world, asked),
-        Method::DeleteCommand | Method::DeleteGuildCommand => commands::delete(world, asked),
-        Method::AnswerInteraction => interactions::acknowledge(world, asked),
-        Method::FollowUp => interactions::follow_up(world, asked),
-        Method::GetAnswer => interactions::read(world, asked),
-        Method::ChangeAnswer => interactions::update(world, asked),
-        Method::DeleteAnswer => interactions::delete(world, asked),
+        Method::GetGuild => guilds::guild(world, request),
+        Method::GetGuildChannels => guilds::channels(world, request),
+        Method::GetActiveThreads => guilds::active_threads(world, request),
+        Method::GetRoles => guilds::roles(world, request),
+        Method::GetEmojis => guilds::emojis(world, request),
+        Method::GetMembers => guilds::members(world, request),
+        Method::SearchMembers => guilds::search_members(world, request),
+        Method::GetMember => guilds::member(world, request),
+        Method::ChangeMyMember => guilds::update_my_member(world, request),
+        Method::GetChannel => channels::channel(world, request),
+        Method::ChangeChannel => channels::update(world, request),
+        Method::DeleteChannel => channels::delete(world, request),
+        Method::PutOverwrite => channels::put_overwrite(world, request),
+        Method::DeleteOverwrite => channels::delete_overwrite(world, request),
+        Method::StartTyping => channels::start_typing(world, request),
+        Method::GetMessages => history::messages(world, request),
+        Method::GetMessage => history::message(world, request),
+        Method::CreateMessage => messages::create(state, settings, request),
+        Method::ChangeMessage => messages::update(world, request),
+        Method::DeleteMessage => messages::delete(world, request),
+        Method::DeleteMessages => messages::bulk_delete(world, request),
+        Method::GetReactions => reactions::list(world, request),
+        Method::CreateReaction => reactions::add(world, request),
+        Method::DeleteMyReaction => reactions::remove_own(world, request),
+        Method::DeleteReaction => reactions::remove(world, request),
+        Method::DeleteReactions => reactions::remove_all(world, request),
+        Method::StartThreadFrom => threads::start_from_message(world, request),
+        Method::StartThread => threads::start(state, request),
+        Method::GetArchivedThreads => threads::archived(world, request),
+        Method::GetPrivateArchivedThreads => threads::archived_private(world, request),
+        Method::GetThreadMember => threads::member(world, request),
+        Method::GetThreadMembers => threads::members(world, request),
+        Method::JoinThread => threads::join(world, request, world.bot_user),
+        Method::AddThreadMember => threads::join(world, request, request.path_id("user")?),
+        Method::LeaveThread => threads::leave(world, request, world.bot_user),
+        Method::RemoveThreadMember => threads::leave(world, request, request.path_id("user")?),
+        Method::GetCommands | Method::GetGuildCommands => commands::list(world, request),
+        Method::CreateCommand | Method::CreateGuildCommand => commands::create(world, request),
+        Method::SetCommands | Method::SetGuildCommands => commands::replace_all(world, request),
+        Method::DeleteCommand | Method::DeleteGuildCommand => commands::delete(world, request),
+        Method::AnswerInteraction => interactions::acknowledge(world, request),
+        Method::FollowUp => interactions::follow_up(world, request),
+        Method::GetAnswer => interactions::read(world, request),
+        Method::ChangeAnswer => interactions::update(world, request),
+        Method::DeleteAnswer => interactions::delete(world, request),
     }
 }
 
-fn error_response(refusal: &ApiError) -> Response {
-    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut response = (status, axum::Json(refusal.to_json())).into_response();
-    if let Some(wait) = refusal.retry_after {
+fn error_response(error: &ApiError) -> Response {
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = (status, axum::Json(error.to_json())).into_response();
+    if let Some(wait) = error.retry_after {
         let headers = response.headers_mut();
-        let mut put = |name: &'static str, value: String| {
+        let mut insert = |name: &'static str, value: String| {
             if let Ok(value) = HeaderValue::try_from(value) {
                 headers.insert(name, value);
             }
         };
-        put("retry-after", format!("{}", wait.seconds.ceil()));
-        put("x-ratelimit-scope", wait.scope.name().to_owned());
-        if wait.scope == crate::discord::api_error::RateLimitScope::Global {
-            put("x-ratelimit-global", "true".to_owned());
+        insert("retry-after", format!("{}", wait.seconds.ceil()));
+        insert("x-ratelimit-scope", wait.scope.name().to_owned());
+        if wait.scope == RateLimitScope::Global {
+            insert("x-ratelimit-global", "true".to_owned());
         }
-        put("via", "1.1 google".to_owned());
+        insert("via", "1.1 google".to_owned());
     }
     response
 }
 
-fn set_rate_limit_headers(response: &mut Response, counted: &BucketState) {
-    let seconds = |at: Timestamp| at.as_millisecond() as f64 / 1000.0;
+fn set_rate_limit_headers(response: &mut Response, bucket: &BucketState) {
+    let unix_seconds = |at: Timestamp| at.as_millisecond() as f64 / 1000.0;
     for (name, value) in [
-        ("x-ratelimit-limit", counted.limit.to_string()),
-        ("x-ratelimit-remaining", counted.remaining.to_string()),
-        ("x-ratelimit-reset", format!("{:.3}", seconds(counted.reset_at))),
-        ("x-ratelimit-reset-after", format!("{:.3}", counted.reset_after.as_secs_f64())),
-        ("x-ratelimit-bucket", counted.bucket.clone()),
+        ("x-ratelimit-limit", bucket.limit.to_string()),
+        ("x-ratelimit-remaining", bucket.remaining.to_string()),
+        ("x-ratelimit-reset", format!("{:.3}", unix_seconds(bucket.reset_at))),
+        ("x-ratelimit-reset-after", format!("{:.3}", bucket.reset_after.as_secs_f64())),
+        ("x-ratelimit-bucket", bucket.bucket.clone()),
     ] {
         if let Ok(value) = HeaderValue::try_from(value) {
             response.headers_mut().insert(name, value);

@@ -1,11 +1,11 @@
-//! Why Discord does not do what it was asked to, in Discord's own words and numbers.
+//! Errors of the REST API, with Discord's own codes and messages.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The reasons that this fake knows, by Discord's names for them.
+/// The errors that this fake knows, by Discord's names for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -47,7 +47,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// HTTP's status, Discord's code, Discord's words.
+    /// The HTTP status, and Discord's code and message.
     fn response_parts(self) -> (u16, u64, &'static str) {
         match self {
             Self::Unauthorized => (401, 0, "401: Unauthorized"),
@@ -99,25 +99,25 @@ impl ErrorCode {
     }
 }
 
-/// What answers a request that is not obeyed.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError {
     pub status: u16,
     pub code: u64,
     pub message: &'static str,
-    /// Where in the request's body the trouble lies.
+    /// What is wrong with which fields of the request's body.
     pub errors: Option<Box<Value>>,
     pub retry_after: Option<RetryAfter>,
 }
 
-/// How long the caller has to wait, and for what.
+/// How long the client has to wait, and for which rate limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryAfter {
     pub seconds: f64,
     pub scope: RateLimitScope,
 }
 
-/// Whom a limit is for.
+/// The scope of a rate limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitScope {
@@ -137,46 +137,46 @@ impl RateLimitScope {
     }
 }
 
-pub fn api_error(reason: ErrorCode) -> ApiError {
-    let (status, code, message) = reason.response_parts();
+pub fn api_error(code: ErrorCode) -> ApiError {
+    let (status, code, message) = code.response_parts();
     ApiError { status, code, message, errors: None, retry_after: None }
 }
 
 impl ApiError {
-    /// A field of the body is wrong. `path` names it from the outside in, with dots.
+    /// A field of the body is invalid. `path` names it from the outside in, with dots.
     pub fn invalid_field(path: &str, code: &str, message: &str) -> Self {
-        let told = json!({ "_errors": [{ "code": code, "message": message }] });
-        let nested = path.rsplit('.').fold(told, |inner, name| json!({ name: inner }));
-        Self { errors: Some(Box::new(nested)), ..api_error(ErrorCode::InvalidBody) }
+        let field_errors = json!({ "_errors": [{ "code": code, "message": message }] });
+        let errors = path.rsplit('.').fold(field_errors, |inner, name| json!({ name: inner }));
+        Self { errors: Some(Box::new(errors)), ..api_error(ErrorCode::InvalidBody) }
     }
 
-    /// The body as a whole is not what it should be.
+    /// The body as a whole is invalid.
     pub fn invalid_body(message: &str) -> Self {
-        let told = json!({ "_errors": [{ "code": "MODEL_TYPE_CONVERT", "message": message }] });
-        Self { errors: Some(Box::new(told)), ..api_error(ErrorCode::InvalidBody) }
+        let errors = json!({ "_errors": [{ "code": "MODEL_TYPE_CONVERT", "message": message }] });
+        Self { errors: Some(Box::new(errors)), ..api_error(ErrorCode::InvalidBody) }
     }
 
-    pub fn rate_limited(wait: RetryAfter) -> Self {
+    pub fn rate_limited(retry_after: RetryAfter) -> Self {
         let message = "You are being rate limited.";
-        Self { status: 429, code: 0, message, errors: None, retry_after: Some(wait) }
+        Self { status: 429, code: 0, message, errors: None, retry_after: Some(retry_after) }
     }
 
     pub fn to_json(&self) -> Value {
-        if let Some(wait) = self.retry_after {
-            let is_global = wait.scope == RateLimitScope::Global;
-            return json!({ "message": self.message, "retry_after": wait.seconds, "global": is_global });
+        if let Some(retry_after) = self.retry_after {
+            let is_global = retry_after.scope == RateLimitScope::Global;
+            return json!({ "message": self.message, "retry_after": retry_after.seconds, "global": is_global });
         }
-        let mut shape = json!({ "message": self.message, "code": self.code });
+        let mut object = json!({ "message": self.message, "code": self.code });
         if let Some(errors) = &self.errors {
-            shape["errors"] = Value::clone(errors);
+            object["errors"] = Value::clone(errors);
         }
-        shape
+        object
     }
 }
 
 impl From<ErrorCode> for ApiError {
-    fn from(reason: ErrorCode) -> Self {
-        api_error(reason)
+    fn from(code: ErrorCode) -> Self {
+        api_error(code)
     }
 }
 
@@ -193,15 +193,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_field_is_named_from_the_outside_in() {
-        let refusal = ApiError::invalid_field("message.content", "BASE_TYPE_REQUIRED", "missing");
-        let told = json!({ "_errors": [{ "code": "BASE_TYPE_REQUIRED", "message": "missing" }] });
+    fn an_invalid_field_is_named_from_the_outside_in() {
+        let error = ApiError::invalid_field("message.content", "BASE_TYPE_REQUIRED", "missing");
+        let field_errors =
+            json!({ "_errors": [{ "code": "BASE_TYPE_REQUIRED", "message": "missing" }] });
         assert_eq!(
-            refusal.to_json(),
+            error.to_json(),
             json!({
                 "message": "Invalid Form Body",
                 "code": 50035,
-                "errors": { "message": { "content": told } },
+                "errors": { "message": { "content": field_errors } },
             })
         );
     }

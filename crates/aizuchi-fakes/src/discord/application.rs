@@ -1,4 +1,4 @@
-//! The app itself, as Discord shows it.
+//! The app and its user, as the API shows them.
 
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
@@ -8,20 +8,19 @@ use crate::discord::guild::FakeUser;
 use crate::discord::world::World;
 
 impl World {
-    /// The app's own user.
     pub fn bot_user_json(&self) -> Value {
-        let mut shape = self.users.get(&self.bot_user).map_or(Value::Null, FakeUser::to_json);
-        shape["mfa_enabled"] = json!(false);
-        shape["verified"] = json!(true);
-        shape["email"] = Value::Null;
-        shape["locale"] = json!("en-US");
-        shape
+        let mut object = self.users.get(&self.bot_user).map_or(Value::Null, FakeUser::to_json);
+        object["mfa_enabled"] = json!(false);
+        object["verified"] = json!(true);
+        object["email"] = Value::Null;
+        object["locale"] = json!("en-US");
+        object
     }
 
-    /// Which privileged intents are switched on for the app, as its flags say it.
+    /// The app's flags, which say which privileged intents are enabled.
     pub fn application_flags(&self) -> u64 {
         let mut flags = ApplicationFlags::empty();
-        // Apps in few guilds have them without a review, which is what `LIMITED` says.
+        // `LIMITED` means enabled without Discord's review, as for all apps in few guilds.
         for (intent, flag) in [
             (Intents::GUILD_PRESENCES, ApplicationFlags::GATEWAY_PRESENCE_LIMITED),
             (Intents::GUILD_MEMBERS, ApplicationFlags::GATEWAY_GUILD_MEMBERS_LIMITED),

@@ -1,4 +1,4 @@
-//! Places to talk: a guild's channels and forums, their threads, and direct messages.
+//! Channels: those of a guild, forums, threads and direct messages.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use crate::discord::message::FakeMessage;
 #[derive(Clone, Debug)]
 pub struct FakeChannel {
     pub id: ChannelId,
-    /// Not there in direct messages.
+    /// Absent in direct messages.
     pub guild: Option<GuildId>,
     pub kind: ChannelType,
     pub name: String,
     pub topic: Option<String>,
-    /// The category, or what the thread belongs to.
+    /// The category of a channel, or the channel of a thread.
     pub parent: Option<ChannelId>,
     pub overwrites: Vec<PermissionOverwrite>,
-    /// With whom the bot talks in a direct message.
+    /// The other user of a direct message.
     pub recipient: Option<UserId>,
     pub thread: Option<FakeThread>,
-    /// What posts of a forum can be marked with.
+    /// The tags that a forum's posts can have.
     pub tags: Vec<Value>,
     pub messages: BTreeMap<MessageId, FakeMessage>,
     pub last_message: Option<MessageId>,
 }
 
-/// What only threads have.
+/// The properties that only threads have.
 #[derive(Clone, Debug)]
 pub struct FakeThread {
     pub owner: UserId,
@@ -42,20 +42,20 @@ pub struct FakeThread {
     pub archived_at: Timestamp,
     pub auto_archive_minutes: u64,
     pub tags: Vec<Value>,
-    /// How many lines were ever said, without the one at the top.
+    /// How many messages were ever sent, without the one that starts the thread.
     pub message_count: u64,
 }
 
-/// A channel that is to be there.
+/// A channel to add.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NewChannel {
-    /// The guild that comes first, if not said.
+    /// By default, the first guild.
     pub guild: Option<GuildId>,
     pub name: String,
     pub kind: NewChannelKind,
     pub topic: Option<String>,
-    /// Only these can see it; everybody, if empty.
+    /// The only users who can see it; if empty, everyone can.
     pub members: Vec<UserId>,
 }
 
@@ -104,7 +104,7 @@ impl FakeChannel {
         matches!(self.kind, ChannelType::GuildForum | ChannelType::GuildMedia)
     }
 
-    /// Lines can be said here.
+    /// Whether messages can be sent to it.
     pub fn is_text(&self) -> bool {
         !self.is_forum() && self.kind != ChannelType::GuildCategory
     }
@@ -113,69 +113,69 @@ impl FakeChannel {
         self.thread.as_ref().is_some_and(|thread| thread.is_archived)
     }
 
-    /// What is told of it to `me`; a direct message needs its `recipients` told, too.
-    pub fn to_json(&self, me: UserId) -> Value {
-        let mut shape = json!({
+    /// The channel as `viewer` sees it, without the `recipients` of a direct message.
+    pub fn to_json(&self, viewer: UserId) -> Value {
+        let mut object = json!({
             "id": self.id,
             "type": u8::from(self.kind),
             "last_message_id": self.last_message,
             "flags": 0,
         });
         if let Some(guild) = self.guild {
-            shape["guild_id"] = json!(guild);
-            shape["name"] = json!(self.name);
-            shape["parent_id"] = json!(self.parent);
-            shape["rate_limit_per_user"] = json!(0);
+            object["guild_id"] = json!(guild);
+            object["name"] = json!(self.name);
+            object["parent_id"] = json!(self.parent);
+            object["rate_limit_per_user"] = json!(0);
             match &self.thread {
-                Some(thread) => thread.add_thread_fields(self.id, me, &mut shape),
-                None => self.add_guild_fields(&mut shape),
+                Some(thread) => thread.add_thread_fields(self.id, viewer, &mut object),
+                None => self.add_guild_fields(&mut object),
             }
         }
-        shape
+        object
     }
 
-    fn add_guild_fields(&self, shape: &mut Value) {
-        shape["topic"] = json!(self.topic);
-        shape["position"] = json!(0);
-        shape["nsfw"] = json!(false);
-        shape["permission_overwrites"] = json!(self.overwrites);
+    fn add_guild_fields(&self, object: &mut Value) {
+        object["topic"] = json!(self.topic);
+        object["position"] = json!(0);
+        object["nsfw"] = json!(false);
+        object["permission_overwrites"] = json!(self.overwrites);
         if self.is_forum() {
-            shape["available_tags"] = json!(self.tags);
-            shape["default_reaction_emoji"] = Value::Null;
-            shape["default_sort_order"] = Value::Null;
-            shape["default_forum_layout"] = json!(0);
+            object["available_tags"] = json!(self.tags);
+            object["default_reaction_emoji"] = Value::Null;
+            object["default_sort_order"] = Value::Null;
+            object["default_forum_layout"] = json!(0);
         }
         if self.kind == ChannelType::GuildVoice {
-            shape["bitrate"] = json!(64_000);
-            shape["user_limit"] = json!(0);
-            shape["rtc_region"] = Value::Null;
+            object["bitrate"] = json!(64_000);
+            object["user_limit"] = json!(0);
+            object["rtc_region"] = Value::Null;
         }
     }
 }
 
 impl FakeThread {
-    fn add_thread_fields(&self, id: ChannelId, me: UserId, shape: &mut Value) {
-        // Discord counts no further than this.
+    fn add_thread_fields(&self, id: ChannelId, viewer: UserId, object: &mut Value) {
+        // Discord stops counting here.
         const MAX_MEMBER_COUNT: usize = 50;
-        shape["owner_id"] = json!(self.owner);
-        shape["message_count"] = json!(self.message_count);
-        shape["total_message_sent"] = json!(self.message_count);
-        shape["member_count"] = json!(self.members.len().min(MAX_MEMBER_COUNT));
-        shape["applied_tags"] = json!(self.tags);
-        shape["thread_metadata"] = json!({
+        object["owner_id"] = json!(self.owner);
+        object["message_count"] = json!(self.message_count);
+        object["total_message_sent"] = json!(self.message_count);
+        object["member_count"] = json!(self.members.len().min(MAX_MEMBER_COUNT));
+        object["applied_tags"] = json!(self.tags);
+        object["thread_metadata"] = json!({
             "archived": self.is_archived,
             "archive_timestamp": format_timestamp(self.archived_at),
             "auto_archive_duration": self.auto_archive_minutes,
             "locked": self.is_locked,
             "create_timestamp": format_timestamp(self.created_at),
         });
-        if let Some(member) = self.member_json(id, me) {
-            shape["member"] = member;
+        if let Some(member) = self.member_json(id, viewer) {
+            object["member"] = member;
         }
     }
 
     pub fn member_json(&self, id: ChannelId, user: UserId) -> Option<Value> {
-        let joined = format_timestamp(*self.members.get(&user)?);
-        Some(json!({ "id": id, "user_id": user, "join_timestamp": joined, "flags": 0 }))
+        let joined_at = format_timestamp(*self.members.get(&user)?);
+        Some(json!({ "id": id, "user_id": user, "join_timestamp": joined_at, "flags": 0 }))
     }
 }

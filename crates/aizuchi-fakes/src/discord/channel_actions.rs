@@ -1,4 +1,4 @@
-//! What happens to channels, members and roles.
+//! Changes to channels, members, roles and guilds, and the events that follow.
 
 use serde_json::json;
 use twilight_model::channel::ChannelType;
@@ -23,45 +23,35 @@ impl World {
         channel.topic = new.topic;
         self.channels.insert(id, channel);
         if !new.members.is_empty() {
-            let nobody = Permissions::empty();
+            let none = Permissions::empty();
             let view = Permissions::VIEW_CHANNEL;
-            self.set_overwrite_without_event(
-                id,
-                OverwriteTarget::Role(guild.cast()),
-                nobody,
-                view,
-            )?;
+            self.set_overwrite_without_event(id, OverwriteTarget::Role(guild.cast()), none, view)?;
             for member in new.members {
-                self.set_overwrite_without_event(
-                    id,
-                    OverwriteTarget::Member(member),
-                    view,
-                    nobody,
-                )?;
+                self.set_overwrite_without_event(id, OverwriteTarget::Member(member), view, none)?;
             }
         }
         self.emit_channel("CHANNEL_CREATE", id)?;
         Ok(id)
     }
 
-    /// While a channel is not told of yet.
+    /// Sets an overwrite of a channel before its `CHANNEL_CREATE` is emitted.
     fn set_overwrite_without_event(
         &mut self,
         channel: ChannelId,
-        whom: OverwriteTarget,
+        target: OverwriteTarget,
         allow: Permissions,
         deny: Permissions,
     ) -> Result<(), ApiError> {
-        let told = self.pending_events.len();
-        self.set_overwrite(channel, whom, allow, deny)?;
-        self.pending_events.truncate(told);
+        let event_count = self.pending_events.len();
+        self.set_overwrite(channel, target, allow, deny)?;
+        self.pending_events.truncate(event_count);
         Ok(())
     }
 
-    /// Tells of a channel of a guild, hidden or not: apps know of all of them.
+    /// Emits an event about a guild's channel. Apps get it even for channels that they cannot see.
     pub fn emit_channel(&mut self, name: &'static str, id: ChannelId) -> Result<(), ApiError> {
-        let shape = self.channel_json(self.channel(id)?);
-        self.emit(name, Intents::GUILDS, shape);
+        let object = self.channel_json(self.channel(id)?);
+        self.emit(name, Intents::GUILDS, object);
         Ok(())
     }
 
@@ -77,7 +67,7 @@ impl World {
         self.emit_channel("CHANNEL_UPDATE", id)
     }
 
-    /// A channel or a thread goes, with all that was said in it.
+    /// Deletes a channel or a thread with its messages.
     pub fn delete_channel(&mut self, id: ChannelId) -> Result<(), ApiError> {
         let channel = self.channel(id)?;
         if channel.thread.is_some() {
@@ -93,17 +83,17 @@ impl World {
         }
         self.emit_channel("CHANNEL_DELETE", id)?;
         self.channels.remove(&id);
-        // Its threads go with it, and nobody is told of each.
+        // Its threads go with it, without events of their own.
         self.channels.retain(|_, thread| thread.parent != Some(id) || thread.thread.is_none());
         Ok(())
     }
 
-    /// The direct message of the app and somebody; it is always the same one.
+    /// Opens the direct message between the app and a user, or returns the existing one.
     pub fn open_direct_message(&mut self, user: UserId) -> Result<ChannelId, ApiError> {
         self.user(user)?;
-        let known = self.channels.values().find(|channel| channel.recipient == Some(user));
-        if let Some(known) = known {
-            return Ok(known.id);
+        let existing = self.channels.values().find(|channel| channel.recipient == Some(user));
+        if let Some(existing) = existing {
+            return Ok(existing.id);
         }
         let id = self.new_id();
         let mut channel = FakeChannel::new(id, ChannelType::Private, "");
@@ -112,22 +102,22 @@ impl World {
         Ok(id)
     }
 
-    /// Somebody comes into a guild.
+    /// A user joins a guild.
     pub fn add_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.user(user)?;
         let now = self.now();
         let member = FakeMember { nick: None, roles: Vec::new(), joined_at: now };
         self.guild_mut(guild)?.members.insert(user, member);
-        let mut shape = self.member_json(guild, user)?;
-        shape["guild_id"] = json!(guild);
-        self.emit("GUILD_MEMBER_ADD", Intents::GUILD_MEMBERS, shape);
+        let mut object = self.member_json(guild, user)?;
+        object["guild_id"] = json!(guild);
+        self.emit("GUILD_MEMBER_ADD", Intents::GUILD_MEMBERS, object);
         Ok(())
     }
 
     pub fn remove_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.guild_mut(guild)?.members.remove(&user).ok_or(ErrorCode::UnknownMember)?;
         if user == self.bot_user {
-            // Thrown out: the guild is gone, and that is all that is told.
+            // The app was removed: the guild is gone for it, and this is the only event.
             self.emit("GUILD_DELETE", Intents::GUILDS, json!({ "id": guild }));
             return Ok(());
         }
@@ -144,10 +134,10 @@ impl World {
     ) -> Result<(), ApiError> {
         let members = &mut self.guild_mut(guild)?.members;
         change(members.get_mut(&user).ok_or(ErrorCode::UnknownMember)?);
-        let mut shape = self.member_json(guild, user)?;
-        shape["guild_id"] = json!(guild);
-        let needs = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
-        self.emit("GUILD_MEMBER_UPDATE", needs, shape);
+        let mut object = self.member_json(guild, user)?;
+        object["guild_id"] = json!(guild);
+        let intents = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
+        self.emit("GUILD_MEMBER_UPDATE", intents, object);
         Ok(())
     }
 
@@ -184,12 +174,12 @@ impl World {
 
     pub fn rename_guild(&mut self, guild: GuildId, name: &str) -> Result<(), ApiError> {
         name.clone_into(&mut self.guild_mut(guild)?.name);
-        let shape = self.guild(guild)?.to_json();
-        self.emit("GUILD_UPDATE", Intents::GUILDS, shape);
+        let object = self.guild(guild)?.to_json();
+        self.emit("GUILD_UPDATE", Intents::GUILDS, object);
         Ok(())
     }
 
-    /// An outage begins or ends.
+    /// Starts or ends an outage of a guild.
     pub fn set_unavailable(
         &mut self,
         guild: GuildId,

@@ -1,4 +1,4 @@
-//! Slash commands: those that the app has, their use by people, and the app's answers.
+//! Slash commands that the app has registered, the interactions of users with it, and its responses.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,25 @@ use twilight_model::gateway::Intents;
 
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId, UserId};
+use crate::discord::mention::allow_all_mentions;
 use crate::discord::message::{EventDelivery, FakeAuthor, FakeMessage, MessageKind};
 use crate::discord::message_actions::MessageKey;
 use crate::discord::serialize::Transport;
 use crate::discord::world::World;
 
-/// How long an interaction waits for its first answer.
+/// How long an interaction waits for its first response.
 const ACK_DEADLINE: SignedDuration = SignedDuration::from_secs(3);
-/// How long an app may speak about it after that.
+/// How long an interaction's token is valid.
 const INTERACTION_TOKEN_TTL: SignedDuration = SignedDuration::from_mins(15);
 
 #[derive(Default)]
 pub struct CommandRegistry {
-    /// By the guild that they are for; without one, they are for all.
+    /// By guild; global commands are under `None`.
     pub registered: BTreeMap<Option<GuildId>, Vec<Value>>,
     pub interactions: BTreeMap<InteractionId, Interaction>,
 }
 
-/// Somebody used a command or a button.
+/// A user's use of a command or a button.
 #[derive(Clone, Debug)]
 pub struct Interaction {
     pub id: InteractionId,
@@ -38,16 +39,16 @@ pub struct Interaction {
     pub user: UserId,
     pub created_at: Timestamp,
     pub status: InteractionStatus,
-    /// What the app has said about it, oldest first; the first is the original.
+    /// The app's responses, oldest first; the first is the original.
     pub responses: Vec<InteractionResponse>,
-    /// What an autocompletion offers.
+    /// The choices that the app has offered for an autocompletion.
     pub choices: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InteractionStatus {
     Pending,
-    /// The person sees that the app thinks; what comes will be as hidden as this.
+    /// The user sees that the app is thinking. The response will have these flags, so it may be ephemeral.
     Deferred(MessageFlags),
     Responded,
 }
@@ -55,22 +56,22 @@ pub enum InteractionStatus {
 #[derive(Clone, Debug)]
 pub struct InteractionResponse {
     pub message: FakeMessage,
-    /// Only the person sees it.
+    /// Only the user sees it.
     pub is_ephemeral: bool,
 }
 
-/// How somebody uses the app.
+/// An interaction to start.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NewInteraction {
     pub channel: ChannelId,
     pub user: UserId,
-    /// As Discord counts: 2 a command, 3 a button, 4 while typing, 5 a filled form.
+    /// Discord's number: 2 a command, 3 a button, 4 an autocompletion, 5 a submitted form.
     #[serde(default = "default_interaction_kind")]
     pub kind: u8,
     pub name: String,
     #[serde(default)]
     pub options: Value,
-    /// When that was, if not now.
+    /// When it is started; now, if absent.
     #[serde(default)]
     pub at: Option<Timestamp>,
 }
@@ -80,28 +81,29 @@ fn default_interaction_kind() -> u8 {
 }
 
 impl CommandRegistry {
-    /// A registered command, those of the guild first.
+    /// Finds a registered command; those of the guild come first.
     pub fn find(&self, guild: Option<GuildId>, name: &str) -> Option<&Value> {
-        let places = [guild, None];
-        let mut lists = places.iter().filter_map(|place| self.registered.get(place));
+        let scopes = [guild, None];
+        let mut lists = scopes.iter().filter_map(|scope| self.registered.get(scope));
         lists.find_map(|list| list.iter().find(|command| command["name"] == name))
     }
 
-    /// The interaction that a token speaks about.
+    /// Finds an interaction by its token, while that is valid.
     pub fn by_token(&mut self, token: &str, now: Timestamp) -> Result<&mut Interaction, ApiError> {
-        let found = self.interactions.values_mut().find(|one| one.token == token);
-        let is_alive =
-            |one: &&mut Interaction| now.duration_since(one.created_at) <= INTERACTION_TOKEN_TTL;
-        found.filter(is_alive).ok_or(ErrorCode::UnknownWebhook.into())
+        let found = self.interactions.values_mut().find(|interaction| interaction.token == token);
+        let is_valid = |interaction: &&mut Interaction| {
+            now.duration_since(interaction.created_at) <= INTERACTION_TOKEN_TTL
+        };
+        found.filter(is_valid).ok_or(ErrorCode::UnknownWebhook.into())
     }
 }
 
 impl World {
-    /// Registers a command, in the place of one with the same name.
+    /// Registers a command, replacing one with the same name.
     pub fn register_command(&mut self, guild: Option<GuildId>, command: &Value) -> Value {
         let id: CommandId = self.new_id();
         let version: CommandId = self.new_id();
-        let mut shape = json!({
+        let mut object = json!({
             "id": id,
             "application_id": self.application(),
             "version": version,
@@ -117,38 +119,38 @@ impl World {
             "nsfw": false,
         });
         for (name, value) in command.as_object().into_iter().flatten() {
-            shape[name] = value.clone();
+            object[name] = value.clone();
         }
         if let Some(guild) = guild {
-            shape["guild_id"] = json!(guild);
+            object["guild_id"] = json!(guild);
         }
         let list = self.commands.registered.entry(guild).or_default();
-        if let Some(old) = list.iter_mut().find(|old| old["name"] == shape["name"]) {
-            shape["id"] = old["id"].clone();
-            *old = shape.clone();
+        if let Some(old) = list.iter_mut().find(|old| old["name"] == object["name"]) {
+            object["id"] = old["id"].clone();
+            *old = object.clone();
         } else {
-            list.push(shape.clone());
+            list.push(object.clone());
         }
-        shape
+        object
     }
 
-    /// Somebody uses the app, and the app hears of it.
-    pub fn interact(&mut self, using: NewInteraction) -> Result<InteractionId, ApiError> {
-        let id: InteractionId = self.id_at(using.at);
-        let channel = self.channel(using.channel)?;
-        let command = self.commands.find(channel.guild, &using.name);
-        let command = command.filter(|command| has_chosen_subcommand(command, &using.options));
+    /// Starts an interaction and emits its event.
+    pub fn interact(&mut self, new: NewInteraction) -> Result<InteractionId, ApiError> {
+        let id: InteractionId = self.id_at(new.at);
+        let channel = self.channel(new.channel)?;
+        let command = self.commands.find(channel.guild, &new.name);
+        let command = command.filter(|command| has_chosen_subcommand(command, &new.options));
         let command = command.ok_or(ErrorCode::UnknownCommand)?["id"].clone();
         let token = format!("dev-interaction-{id}");
-        let data = self.interaction_json(id, &token, &using, &command)?;
+        let data = self.interaction_json(id, &token, &new, &command)?;
         let interaction = Interaction {
             id,
             token,
-            kind: using.kind,
-            name: using.name,
-            channel: using.channel,
-            user: using.user,
-            created_at: using.at.unwrap_or(self.now()),
+            kind: new.kind,
+            name: new.name,
+            channel: new.channel,
+            user: new.user,
+            created_at: new.at.unwrap_or(self.now()),
             status: InteractionStatus::Pending,
             responses: Vec::new(),
             choices: None,
@@ -162,23 +164,23 @@ impl World {
         &self,
         id: InteractionId,
         token: &str,
-        using: &NewInteraction,
+        new: &NewInteraction,
         command: &Value,
     ) -> Result<Value, ApiError> {
-        let channel = self.channel(using.channel)?;
-        let mut place = self.channel_json(channel);
-        place["permissions"] = json!(self.permissions(using.user, channel));
-        let mut shape = json!({
+        let channel = self.channel(new.channel)?;
+        let mut channel_object = self.channel_json(channel);
+        channel_object["permissions"] = json!(self.permissions(new.user, channel));
+        let mut object = json!({
             "id": id,
             "application_id": self.application(),
-            "type": using.kind,
+            "type": new.kind,
             "data": {
                 "id": command,
-                "name": using.name,
+                "name": new.name,
                 "type": 1,
-                "options": using.options,
+                "options": new.options,
             },
-            "channel": place,
+            "channel": channel_object,
             "channel_id": channel.id,
             "token": token,
             "version": 1,
@@ -189,23 +191,23 @@ impl World {
             "attachment_size_limit": 10_485_760,
         });
         let Some(guild) = channel.guild else {
-            shape["user"] = self.user(using.user)?.to_json();
-            shape["context"] = json!(1);
-            shape["authorizing_integration_owners"] = json!({ "0": "0" });
-            return Ok(shape);
+            object["user"] = self.user(new.user)?.to_json();
+            object["context"] = json!(1);
+            object["authorizing_integration_owners"] = json!({ "0": "0" });
+            return Ok(object);
         };
-        let mut member = self.member_json(guild, using.user)?;
-        member["permissions"] = json!(self.interaction_permissions(using.user, guild, channel));
-        shape["member"] = member;
-        shape["guild_id"] = json!(guild);
-        shape["guild"] = json!({ "id": guild, "locale": "en-US", "features": [] });
-        shape["guild_locale"] = json!("en-US");
-        shape["context"] = json!(0);
-        shape["authorizing_integration_owners"] = json!({ "0": guild });
-        Ok(shape)
+        let mut member = self.member_json(guild, new.user)?;
+        member["permissions"] = json!(self.interaction_permissions(new.user, guild, channel));
+        object["member"] = member;
+        object["guild_id"] = json!(guild);
+        object["guild"] = json!({ "id": guild, "locale": "en-US", "features": [] });
+        object["guild_locale"] = json!("en-US");
+        object["context"] = json!(0);
+        object["authorizing_integration_owners"] = json!({ "0": guild });
+        Ok(object)
     }
 
-    /// The app's first answer, which has to come soon.
+    /// Takes the app's first response, which has a deadline.
     pub fn acknowledge(
         &mut self,
         id: InteractionId,
@@ -214,8 +216,8 @@ impl World {
         data: &Value,
     ) -> Result<(), ApiError> {
         let now = self.now();
-        let known = self.commands.interactions.get_mut(&id);
-        let interaction = known.filter(|one| one.token == token);
+        let existing = self.commands.interactions.get_mut(&id);
+        let interaction = existing.filter(|interaction| interaction.token == token);
         let interaction = interaction.ok_or(ErrorCode::UnknownInteraction)?;
         if interaction.status != InteractionStatus::Pending {
             return Err(ErrorCode::AlreadyAcknowledged.into());
@@ -225,7 +227,7 @@ impl World {
         }
         let flags = message_flags(data);
         match kind {
-            // A message; a thought; nothing to be seen; a changed message; choices; a form.
+            // 4 is a message, 5 a deferred one, 6 a deferred update, 7 an update, 8 choices, 9 a form.
             4 => {
                 interaction.status = InteractionStatus::Responded;
                 let interaction = interaction.clone();
@@ -245,7 +247,7 @@ impl World {
         Ok(())
     }
 
-    /// Says something about an interaction: to everybody, or to the person alone.
+    /// Posts a response to an interaction: to the channel, or as an ephemeral message.
     pub fn respond(
         &mut self,
         interaction: &Interaction,
@@ -267,9 +269,9 @@ impl World {
             "authorizing_integration_owners": {},
         }));
         let is_ephemeral = flags.contains(MessageFlags::EPHEMERAL);
-        let answer = InteractionResponse { message: message.clone(), is_ephemeral };
+        let response = InteractionResponse { message: message.clone(), is_ephemeral };
         if let Some(interaction) = self.commands.interactions.get_mut(&interaction.id) {
-            interaction.responses.push(answer);
+            interaction.responses.push(response);
             interaction.status = InteractionStatus::Responded;
         }
         match is_ephemeral {
@@ -279,22 +281,22 @@ impl World {
         Ok(id)
     }
 
-    /// The app is told of what only one person sees, too: as if it were a direct message
-    /// (discord-api-docs 4557).
+    /// The app gets an event for an ephemeral message, too, in the form of a direct message (issue 4557 of
+    /// discord/discord-api-docs).
     fn emit_ephemeral(
         &mut self,
         channel: ChannelId,
         message: &FakeMessage,
     ) -> Result<(), ApiError> {
-        let mut shape = self.message_json(self.channel(channel)?, message, Transport::Gateway);
-        if let Some(shape) = shape.as_object_mut() {
-            shape.retain(|key, _| key != "guild_id" && key != "member");
+        let mut object = self.message_json(self.channel(channel)?, message, Transport::Gateway);
+        if let Some(object) = object.as_object_mut() {
+            object.retain(|key, _| key != "guild_id" && key != "member");
         }
-        self.emit("MESSAGE_CREATE", Intents::DIRECT_MESSAGES, shape);
+        self.emit("MESSAGE_CREATE", Intents::DIRECT_MESSAGES, object);
         Ok(())
     }
 
-    /// Changes what was said about an interaction.
+    /// Edits a response to an interaction.
     pub fn edit_response(
         &mut self,
         interaction: &Interaction,
@@ -302,42 +304,48 @@ impl World {
         text: &str,
     ) -> Result<(), ApiError> {
         let now = self.now();
-        let known = self.commands.interactions.get_mut(&interaction.id);
-        let answers = known.map(|one| &mut one.responses).ok_or(ErrorCode::UnknownWebhook)?;
-        let answer = answers.iter_mut().find(|answer| answer.message.id == id);
-        let answer = answer.ok_or(ErrorCode::UnknownMessage)?;
-        text.clone_into(&mut answer.message.content);
-        answer.message.edited = Some(now);
-        if !answer.is_ephemeral {
-            let place = MessageKey { channel: interaction.channel, message: id };
-            self.edit_message(place, text, &crate::discord::mention::allow_all_mentions())?;
+        let existing = self.commands.interactions.get_mut(&interaction.id);
+        let responses = existing
+            .map(|interaction| &mut interaction.responses)
+            .ok_or(ErrorCode::UnknownWebhook)?;
+        let response = responses.iter_mut().find(|response| response.message.id == id);
+        let response = response.ok_or(ErrorCode::UnknownMessage)?;
+        text.clone_into(&mut response.message.content);
+        response.message.edited = Some(now);
+        if !response.is_ephemeral {
+            let key = MessageKey { channel: interaction.channel, message: id };
+            self.edit_message(key, text, &allow_all_mentions())?;
         }
         Ok(())
     }
 
-    /// Takes back what was said about an interaction.
+    /// Deletes a response to an interaction.
     pub fn delete_response(
         &mut self,
         interaction: &Interaction,
         id: MessageId,
     ) -> Result<(), ApiError> {
-        let known = self.commands.interactions.get_mut(&interaction.id);
-        let answers = known.map(|one| &mut one.responses).ok_or(ErrorCode::UnknownWebhook)?;
-        let place = answers.iter().position(|answer| answer.message.id == id);
-        let answer = answers.remove(place.ok_or(ErrorCode::UnknownMessage)?);
-        if !answer.is_ephemeral {
+        let existing = self.commands.interactions.get_mut(&interaction.id);
+        let responses = existing
+            .map(|interaction| &mut interaction.responses)
+            .ok_or(ErrorCode::UnknownWebhook)?;
+        let index = responses.iter().position(|response| response.message.id == id);
+        let response = responses.remove(index.ok_or(ErrorCode::UnknownMessage)?);
+        if !response.is_ephemeral {
             self.delete_message(MessageKey { channel: interaction.channel, message: id })?;
         }
         Ok(())
     }
 }
 
-/// Where there are subcommands, people choose one of them.
+/// Whether the options name a subcommand, if the command has any.
 fn has_chosen_subcommand(command: &Value, options: &Value) -> bool {
-    let known = command["options"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut subcommands =
-        known.iter().filter(|one| matches!(one["type"].as_u64(), Some(1 | 2))).peekable();
-    subcommands.peek().is_none() || subcommands.any(|one| one["name"] == options[0]["name"])
+    let options_of_command = command["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut subcommands = options_of_command
+        .iter()
+        .filter(|option| matches!(option["type"].as_u64(), Some(1 | 2)))
+        .peekable();
+    subcommands.peek().is_none() || subcommands.any(|option| option["name"] == options[0]["name"])
 }
 
 pub fn message_flags(body: &Value) -> MessageFlags {

@@ -1,4 +1,4 @@
-//! The same hands and eyes over HTTP, for tests that are other programs.
+//! The driver over HTTP, for tests in other processes.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -19,10 +19,10 @@ use crate::discord::message::NewFakeMessage;
 use crate::discord::method::Method;
 use crate::discord::serialize::Transport;
 use crate::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal};
-use crate::discord::state::{FakeDiscordState as Everything, TokenStatus};
+use crate::discord::state::{FakeDiscordState, TokenStatus};
 use crate::discord::{FakeDiscord, ServerContext};
 
-/// What can be asked for: `POST /control/{verb}` with the rest as JSON.
+/// A command of the control API: `POST /control/{verb}` with the fields as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 enum ControlCommand {
@@ -127,20 +127,24 @@ enum ControlCommand {
     #[serde(rename = "rule")]
     SetPermissions {
         channel: ChannelId,
-        rule: PermissionEffect,
+        #[serde(rename = "rule")]
+        effect: PermissionEffect,
         permissions: Permissions,
     },
     #[serde(rename = "rule_intent")]
     SetPrivilegedIntents {
-        rule: PermissionEffect,
+        #[serde(rename = "rule")]
+        effect: PermissionEffect,
         intents: Intents,
     },
     Reconnect,
     Invalidate {
-        refused: SessionRefusal,
+        #[serde(rename = "refused")]
+        refusal: SessionRefusal,
     },
     RefuseSession {
-        refused: SessionRefusal,
+        #[serde(rename = "refused")]
+        refusal: SessionRefusal,
     },
     Close {
         code: u16,
@@ -151,11 +155,13 @@ enum ControlCommand {
     StallConnections,
     #[serde(rename = "set_pulse")]
     SetHeartbeatBehavior {
-        pulse: HeartbeatBehavior,
+        #[serde(rename = "pulse")]
+        behavior: HeartbeatBehavior,
     },
     #[serde(rename = "greet")]
     SetConnectBehavior {
-        greeting: ConnectBehavior,
+        #[serde(rename = "greeting")]
+        behavior: ConnectBehavior,
     },
     ExpireSessions,
     #[serde(rename = "set_budget")]
@@ -164,7 +170,8 @@ enum ControlCommand {
     },
     #[serde(rename = "set_token")]
     SetTokenStatus {
-        token: TokenStatus,
+        #[serde(rename = "token")]
+        status: TokenStatus,
     },
     Fault {
         method: Method,
@@ -181,28 +188,36 @@ fn default_times() -> usize {
 }
 
 pub async fn handle_command(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
 ) -> ControlResponse {
-    control::run_command(&verb, body, |order| run_command(&served.fake, order))
+    control::run_command(&verb, body, |command| run_command(&server.fake, command))
 }
 
-fn run_command(fake: &FakeDiscord, order: ControlCommand) -> Result<Value, ApiError> {
-    let made = |id: Value| Ok(json!({ "ok": true, "id": id }));
-    match order {
-        ControlCommand::SendMessage(saying) => return made(json!(fake.send_message_with(saying)?)),
+fn run_command(fake: &FakeDiscord, command: ControlCommand) -> Result<Value, ApiError> {
+    let created = |id: Value| Ok(json!({ "ok": true, "id": id }));
+    match command {
+        ControlCommand::SendMessage(message) => {
+            return created(json!(fake.send_message_with(message)?));
+        }
         ControlCommand::StartThreadFrom { channel, message, user, name } => {
-            return made(json!(fake.start_thread_from_message(channel, message, user, &name)?));
+            return created(json!(fake.start_thread_from_message(channel, message, user, &name)?));
         }
         ControlCommand::PostInForum { channel, user, name, text } => {
-            return made(json!(fake.create_forum_post(channel, user, &name, &text)?));
+            return created(json!(fake.create_forum_post(channel, user, &name, &text)?));
         }
-        ControlCommand::Interact(using) => return made(json!(fake.interact(using)?)),
-        ControlCommand::AddUser(new) => return made(json!(fake.add_user_with(new))),
-        ControlCommand::AddGuild { name, user } => return made(json!(fake.add_guild(&name, user))),
-        ControlCommand::AddChannel(new) => return made(json!(fake.add_channel(new)?)),
-        ControlCommand::OpenDirect { user } => return made(json!(fake.open_direct_message(user)?)),
+        ControlCommand::Interact(interaction) => {
+            return created(json!(fake.interact(interaction)?));
+        }
+        ControlCommand::AddUser(new) => return created(json!(fake.add_user_with(new))),
+        ControlCommand::AddGuild { name, user } => {
+            return created(json!(fake.add_guild(&name, user)));
+        }
+        ControlCommand::AddChannel(new) => return created(json!(fake.add_channel(new)?)),
+        ControlCommand::OpenDirect { user } => {
+            return created(json!(fake.open_direct_message(user)?));
+        }
         ControlCommand::Edit { channel, message, text } => {
             fake.edit_message(channel, message, &text)?
         }
@@ -228,25 +243,25 @@ fn run_command(fake: &FakeDiscord, order: ControlCommand) -> Result<Value, ApiEr
         ControlCommand::RenameChannel { channel, name } => fake.rename_channel(channel, &name)?,
         ControlCommand::DeleteChannel { channel } => fake.delete_channel(channel)?,
         ControlCommand::CloseDirect { user } => fake.close_direct_messages(user)?,
-        ControlCommand::SetPermissions { channel, rule, permissions } => {
-            fake.set_permissions(channel, rule, permissions)?
+        ControlCommand::SetPermissions { channel, effect, permissions } => {
+            fake.set_permissions(channel, effect, permissions)?
         }
-        ControlCommand::SetPrivilegedIntents { rule, intents } => {
-            fake.set_privileged_intents(rule, intents)
+        ControlCommand::SetPrivilegedIntents { effect, intents } => {
+            fake.set_privileged_intents(effect, intents)
         }
         ControlCommand::Reconnect => fake.request_reconnect(),
-        ControlCommand::Invalidate { refused } => fake.invalidate_sessions(refused),
-        ControlCommand::RefuseSession { refused } => fake.refuse_next_session(refused),
+        ControlCommand::Invalidate { refusal } => fake.invalidate_sessions(refusal),
+        ControlCommand::RefuseSession { refusal } => fake.refuse_next_session(refusal),
         ControlCommand::Close { code } => fake.close_connections(code),
         ControlCommand::ResetConnections => fake.reset_connections(),
         ControlCommand::StallConnections => fake.stall_connections(),
-        ControlCommand::SetHeartbeatBehavior { pulse } => fake.set_heartbeat_behavior(pulse),
-        ControlCommand::SetConnectBehavior { greeting } => fake.set_connect_behavior(greeting),
+        ControlCommand::SetHeartbeatBehavior { behavior } => fake.set_heartbeat_behavior(behavior),
+        ControlCommand::SetConnectBehavior { behavior } => fake.set_connect_behavior(behavior),
         ControlCommand::ExpireSessions => fake.expire_sessions(),
         ControlCommand::SetRemainingSessionStarts { remaining } => {
             fake.set_remaining_session_starts(remaining)
         }
-        ControlCommand::SetTokenStatus { token } => fake.set_token_status(token),
+        ControlCommand::SetTokenStatus { status } => fake.set_token_status(status),
         ControlCommand::Fault { method, fault, times } => {
             fake.inject_fault_times(method, &fault.into(), times)
         }
@@ -256,23 +271,23 @@ fn run_command(fake: &FakeDiscord, order: ControlCommand) -> Result<Value, ApiEr
     Ok(json!({ "ok": true }))
 }
 
-/// Everything that can be seen.
-pub async fn state(State(served): State<ServerContext>) -> Json<Value> {
-    let (connections, sessions) = (served.fake.connection_count(), served.fake.session_count());
-    let mut seen = served.fake.read(state_json);
-    seen["connections"] = json!(connections);
-    seen["sessions"] = json!(sessions);
-    Json(seen)
+/// A snapshot of the whole state.
+pub async fn state(State(server): State<ServerContext>) -> Json<Value> {
+    let (connections, sessions) = (server.fake.connection_count(), server.fake.session_count());
+    let mut snapshot = server.fake.read(state_json);
+    snapshot["connections"] = json!(connections);
+    snapshot["sessions"] = json!(sessions);
+    Json(snapshot)
 }
 
-fn state_json(state: &Everything) -> Value {
+fn state_json(state: &FakeDiscordState) -> Value {
     let world = &state.world;
     let channel = |channel: &FakeChannel| {
-        let mut shape = world.channel_json(channel);
+        let mut object = world.channel_json(channel);
         let messages = channel.messages.values();
-        shape["messages"] =
+        object["messages"] =
             messages.map(|message| world.message_json(channel, message, Transport::Rest)).collect();
-        shape
+        object
     };
     let posts = state.journal.posts.iter().map(|post| {
         json!({ "channel": post.channel, "id": post.id, "text": post.text, "body": post.body })
@@ -286,20 +301,20 @@ fn state_json(state: &Everything) -> Value {
             "answer": call.answer,
         })
     });
-    let said = state
+    let payloads = state
         .journal
         .payloads
         .iter()
-        .map(|said| json!({ "connection": said.connection, "op": said.op, "data": said.data }));
-    let interactions = world.commands.interactions.values().map(|one| {
-        let answers = one.responses.iter().map(
-            |answer| json!({ "text": answer.message.content, "is_ephemeral": answer.is_ephemeral }),
+        .map(|payload| json!({ "connection": payload.connection, "op": payload.op, "data": payload.data }));
+    let interactions = world.commands.interactions.values().map(|interaction| {
+        let responses = interaction.responses.iter().map(
+            |response| json!({ "text": response.message.content, "is_ephemeral": response.is_ephemeral }),
         );
         json!({
-            "id": one.id,
-            "name": one.name,
-            "answers": answers.collect::<Vec<_>>(),
-            "choices": one.choices,
+            "id": interaction.id,
+            "name": interaction.name,
+            "answers": responses.collect::<Vec<_>>(),
+            "choices": interaction.choices,
         })
     });
     json!({
@@ -310,7 +325,7 @@ fn state_json(state: &Everything) -> Value {
         "interactions": interactions.collect::<Vec<_>>(),
         "posts": posts.collect::<Vec<_>>(),
         "calls": calls.collect::<Vec<_>>(),
-        "said": said.collect::<Vec<_>>(),
+        "said": payloads.collect::<Vec<_>>(),
         "closes": state.journal.close_codes,
         "remaining": state.gateway.session_start_quota.remaining,
     })

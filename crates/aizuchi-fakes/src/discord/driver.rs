@@ -1,5 +1,5 @@
-//! What people do on Discord: they speak, edit, react, begin threads and use commands. A test's hands;
-//! below are what is arranged for it, what goes wrong, and its eyes.
+//! The driver of a test: acts as the users, who send, edit and react, start threads and use commands. The modules
+//! below set up guilds, inject faults and inspect what the app has done.
 
 pub mod setup;
 mod inspect;
@@ -28,7 +28,7 @@ impl FakeDiscord {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
     }
 
-    /// Somebody answers a line with Discord's reply, which pings its author.
+    /// A user replies to a message, which pings its author.
     pub fn send_reply(
         &self,
         channel: ChannelId,
@@ -42,11 +42,11 @@ impl FakeDiscord {
         })
     }
 
-    pub fn send_message_with(&self, saying: NewFakeMessage) -> Result<MessageId, ApiError> {
-        self.with_world(|world| world.send_message(saying))
+    pub fn send_message_with(&self, message: NewFakeMessage) -> Result<MessageId, ApiError> {
+        self.with_world(|world| world.send_message(message))
     }
 
-    /// The author changes what a line says.
+    /// The author edits a message.
     pub fn edit_message(
         &self,
         channel: ChannelId,
@@ -58,7 +58,7 @@ impl FakeDiscord {
         })
     }
 
-    /// A preview appears under a line, whose text stays the same.
+    /// Discord adds a link preview to a message, whose text stays the same.
     pub fn unfurl(&self, channel: ChannelId, message: MessageId) -> Result<(), ApiError> {
         self.with_world(|world| {
             world.unfurl(MessageKey { channel, message }, "https://example.com/")
@@ -77,7 +77,7 @@ impl FakeDiscord {
         self.with_world(|world| world.bulk_delete_messages(channel, messages))
     }
 
-    /// `emoji` as in Discord's addresses: `🎉`, or `name:id`.
+    /// `emoji` has the form of Discord's URLs: `🎉`, or `name:id`.
     pub fn add_reaction(
         &self,
         channel: ChannelId,
@@ -85,8 +85,8 @@ impl FakeDiscord {
         user: UserId,
         emoji: &str,
     ) -> Result<(), ApiError> {
-        let place = MessageKey { channel, message };
-        self.with_world(|world| world.add_reaction(place, user, &FakeEmoji::parse(emoji)))
+        let key = MessageKey { channel, message };
+        self.with_world(|world| world.add_reaction(key, user, &FakeEmoji::parse(emoji)))
     }
 
     pub fn remove_reaction(
@@ -96,15 +96,15 @@ impl FakeDiscord {
         user: UserId,
         emoji: &str,
     ) -> Result<(), ApiError> {
-        let place = MessageKey { channel, message };
-        self.with_world(|world| world.remove_reaction(place, user, &FakeEmoji::parse(emoji)))
+        let key = MessageKey { channel, message };
+        self.with_world(|world| world.remove_reaction(key, user, &FakeEmoji::parse(emoji)))
     }
 
     pub fn start_typing(&self, channel: ChannelId, user: UserId) -> Result<(), ApiError> {
         self.with_world(|world| world.start_typing(channel, user))
     }
 
-    /// Somebody makes a thread of a line.
+    /// A user starts a thread from a message.
     pub fn start_thread_from_message(
         &self,
         channel: ChannelId,
@@ -117,12 +117,12 @@ impl FakeDiscord {
         })
     }
 
-    /// Somebody begins a thread, of any kind.
+    /// A user starts a thread of any kind.
     pub fn start_thread(&self, new: NewThread) -> Result<ChannelId, ApiError> {
         self.with_world(|world| world.start_thread(new))
     }
 
-    /// Somebody posts in a forum. The post's first message has the number of its thread.
+    /// A user posts in a forum. The post's first message has the id of its thread.
     pub fn create_forum_post(
         &self,
         forum: ChannelId,
@@ -131,11 +131,12 @@ impl FakeDiscord {
         text: &str,
     ) -> Result<ChannelId, ApiError> {
         self.with_world(|world| {
-            let mut top = FakeMessage::new(MessageId::new(1), FakeAuthor::User(user), text);
-            world.set_mentions(forum, &mut top, &allow_all_mentions());
+            let mut first_message =
+                FakeMessage::new(MessageId::new(1), FakeAuthor::User(user), text);
+            world.set_mentions(forum, &mut first_message, &allow_all_mentions());
             world.create_forum_post(NewThread::new(forum, user, title), |id| FakeMessage {
                 id,
-                ..top
+                ..first_message
             })
         })
     }
@@ -156,7 +157,7 @@ impl FakeDiscord {
         self.with_world(|world| world.set_archived(thread, false))
     }
 
-    /// Nobody can speak in a thread any more.
+    /// Locks a thread, so that no messages can be sent to it.
     pub fn lock_thread(&self, thread: ChannelId) -> Result<(), ApiError> {
         self.with_world(|world| {
             world.update_thread(thread, |channel| {
@@ -167,7 +168,7 @@ impl FakeDiscord {
         })
     }
 
-    /// Somebody uses a slash command, which the app must have registered.
+    /// A user runs a slash command, which the app must have registered.
     pub fn run_command(
         &self,
         channel: ChannelId,
@@ -185,19 +186,19 @@ impl FakeDiscord {
         })
     }
 
-    /// Somebody uses the app in any way.
-    pub fn interact(&self, using: NewInteraction) -> Result<InteractionId, ApiError> {
-        self.with_world(|world| world.interact(using))
+    /// A user interacts with the app in any way.
+    pub fn interact(&self, interaction: NewInteraction) -> Result<InteractionId, ApiError> {
+        self.with_world(|world| world.interact(interaction))
     }
 
-    /// An event of any shape, to all sessions.
+    /// Sends an arbitrary event to all sessions.
     pub fn emit_event(&self, name: &'static str, data: Value) {
         self.with_world(|world| {
             world.pending_events.push(FakeEvent { name, data, required_intents: Intents::empty() });
         });
     }
 
-    fn with_world<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
-        self.change(|state| work(&mut state.world))
+    fn with_world<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        self.change(|state| change(&mut state.world))
     }
 }

@@ -1,4 +1,4 @@
-//! How this Discord fails on purpose.
+//! Discord's own faults.
 
 use serde::Deserialize;
 
@@ -15,12 +15,12 @@ impl Fault {
         Self::ApiError(ApiError::rate_limited(RetryAfter { seconds, scope }))
     }
 
-    pub fn error(reason: ErrorCode) -> Self {
-        Self::ApiError(api_error(reason))
+    pub fn error(code: ErrorCode) -> Self {
+        Self::ApiError(api_error(code))
     }
 }
 
-/// A refusal as JSON says it.
+/// An error as the control API receives it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApiErrorSpec {
@@ -35,8 +35,8 @@ pub enum ApiErrorSpec {
 }
 
 impl From<ApiErrorSpec> for ApiError {
-    fn from(shape: ApiErrorSpec) -> Self {
-        match shape {
+    fn from(spec: ApiErrorSpec) -> Self {
+        match spec {
             ApiErrorSpec::RateLimited { seconds, scope } => {
                 ApiError::rate_limited(RetryAfter { seconds, scope })
             }

@@ -1,4 +1,4 @@
-//! The gateway's sockets: one task for each, which says what it is told to, packed if the app wants it so.
+//! The gateway's sockets: one task for each connection, which executes its commands and compresses if the app asks.
 
 use std::sync::Arc;
 
@@ -26,29 +26,30 @@ pub struct ConnectQuery {
 }
 
 pub async fn connect(
-    State(served): State<ServerContext>,
-    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
-    Query(wishes): Query<ConnectQuery>,
+    State(server): State<ServerContext>,
+    ConnectInfo(reset_handle): ConnectInfo<ResetHandle>,
+    Query(query): Query<ConnectQuery>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if served.fake.read(|state| state.gateway.connect_behavior == ConnectBehavior::Refusal) {
+    if server.fake.read(|state| state.gateway.connect_behavior == ConnectBehavior::Refusal) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    let base = gateway_url(&request_host(&headers));
-    upgrade.on_upgrade(move |socket| serve_connection(socket, served, wishes, cutter, base))
+    let resume_url = gateway_url(&request_host(&headers));
+    upgrade
+        .on_upgrade(move |socket| serve_connection(socket, server, query, reset_handle, resume_url))
 }
 
-/// Where the gateway is for whoever has come to this host.
+/// The URL of the gateway for an app that has reached the fake at this host.
 pub fn gateway_url(host: &str) -> String {
     format!("ws://{host}/gateway")
 }
 
-/// A connection's place, given up when its task ends in any way.
+/// Removes a connection when its task ends in any way.
 struct ConnectionGuard {
     fake: Arc<FakeDiscord>,
     id: u64,
-    /// What the app has closed it with.
+    /// The code with which the app has closed it.
     code: Option<u16>,
 }
 
@@ -64,104 +65,118 @@ impl Drop for ConnectionGuard {
 
 async fn serve_connection(
     mut socket: WebSocket,
-    served: ServerContext,
-    wishes: ConnectQuery,
-    cutter: ResetHandle,
-    base: String,
+    server: ServerContext,
+    query: ConnectQuery,
+    reset_handle: ResetHandle,
+    resume_url: String,
 ) {
-    let fake = served.fake.clone();
-    let Some(mut packing) = FrameCompression::from_query(&wishes) else {
+    let fake = server.fake.clone();
+    let Some(mut compression) = FrameCompression::from_query(&query) else {
         let reason = "Invalid API version.".into();
         let _ = socket.send(Message::Close(Some(CloseFrame { code: 4012, reason }))).await;
         return;
     };
-    let interval = fake.settings.heartbeat_interval;
-    let (id, mut frames) = fake.change(|state| state.gateway.connect(interval));
-    let mut seat = ConnectionGuard { fake: fake.clone(), id, code: None };
+    let heartbeat_interval = fake.settings.heartbeat_interval;
+    let (id, mut commands) = fake.change(|state| state.gateway.connect(heartbeat_interval));
+    let mut guard = ConnectionGuard { fake: fake.clone(), id, code: None };
+    let connection = run_connection(
+        &mut socket,
+        &fake,
+        id,
+        &mut commands,
+        &mut compression,
+        &reset_handle,
+        &resume_url,
+    );
     tokio::select! {
-        code = run_connection(&mut socket, &fake, id, &mut frames, &mut packing, &cutter, &base) => {
-            seat.code = code;
-        }
-        () = served.shutdown.cancelled() => cutter.reset(),
+        code = connection => guard.code = code,
+        () = server.shutdown.cancelled() => reset_handle.reset(),
     }
 }
 
-/// Goes on until one of both sides ends it, and says with what the app did.
+/// Runs until either side ends the connection. Returns the app's close code if the app closed it.
 async fn run_connection(
     socket: &mut WebSocket,
     fake: &FakeDiscord,
     id: u64,
-    frames: &mut UnboundedReceiver<SocketCommand>,
-    packing: &mut FrameCompression,
-    cutter: &ResetHandle,
-    base: &str,
+    commands: &mut UnboundedReceiver<SocketCommand>,
+    compression: &mut FrameCompression,
+    reset_handle: &ResetHandle,
+    resume_url: &str,
 ) -> Option<u16> {
     let clock = &fake.settings.clock;
-    // Whoever misses two beats is gone.
-    let patience = fake.settings.heartbeat_interval * 2;
-    let mut heard_at = clock.now();
+    // An app that misses two heartbeats is disconnected.
+    let timeout = fake.settings.heartbeat_interval * 2;
+    let mut last_received_at = clock.now();
     loop {
         tokio::select! {
-            frame = frames.recv() => match frame? {
-                SocketCommand::Send(value) => socket.send(packing.encode(value.to_string())?).await.ok()?,
-                SocketCommand::Close(code, words) => {
-                    let close = CloseFrame { code, reason: words.into() };
+            command = commands.recv() => match command? {
+                SocketCommand::Send(payload) => {
+                    let frame = compression.encode(payload.to_string())?;
+                    socket.send(frame).await.ok()?;
+                }
+                SocketCommand::Close(code, reason) => {
+                    let close = CloseFrame { code, reason: reason.into() };
                     let _ = socket.send(Message::Close(Some(close))).await;
                     return None;
                 }
                 SocketCommand::Reset => {
-                    cutter.reset();
+                    reset_handle.reset();
                     return None;
                 }
                 SocketCommand::Stall => {
-                    stall(frames).await;
-                    cutter.reset();
+                    stall(commands).await;
+                    reset_handle.reset();
                     return None;
                 }
             },
             message = socket.recv() => match message?.ok()? {
                 Message::Text(text) => {
-                    heard_at = clock.now();
-                    fake.change(|state| state.receive(id, text.as_str(), &fake.settings, base));
+                    last_received_at = clock.now();
+                    fake.change(|state| {
+                        state.receive(id, text.as_str(), &fake.settings, resume_url);
+                    });
                 }
                 Message::Close(close) => return close.map(|close| close.code),
                 Message::Binary(_) => {
-                    fake.change(|state| state.gateway.close(id, 4002, "Error while decoding payload."));
+                    fake.change(|state| {
+                        state.gateway.close(id, 4002, "Error while decoding payload.");
+                    });
                 }
                 Message::Ping(_) | Message::Pong(_) => {}
             },
-            () = clock.sleep_until(heard_at + patience) => {
+            () = clock.sleep_until(last_received_at + timeout) => {
                 fake.change(|state| state.gateway.close(id, 4009, "Session timed out."));
-                heard_at = clock.now();
+                last_received_at = clock.now();
             }
         }
     }
 }
 
-/// Keeps the connection, and neither reads nor writes until it is cut.
-async fn stall(frames: &mut UnboundedReceiver<SocketCommand>) {
-    while let Some(frame) = frames.recv().await {
-        match frame {
+/// Keeps the connection without reading or writing, until it is reset.
+async fn stall(commands: &mut UnboundedReceiver<SocketCommand>) {
+    while let Some(command) = commands.recv().await {
+        match command {
             SocketCommand::Reset => return,
             SocketCommand::Send(_) | SocketCommand::Close(..) | SocketCommand::Stall => {}
         }
     }
 }
 
-/// How words are put into frames.
+/// The compression of frames.
 enum FrameCompression {
     Disabled,
-    /// One stream for the whole connection.
+    /// One zlib stream for the whole connection.
     Zlib(Box<Compress>),
 }
 
 impl FrameCompression {
-    /// What the app asked for, if that can be had.
-    fn from_query(wishes: &ConnectQuery) -> Option<Self> {
-        if wishes.v != "10" || !matches!(wishes.encoding.as_str(), "" | "json") {
+    /// The compression that the app asks for; `None` if the query is not supported.
+    fn from_query(query: &ConnectQuery) -> Option<Self> {
+        if query.v != "10" || !matches!(query.encoding.as_str(), "" | "json") {
             return None;
         }
-        match wishes.compress.as_str() {
+        match query.compress.as_str() {
             "" => Some(Self::Disabled),
             "zlib-stream" => {
                 Some(Self::Zlib(Box::new(Compress::new(Compression::default(), true))))
@@ -179,15 +194,15 @@ impl FrameCompression {
 }
 
 fn compress(stream: &mut Compress, bytes: &[u8]) -> Option<Vec<u8>> {
-    let before = stream.total_in();
-    let mut packed = Vec::new();
+    let total_before = stream.total_in();
+    let mut compressed = Vec::new();
     loop {
-        let read = usize::try_from(stream.total_in() - before).ok()?;
-        packed.reserve(bytes.len() / 2 + 64);
-        stream.compress_vec(&bytes[read..], &mut packed, FlushCompress::Sync).ok()?;
-        let is_read = stream.total_in() - before == bytes.len() as u64;
-        if is_read && packed.len() < packed.capacity() {
-            return Some(packed);
+        let read_count = usize::try_from(stream.total_in() - total_before).ok()?;
+        compressed.reserve(bytes.len() / 2 + 64);
+        stream.compress_vec(&bytes[read_count..], &mut compressed, FlushCompress::Sync).ok()?;
+        let is_consumed = stream.total_in() - total_before == bytes.len() as u64;
+        if is_consumed && compressed.len() < compressed.capacity() {
+            return Some(compressed);
         }
     }
 }

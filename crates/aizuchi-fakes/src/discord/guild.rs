@@ -1,4 +1,4 @@
-//! Guilds, their roles and members, and people as everybody sees them.
+//! Guilds, their roles and members, and users.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct FakeUser {
     pub name: String,
     pub global_name: Option<String>,
     pub is_bot: bool,
-    /// Nobody but friends may write to it.
+    /// Rejects direct messages from the app.
     pub has_closed_direct_messages: bool,
 }
 
@@ -38,13 +38,13 @@ impl FakeUser {
         })
     }
 
-    /// How it is called where it has no nickname.
+    /// The name that is shown where the user has no nickname.
     pub fn visible_name(&self) -> &str {
         self.global_name.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Somebody who is to be there.
+/// A user to add.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NewUser {
@@ -60,7 +60,7 @@ pub struct FakeMember {
 }
 
 impl FakeMember {
-    /// Without the user, as it comes with messages.
+    /// The member without its user, as in message events.
     pub fn partial_json(&self) -> Value {
         json!({
             "nick": self.nick,
@@ -85,13 +85,13 @@ pub struct FakeRole {
     pub permissions: Permissions,
     pub position: i64,
     pub is_mentionable: bool,
-    /// An app's own role.
+    /// The app that the role belongs to.
     pub bot: Option<UserId>,
 }
 
 impl FakeRole {
     pub fn to_json(&self) -> Value {
-        let mut shape = json!({
+        let mut object = json!({
             "id": self.id,
             "name": self.name,
             "description": null,
@@ -107,9 +107,9 @@ impl FakeRole {
             "flags": 0,
         });
         if let Some(bot) = self.bot {
-            shape["tags"] = json!({ "bot_id": bot });
+            object["tags"] = json!({ "bot_id": bot });
         }
-        shape
+        object
     }
 }
 
@@ -121,14 +121,14 @@ pub struct FakeGuild {
     pub roles: BTreeMap<RoleId, FakeRole>,
     pub members: BTreeMap<UserId, FakeMember>,
     pub emojis: Vec<Value>,
-    /// Where it tells who has joined.
+    /// The channel that announces new members.
     pub system_channel: Option<ChannelId>,
-    /// There is an outage.
+    /// Whether there is an outage.
     pub is_unavailable: bool,
 }
 
 impl FakeGuild {
-    /// What is told of it everywhere.
+    /// The fields that do not depend on the viewer.
     pub fn to_json(&self) -> Value {
         let roles: Vec<Value> = self.roles.values().map(FakeRole::to_json).collect();
         json!({

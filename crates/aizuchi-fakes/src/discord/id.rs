@@ -1,4 +1,4 @@
-//! Snowflakes: ids that tell when they were made, one type for each kind of thing.
+//! Snowflakes: ids that contain their creation time. Each kind of object has its own type.
 
 use jiff::Timestamp;
 use twilight_model::id::Id;
@@ -17,34 +17,35 @@ pub type RoleId = Id<RoleMarker>;
 pub type UserId = Id<UserMarker>;
 pub type WebhookId = Id<WebhookMarker>;
 
-/// The first millisecond that snowflakes can tell: 2015 begins.
+/// The Unix time at which snowflakes start, the beginning of 2015.
 const DISCORD_EPOCH_MILLISECONDS: i64 = 1_420_070_400_000;
 
-/// How many bits below the milliseconds tell ids of one moment apart.
+/// The number of bits below the milliseconds, which distinguish ids of the same millisecond.
 const SEQUENCE_BITS: u32 = 22;
 
-/// The smallest id of a moment.
+/// The smallest id of this millisecond.
 pub fn min_snowflake_at(at: Timestamp) -> u64 {
-    let since = u64::try_from(at.as_millisecond() - DISCORD_EPOCH_MILLISECONDS).unwrap_or(0).max(1);
-    since << SEQUENCE_BITS
+    let milliseconds =
+        u64::try_from(at.as_millisecond() - DISCORD_EPOCH_MILLISECONDS).unwrap_or(0).max(1);
+    milliseconds << SEQUENCE_BITS
 }
 
-/// When an id was made.
+/// The creation time of an id.
 pub fn created_at<T>(id: Id<T>) -> Timestamp {
-    let since = i64::try_from(id.get() >> SEQUENCE_BITS).unwrap_or(0);
-    Timestamp::from_millisecond(DISCORD_EPOCH_MILLISECONDS + since).unwrap_or(Timestamp::MAX)
+    let milliseconds = i64::try_from(id.get() >> SEQUENCE_BITS).unwrap_or(0);
+    Timestamp::from_millisecond(DISCORD_EPOCH_MILLISECONDS + milliseconds).unwrap_or(Timestamp::MAX)
 }
 
-/// A moment as Discord writes it.
+/// A timestamp in Discord's format.
 pub fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
-/// Makes ids that rise with time.
+/// Generates ids that rise with time.
 #[derive(Debug, Default)]
 pub struct SnowflakeGenerator {
     last_id: u64,
-    /// Tells ids apart that are said to be of the same past moment.
+    /// Distinguishes ids that are backdated to the same time.
     past_sequence: u64,
 }
 
@@ -54,7 +55,7 @@ impl SnowflakeGenerator {
         Id::new(self.last_id)
     }
 
-    /// An id of some other moment than now.
+    /// A backdated id.
     pub fn id_at<T>(&mut self, at: Timestamp) -> Id<T> {
         self.past_sequence = (self.past_sequence + 1) % (1 << SEQUENCE_BITS);
         Id::new(min_snowflake_at(at) | self.past_sequence)
@@ -68,18 +69,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_rise_and_tell_their_moment() {
+    fn ids_rise_and_contain_their_creation_time() {
         let now: Timestamp = "2026-11-21T01:02:03.456Z".parse().unwrap();
-        let mut mint = SnowflakeGenerator::default();
-        let first: MessageId = mint.new_id(now);
-        let second: MessageId = mint.new_id(now);
+        let mut ids = SnowflakeGenerator::default();
+        let first: MessageId = ids.new_id(now);
+        let second: MessageId = ids.new_id(now);
         assert!(first < second);
         assert_eq!(created_at(first), now);
         assert_eq!(format_timestamp(now), "2026-11-21T01:02:03.456000+00:00");
         let past: Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
-        let old: Id<MessageMarker> = mint.id_at(past);
+        let old: Id<MessageMarker> = ids.id_at(past);
         assert!(old < first);
-        assert_ne!(mint.id_at::<MessageMarker>(past), old);
+        assert_ne!(ids.id_at::<MessageMarker>(past), old);
         assert_eq!(created_at(old), past);
     }
 }

@@ -1,4 +1,4 @@
-//! What the app has done, for those who check on it.
+//! A journal of what the app has done, for assertions.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,31 +6,30 @@ use serde_json::Value;
 use crate::discord::id::{ChannelId, MessageId};
 use crate::discord::method::Method;
 
-/// A request, without its token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedCall {
     pub method: Method,
-    /// The path, and the query behind it.
+    /// The path with its query string.
     pub path: String,
     pub at: Timestamp,
     pub body: Value,
-    /// Not there while the request hangs, or if it broke.
+    /// Absent while the request hangs, or if its connection was reset.
     pub answer: Option<Value>,
     pub status: Option<u16>,
 }
 
-/// What the app has put into a channel.
+/// A message that the app has posted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPost {
     pub channel: ChannelId,
     pub id: MessageId,
     pub text: String,
-    /// The request's body, as it was sent.
+    /// The request's body as sent.
     pub body: Value,
     pub at: Timestamp,
 }
 
-/// What the app has said to the gateway, without its token.
+/// A payload that the app has sent to the gateway, without its token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedPayload {
     pub connection: u64,
@@ -44,6 +43,6 @@ pub struct Journal {
     pub calls: Vec<RecordedCall>,
     pub posts: Vec<RecordedPost>,
     pub payloads: Vec<ReceivedPayload>,
-    /// The close codes that the app has sent; without one, the connection just ended.
+    /// The close codes of the app's connections; `None` where a connection ended without a close frame.
     pub close_codes: Vec<Option<u16>>,
 }

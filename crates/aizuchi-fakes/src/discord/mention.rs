@@ -1,17 +1,17 @@
-//! Whom a line pings: what its text names, as far as its author lets it.
+//! Mentions in a text, and which of them ping.
 
 use twilight_model::channel::message::{AllowedMentions, MentionType};
 use twilight_model::id::Id;
 
 use crate::discord::id::{RoleId, UserId};
 
-/// As if nothing was said about it: everything that is named.
+/// The default of `allowed_mentions`: every mention pings.
 pub fn allow_all_mentions() -> AllowedMentions {
     let parse = vec![MentionType::Users, MentionType::Roles, MentionType::Everyone];
     AllowedMentions { parse, replied_user: true, ..AllowedMentions::default() }
 }
 
-/// What a text names.
+/// The mentions in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedMentions {
     pub users: Vec<UserId>,
@@ -20,9 +20,9 @@ pub struct ParsedMentions {
 }
 
 impl ParsedMentions {
-    /// What of it may be pinged.
+    /// The mentions that are allowed to ping.
     pub fn filter_allowed(mut self, allowed: &AllowedMentions) -> Self {
-        let is_parsed = |sort| allowed.parse.contains(&sort);
+        let is_parsed = |kind| allowed.parse.contains(&kind);
         if !is_parsed(MentionType::Users) {
             self.users.retain(|user| allowed.users.contains(user));
         }
@@ -35,7 +35,7 @@ impl ParsedMentions {
 }
 
 pub fn parse_mentions(text: &str) -> ParsedMentions {
-    let mut named = ParsedMentions {
+    let mut mentions = ParsedMentions {
         everyone: text.contains("@everyone") || text.contains("@here"),
         ..ParsedMentions::default()
     };
@@ -44,12 +44,12 @@ pub fn parse_mentions(text: &str) -> ParsedMentions {
             continue;
         };
         if let Some(role) = inner.strip_prefix('&') {
-            push_id(&mut named.roles, role);
+            push_id(&mut mentions.roles, role);
         } else {
-            push_id(&mut named.users, inner.strip_prefix('!').unwrap_or(inner));
+            push_id(&mut mentions.users, inner.strip_prefix('!').unwrap_or(inner));
         }
     }
-    named
+    mentions
 }
 
 fn push_id<T>(ids: &mut Vec<Id<T>>, digits: &str) {
@@ -65,10 +65,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_names_people_roles_and_everyone() {
-        let found = parse_mentions("<@1> and <@!2>, <@1> again, <@&3>; not <@x>, <#4> or <@5");
+    fn a_text_mentions_users_roles_and_everyone() {
+        let mentions = parse_mentions("<@1> and <@!2>, <@1> again, <@&3>; not <@x>, <#4> or <@5");
         assert_eq!(
-            found,
+            mentions,
             ParsedMentions {
                 users: vec![Id::new(1), Id::new(2)],
                 roles: vec![Id::new(3)],

@@ -1,4 +1,4 @@
-//! A line on Discord, and what is to be said to make one.
+//! Messages, their authors and reactions.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub struct FakeMessage {
     pub edited: Option<Timestamp>,
     pub nonce: Option<Value>,
     pub flags: MessageFlags,
-    /// Who was pinged, and what else.
+    /// The users that it pings.
     pub mentions: Vec<UserId>,
     pub mention_roles: Vec<RoleId>,
     pub mention_everyone: bool,
@@ -26,7 +26,7 @@ pub struct FakeMessage {
     pub stickers: Vec<Value>,
     pub components: Vec<Value>,
     pub reactions: Vec<FakeReaction>,
-    /// The command that it answers.
+    /// The interaction that it responds to.
     pub interaction: Option<Value>,
 }
 
@@ -45,19 +45,18 @@ impl FakeAuthor {
     }
 }
 
-/// What sort of line it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageKind {
     #[default]
     Regular,
-    /// Somebody came into the guild.
+    /// Announces a new member.
     Join,
-    /// In the parent, where a thread was begun that has no message of its own there.
+    /// Announces, in the parent channel, a thread that was not started from a message.
     ThreadCreated,
     Reply,
-    /// An answer to a slash command.
+    /// A response to a slash command.
     Command,
-    /// At the top of a thread that grew from a message.
+    /// The first message of a thread that was started from a message.
     ThreadStarter,
 }
 
@@ -73,13 +72,13 @@ impl MessageKind {
         }
     }
 
-    /// Discord itself speaks.
+    /// Whether Discord itself posted it.
     pub fn is_system(self) -> bool {
         matches!(self, Self::Join | Self::ThreadCreated | Self::ThreadStarter)
     }
 }
 
-/// Another line that this one points at. It may be gone.
+/// A reference to another message, which may have been deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageReference {
     pub channel: ChannelId,
@@ -100,7 +99,7 @@ pub struct FakeEmoji {
 }
 
 impl FakeEmoji {
-    /// Reads `🎉` or `name:id`.
+    /// Parses `🎉` or `name:id`.
     pub fn parse(text: &str) -> Self {
         match text.split_once(':') {
             Some((name, id)) => Self { id: Some(id.to_owned()), name: name.to_owned() },
@@ -113,20 +112,20 @@ impl FakeEmoji {
     }
 }
 
-/// What somebody says.
+/// A message to send.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NewFakeMessage {
     pub channel: ChannelId,
     pub user: UserId,
     #[serde(default)]
     pub text: String,
-    /// The line that it answers.
+    /// The message that it replies to.
     #[serde(default)]
     pub reply_to: Option<MessageId>,
-    /// Whether the answer pings whom it answers.
+    /// Whether the reply pings the author of that message.
     #[serde(default)]
     pub ping: ReplyPing,
-    /// An integration speaks under this name, and `user` does not.
+    /// The name of a webhook, which is then the author instead of `user`.
     #[serde(default)]
     pub webhook: Option<String>,
     #[serde(default)]
@@ -135,10 +134,10 @@ pub struct NewFakeMessage {
     pub embeds: Vec<Value>,
     #[serde(default)]
     pub stickers: Vec<Value>,
-    /// When it was said, if not now.
+    /// When it is sent; now, if absent.
     #[serde(default)]
     pub at: Option<Timestamp>,
-    /// Whether the app hears of it.
+    /// Whether the app gets an event for it.
     #[serde(rename = "telling", default)]
     pub delivery: EventDelivery,
 }
@@ -157,7 +156,7 @@ pub enum EventDelivery {
     #[default]
     #[serde(rename = "told")]
     Delivered,
-    /// The gateway loses it; only the history has it.
+    /// The gateway loses the event; only the history shows the message.
     Lost,
 }
 

@@ -1,4 +1,4 @@
-//! What is done to messages, by people and by apps alike, and the events that follow.
+//! What users and apps do to messages, and the events that follow.
 
 use serde_json::json;
 use twilight_model::channel::message::AllowedMentions;
@@ -14,7 +14,7 @@ use crate::discord::message::{
 use crate::discord::serialize::Transport;
 use crate::discord::world::{EventTopic, World};
 
-/// A line was said here.
+/// Identifies a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageKey {
     pub channel: ChannelId,
@@ -22,48 +22,47 @@ pub struct MessageKey {
 }
 
 impl World {
-    /// Somebody says a line.
-    pub fn send_message(&mut self, saying: NewFakeMessage) -> Result<MessageId, ApiError> {
-        let author = self.resolve_author(&saying)?;
-        let id = self.id_at(saying.at);
-        let mut message = FakeMessage::new(id, author, &saying.text);
-        message.attachments = saying.attachments;
-        message.embeds = saying.embeds;
-        message.stickers = saying.stickers;
-        if let Some(target) = saying.reply_to {
-            self.message(saying.channel, target)?;
+    pub fn send_message(&mut self, new: NewFakeMessage) -> Result<MessageId, ApiError> {
+        let author = self.resolve_author(&new)?;
+        let id = self.id_at(new.at);
+        let mut message = FakeMessage::new(id, author, &new.text);
+        message.attachments = new.attachments;
+        message.embeds = new.embeds;
+        message.stickers = new.stickers;
+        if let Some(replied_to) = new.reply_to {
+            self.message(new.channel, replied_to)?;
             message.kind = MessageKind::Reply;
             message.reference =
-                Some(MessageReference { channel: saying.channel, message: Some(target) });
+                Some(MessageReference { channel: new.channel, message: Some(replied_to) });
         }
-        let replied_user = saying.ping == ReplyPing::Author;
+        let replied_user = new.ping == ReplyPing::Author;
         let allowed = AllowedMentions { replied_user, ..allow_all_mentions() };
-        self.set_mentions(saying.channel, &mut message, &allowed);
-        self.insert_message(saying.channel, message, saying.delivery)?;
+        self.set_mentions(new.channel, &mut message, &allowed);
+        self.insert_message(new.channel, message, new.delivery)?;
         Ok(id)
     }
 
-    fn resolve_author(&mut self, saying: &NewFakeMessage) -> Result<FakeAuthor, ApiError> {
-        if let Some(name) = &saying.webhook {
+    fn resolve_author(&mut self, new: &NewFakeMessage) -> Result<FakeAuthor, ApiError> {
+        if let Some(name) = &new.webhook {
             return Ok(FakeAuthor::Webhook { id: self.new_id(), name: name.clone() });
         }
-        let channel = self.channel(saying.channel)?;
+        let channel = self.channel(new.channel)?;
         if !channel.is_text() {
             return Err(ErrorCode::NotATextChannel.into());
         }
-        let needed = match channel.thread {
+        let required = match channel.thread {
             Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
             None => Permissions::SEND_MESSAGES,
         };
-        let can_speak = !channel.thread.as_ref().is_some_and(|thread| thread.is_locked);
-        if !can_speak {
+        let can_send = !channel.thread.as_ref().is_some_and(|thread| thread.is_locked);
+        if !can_send {
             return Err(ErrorCode::ThreadLocked.into());
         }
-        self.require_permissions(saying.user, saying.channel, needed)?;
-        Ok(FakeAuthor::User(saying.user))
+        self.require_permissions(new.user, new.channel, required)?;
+        Ok(FakeAuthor::User(new.user))
     }
 
-    /// Notes whom a message pings, as far as its author lets it and may.
+    /// Sets which mentions of a message ping, by its author's `allowed_mentions` and permissions.
     pub fn set_mentions(
         &self,
         channel: ChannelId,
@@ -87,74 +86,73 @@ impl World {
         message.mention_everyone = everyone && may_ping_all;
     }
 
-    /// Keeps a message where it belongs and, unless it is to be lost, tells of it.
+    /// Stores a message in its channel and, unless its event is to be lost, emits the event.
     pub fn insert_message(
         &mut self,
         channel: ChannelId,
         message: FakeMessage,
-        telling: EventDelivery,
+        delivery: EventDelivery,
     ) -> Result<(), ApiError> {
         let id = message.id;
         let author = message.author.user();
-        let mut newcomers: Vec<UserId> = author.into_iter().collect();
-        newcomers.extend(&message.mentions);
-        let is_top = message.kind == MessageKind::ThreadStarter || id.cast() == channel;
-        let place = self.channel_mut(channel)?;
-        place.last_message = place.last_message.max(Some(id));
-        place.messages.insert(id, message);
-        if let Some(thread) = &mut place.thread
-            && !is_top
+        let mut participants: Vec<UserId> = author.into_iter().collect();
+        participants.extend(&message.mentions);
+        let is_thread_start = message.kind == MessageKind::ThreadStarter || id.cast() == channel;
+        let target = self.channel_mut(channel)?;
+        target.last_message = target.last_message.max(Some(id));
+        target.messages.insert(id, message);
+        if let Some(thread) = &mut target.thread
+            && !is_thread_start
         {
             thread.message_count += 1;
         }
         self.unarchive_for_message(channel)?;
-        for user in newcomers {
+        for user in participants {
             self.join_if_thread(channel, user)?;
         }
-        if telling == EventDelivery::Delivered {
+        if delivery == EventDelivery::Delivered {
             self.emit_message("MESSAGE_CREATE", MessageKey { channel, message: id })?;
         }
         Ok(())
     }
 
-    pub fn emit_message(&mut self, name: &'static str, place: MessageKey) -> Result<(), ApiError> {
-        let channel = self.channel(place.channel)?;
-        let message = self.message(place.channel, place.message)?;
-        let mut shape = self.message_json(channel, message, Transport::Gateway);
+    pub fn emit_message(&mut self, name: &'static str, key: MessageKey) -> Result<(), ApiError> {
+        let channel = self.channel(key.channel)?;
+        let message = self.message(key.channel, key.message)?;
+        let mut object = self.message_json(channel, message, Transport::Gateway);
         if let (Some(nonce), "MESSAGE_CREATE") = (&message.nonce, name) {
-            shape["nonce"] = nonce.clone();
+            object["nonce"] = nonce.clone();
         }
-        self.emit_in_channel(place.channel, EventTopic::Messages, name, shape);
+        self.emit_in_channel(key.channel, EventTopic::Messages, name, object);
         Ok(())
     }
 
-    /// The author changes what a line says.
     pub fn edit_message(
         &mut self,
-        place: MessageKey,
+        key: MessageKey,
         text: &str,
         allowed: &AllowedMentions,
     ) -> Result<(), ApiError> {
         let now = self.now();
-        let mut message = self.message(place.channel, place.message)?.clone();
+        let mut message = self.message(key.channel, key.message)?.clone();
         text.clone_into(&mut message.content);
         message.edited = Some(now);
-        self.set_mentions(place.channel, &mut message, allowed);
-        *self.message_mut(place.channel, place.message)? = message;
-        self.emit_message("MESSAGE_UPDATE", place)
+        self.set_mentions(key.channel, &mut message, allowed);
+        *self.message_mut(key.channel, key.message)? = message;
+        self.emit_message("MESSAGE_UPDATE", key)
     }
 
-    /// A preview appears under a line, whose text stays the same.
-    pub fn unfurl(&mut self, place: MessageKey, url: &str) -> Result<(), ApiError> {
-        let message = self.message_mut(place.channel, place.message)?;
+    /// Adds a link preview, which leaves the text as it is.
+    pub fn unfurl(&mut self, key: MessageKey, url: &str) -> Result<(), ApiError> {
+        let message = self.message_mut(key.channel, key.message)?;
         message.embeds.push(json!({ "type": "link", "url": url, "title": "A page" }));
-        self.emit_message("MESSAGE_UPDATE", place)
+        self.emit_message("MESSAGE_UPDATE", key)
     }
 
-    pub fn delete_message(&mut self, place: MessageKey) -> Result<(), ApiError> {
-        self.remove_message(place)?;
-        let data = json!({ "id": place.message, "channel_id": place.channel });
-        self.emit_in_channel(place.channel, EventTopic::Messages, "MESSAGE_DELETE", data);
+    pub fn delete_message(&mut self, key: MessageKey) -> Result<(), ApiError> {
+        self.remove_message(key)?;
+        let data = json!({ "id": key.message, "channel_id": key.channel });
+        self.emit_in_channel(key.channel, EventTopic::Messages, "MESSAGE_DELETE", data);
         Ok(())
     }
 
@@ -163,65 +161,65 @@ impl World {
         channel: ChannelId,
         messages: &[MessageId],
     ) -> Result<(), ApiError> {
-        let mut gone = Vec::new();
+        let mut deleted = Vec::new();
         for message in messages {
-            // Those that are gone already are passed over.
+            // Messages that are gone already are skipped.
             if self.remove_message(MessageKey { channel, message: *message }).is_ok() {
-                gone.push(*message);
+                deleted.push(*message);
             }
         }
-        let data = json!({ "ids": gone, "channel_id": channel });
+        let data = json!({ "ids": deleted, "channel_id": channel });
         self.emit_in_channel(channel, EventTopic::Messages, "MESSAGE_DELETE_BULK", data);
         Ok(())
     }
 
-    fn remove_message(&mut self, place: MessageKey) -> Result<(), ApiError> {
-        let messages = &mut self.channel_mut(place.channel)?.messages;
-        messages.remove(&place.message).map(|_| ()).ok_or(ErrorCode::UnknownMessage.into())
+    fn remove_message(&mut self, key: MessageKey) -> Result<(), ApiError> {
+        let messages = &mut self.channel_mut(key.channel)?.messages;
+        messages.remove(&key.message).map(|_| ()).ok_or(ErrorCode::UnknownMessage.into())
     }
 
     pub fn add_reaction(
         &mut self,
-        place: MessageKey,
+        key: MessageKey,
         user: UserId,
         emoji: &FakeEmoji,
     ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(place.channel, place.message)?.reactions;
+        let reactions = &mut self.message_mut(key.channel, key.message)?.reactions;
         match reactions.iter_mut().find(|reaction| reaction.emoji == *emoji) {
-            // Twice is once.
+            // Adding a reaction is idempotent.
             Some(reaction) if reaction.users.contains(&user) => return Ok(()),
             Some(reaction) => reaction.users.push(user),
             None => reactions.push(FakeReaction { emoji: emoji.clone(), users: vec![user] }),
         }
-        self.emit_reaction("MESSAGE_REACTION_ADD", place, user, emoji)
+        self.emit_reaction("MESSAGE_REACTION_ADD", key, user, emoji)
     }
 
     pub fn remove_reaction(
         &mut self,
-        place: MessageKey,
+        key: MessageKey,
         user: UserId,
         emoji: &FakeEmoji,
     ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(place.channel, place.message)?.reactions;
+        let reactions = &mut self.message_mut(key.channel, key.message)?.reactions;
         let reaction = reactions.iter_mut().find(|reaction| reaction.emoji == *emoji);
         let reaction = reaction.ok_or(ErrorCode::UnknownEmoji)?;
-        reaction.users.retain(|one| *one != user);
+        reaction.users.retain(|other| *other != user);
         reactions.retain(|reaction| !reaction.users.is_empty());
-        self.emit_reaction("MESSAGE_REACTION_REMOVE", place, user, emoji)
+        self.emit_reaction("MESSAGE_REACTION_REMOVE", key, user, emoji)
     }
 
     fn emit_reaction(
         &mut self,
         name: &'static str,
-        place: MessageKey,
+        key: MessageKey,
         user: UserId,
         emoji: &FakeEmoji,
     ) -> Result<(), ApiError> {
-        let author = self.message(place.channel, place.message)?.author.user();
-        let guild = self.channel(place.channel)?.guild;
+        let author = self.message(key.channel, key.message)?.author.user();
+        let guild = self.channel(key.channel)?.guild;
         let mut data = json!({
-            "channel_id": place.channel,
-            "message_id": place.message,
+            "channel_id": key.channel,
+            "message_id": key.message,
             "user_id": user,
             "emoji": emoji.to_json(),
             "burst": false,
@@ -233,15 +231,15 @@ impl World {
                 data["member"] = member;
             }
         }
-        self.emit_in_channel(place.channel, EventTopic::Reactions, name, data);
+        self.emit_in_channel(key.channel, EventTopic::Reactions, name, data);
         Ok(())
     }
 
-    pub fn clear_reactions(&mut self, place: MessageKey) -> Result<(), ApiError> {
-        self.message_mut(place.channel, place.message)?.reactions.clear();
-        let data = json!({ "channel_id": place.channel, "message_id": place.message });
+    pub fn clear_reactions(&mut self, key: MessageKey) -> Result<(), ApiError> {
+        self.message_mut(key.channel, key.message)?.reactions.clear();
+        let data = json!({ "channel_id": key.channel, "message_id": key.message });
         self.emit_in_channel(
-            place.channel,
+            key.channel,
             EventTopic::Reactions,
             "MESSAGE_REACTION_REMOVE_ALL",
             data,

@@ -1,20 +1,20 @@
-//! The requests that this fake answers: their names, verbs and paths.
+//! The routes of the REST API: a name, an HTTP method and a path each.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! methods {
-    ($($name:ident $verb:literal $path:literal)*) => {
-        /// One kind of request.
+    ($($(#[$attribute:meta])* $name:ident $http_method:literal $path:literal)*) => {
+        /// A kind of request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Method {
-            $($name),*
+            $($(#[$attribute])* $name),*
         }
 
-        /// The verb and the path of each; a part in braces stands for an id, a token or an emoji.
-        const PATHS: &[(Method, &str, &str)] = &[$((Method::$name, $verb, $path)),*];
+        /// The HTTP method and the path of each. A part in braces stands for an id, a token or an emoji.
+        const PATHS: &[(Method, &str, &str)] = &[$((Method::$name, $http_method, $path)),*];
     };
 }
 
@@ -40,8 +40,10 @@ methods! {
     GetChannel "GET" "channels/{channel}"
     ChangeChannel "PATCH" "channels/{channel}"
     DeleteChannel "DELETE" "channels/{channel}"
-    RuleChannel "PUT" "channels/{channel}/permissions/{overwrite}"
-    ForgetRule "DELETE" "channels/{channel}/permissions/{overwrite}"
+    #[serde(rename = "rule_channel")]
+    PutOverwrite "PUT" "channels/{channel}/permissions/{overwrite}"
+    #[serde(rename = "forget_rule")]
+    DeleteOverwrite "DELETE" "channels/{channel}/permissions/{overwrite}"
     GetMessages "GET" "channels/{channel}/messages"
     GetMessage "GET" "channels/{channel}/messages/{message}"
     CreateMessage "POST" "channels/{channel}/messages"
@@ -79,10 +81,10 @@ methods! {
     DeleteAnswer "DELETE" "webhooks/{application}/{token}/messages/{message}"
 }
 
-/// The parts of a path that stand in braces, by their names.
+/// The values of the parts in braces, by their names.
 pub type PathParameters = BTreeMap<&'static str, String>;
 
-/// Why a path leads nowhere.
+/// Why no route matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteError {
     NotFound,
@@ -90,25 +92,26 @@ pub enum RouteError {
 }
 
 impl Method {
-    /// Finds the kind of a request.
-    pub fn from_route(verb: &str, path: &str) -> Result<(Self, PathParameters), RouteError> {
-        let mut astray = RouteError::NotFound;
-        // What is written out comes before what stands in braces.
-        let mut found: Option<(Self, PathParameters)> = None;
-        for (method, known_verb, pattern) in PATHS {
-            let Some(parts) = match_path(pattern, path) else {
+    /// Finds the route of a request.
+    pub fn from_route(http_method: &str, path: &str) -> Result<(Self, PathParameters), RouteError> {
+        let mut error = RouteError::NotFound;
+        // The route with the fewest parts in braces wins, so `users/@me` comes before `users/{user}`.
+        let mut best_match: Option<(Self, PathParameters)> = None;
+        for (method, route_method, pattern) in PATHS {
+            let Some(path_parameters) = match_path(pattern, path) else {
                 continue;
             };
-            if verb != *known_verb {
-                astray = RouteError::MethodNotAllowed;
-            } else if found.as_ref().is_none_or(|(_, best)| parts.len() < best.len()) {
-                found = Some((*method, parts));
+            if http_method != *route_method {
+                error = RouteError::MethodNotAllowed;
+            } else if best_match.as_ref().is_none_or(|(_, best)| path_parameters.len() < best.len())
+            {
+                best_match = Some((*method, path_parameters));
             }
         }
-        found.ok_or(astray)
+        best_match.ok_or(error)
     }
 
-    /// Whether the token in the path is proof enough.
+    /// Whether the request needs no bot token: its path has a token of its own, or it is public.
     pub fn has_token_in_path(self) -> bool {
         matches!(
             self,
@@ -123,19 +126,19 @@ impl Method {
 }
 
 fn match_path(pattern: &'static str, path: &str) -> Option<PathParameters> {
-    let mut parts = PathParameters::new();
-    let mut given = path.split('/');
-    for known in pattern.split('/') {
-        let part = given.next()?;
-        match known.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+    let mut path_parameters = PathParameters::new();
+    let mut parts = path.split('/');
+    for expected in pattern.split('/') {
+        let part = parts.next()?;
+        match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => {
-                parts.insert(name, part.to_owned());
+                path_parameters.insert(name, part.to_owned());
             }
-            None if known == part => {}
+            None if expected == part => {}
             None => return None,
         }
     }
-    given.next().is_none().then_some(parts)
+    parts.next().is_none().then_some(path_parameters)
 }
 
 #[cfg(test)]
@@ -143,20 +146,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_told_apart() {
-        let found = |verb, path| Method::from_route(verb, path).map(|(method, _)| method);
-        assert_eq!(found("GET", "users/@me"), Ok(Method::GetMe));
-        assert_eq!(found("GET", "users/17"), Ok(Method::GetUser));
-        assert_eq!(found("POST", "channels/1/messages/bulk-delete"), Ok(Method::DeleteMessages));
+    fn routes_match_by_method_and_path() {
+        let route =
+            |http_method, path| Method::from_route(http_method, path).map(|(method, _)| method);
+        assert_eq!(route("GET", "users/@me"), Ok(Method::GetMe));
+        assert_eq!(route("GET", "users/17"), Ok(Method::GetUser));
+        assert_eq!(route("POST", "channels/1/messages/bulk-delete"), Ok(Method::DeleteMessages));
         assert_eq!(
-            found("DELETE", "channels/1/messages/2/reactions/x/@me"),
+            route("DELETE", "channels/1/messages/2/reactions/x/@me"),
             Ok(Method::DeleteMyReaction)
         );
-        assert_eq!(found("PUT", "users/@me"), Err(RouteError::MethodNotAllowed));
-        assert_eq!(found("GET", "users"), Err(RouteError::NotFound));
-        let (_, parts) = Method::from_route("GET", "channels/1/messages/2").unwrap();
+        assert_eq!(route("PUT", "users/@me"), Err(RouteError::MethodNotAllowed));
+        assert_eq!(route("GET", "users"), Err(RouteError::NotFound));
+        let (_, path_parameters) = Method::from_route("GET", "channels/1/messages/2").unwrap();
         assert_eq!(
-            parts,
+            path_parameters,
             PathParameters::from([("channel", "1".to_owned()), ("message", "2".to_owned())])
         );
     }

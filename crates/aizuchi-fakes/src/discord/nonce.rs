@@ -1,4 +1,4 @@
-//! What Discord remembers of nonces: for a while, which message was made with each.
+//! The nonces that Discord remembers for a while, each with its message.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -11,21 +11,21 @@ pub struct NonceCache {
 }
 
 impl NonceCache {
-    /// The message that was made with a nonce, of late.
-    pub fn find(&self, nonce: &Value, now: Timestamp, life: SignedDuration) -> Option<MessageKey> {
-        let written = nonce_text(nonce);
-        let is_known = |at: &Timestamp| now.duration_since(*at) <= life;
-        let found =
-            self.entries.iter().rev().find(|(kept, _, at)| *kept == written && is_known(at));
-        found.map(|(_, place, _)| *place)
+    /// The message that was posted with a nonce within `ttl`.
+    pub fn find(&self, nonce: &Value, now: Timestamp, ttl: SignedDuration) -> Option<MessageKey> {
+        let text = nonce_text(nonce);
+        let is_fresh = |at: &Timestamp| now.duration_since(*at) <= ttl;
+        let mut entries = self.entries.iter().rev();
+        let entry = entries.find(|(known, _, at)| *known == text && is_fresh(at));
+        entry.map(|(_, key, _)| *key)
     }
 
-    pub fn insert(&mut self, nonce: &Value, place: MessageKey, now: Timestamp) {
-        self.entries.push((nonce_text(nonce), place, now));
+    pub fn insert(&mut self, nonce: &Value, key: MessageKey, now: Timestamp) {
+        self.entries.push((nonce_text(nonce), key, now));
     }
 }
 
-/// A number is the same as its digits.
+/// A nonce that is a number equals its digits as a string.
 fn nonce_text(nonce: &Value) -> String {
     nonce.as_str().map_or_else(|| nonce.to_string(), str::to_owned)
 }
@@ -38,15 +38,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_is_forgotten_after_a_while() {
+    fn a_nonce_expires() {
         let now: Timestamp = "2026-11-21T00:00:00Z".parse().unwrap();
-        let life = SignedDuration::from_mins(3);
-        let place = MessageKey { channel: Id::new(1), message: Id::new(2) };
+        let ttl = SignedDuration::from_mins(3);
+        let key = MessageKey { channel: Id::new(1), message: Id::new(2) };
         let mut nonces = NonceCache::default();
-        nonces.insert(&json!(17), place, now);
-        assert_eq!(nonces.find(&json!("17"), now + life, life), Some(place));
-        let later = now + life + SignedDuration::from_secs(1);
-        assert_eq!(nonces.find(&json!("17"), later, life), None);
-        assert_eq!(nonces.find(&json!("18"), now, life), None);
+        nonces.insert(&json!(17), key, now);
+        assert_eq!(nonces.find(&json!("17"), now + ttl, ttl), Some(key));
+        let later = now + ttl + SignedDuration::from_secs(1);
+        assert_eq!(nonces.find(&json!("17"), later, ttl), None);
+        assert_eq!(nonces.find(&json!("18"), now, ttl), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The page on the fake Discord's own address.
+//! The web page of the fake Discord.
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
+use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::api_error::{ApiError, ErrorCode, api_error};
 use crate::discord::channel::FakeChannel;
@@ -20,68 +21,71 @@ use crate::page::{
 };
 
 pub async fn frame(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     headers: HeaderMap,
-    Query(here): Query<PageQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    served.fake.read(|state| {
+    server.fake.read(|state| {
         let world = &state.world;
-        let here = with_defaults(world, here);
-        let changed = here.channel.parse().ok().zip(here.edit.parse().ok());
-        let changed = changed.and_then(|(channel, line)| world.message(channel, line).ok());
-        let old = changed.map(|message| display_text(world, &message.content)).unwrap_or_default();
-        let choices = PageOptions {
-            users: user_options(world, &here),
-            channels: channel_options(world, &here),
-            old,
+        let query = with_defaults(world, query);
+        let edited = query.channel.parse().ok().zip(query.edit.parse().ok());
+        let edited = edited.and_then(|(channel, message)| world.message(channel, message).ok());
+        let edited_text =
+            edited.map(|message| display_text(world, &message.content)).unwrap_or_default();
+        let options = PageOptions {
+            users: user_options(world, &query),
+            channels: channel_options(world, &query),
+            edited_text,
         };
-        page::render_frame(FakePlatform::Discord, &headers, &here, choices)
+        page::render_frame(FakePlatform::Discord, &headers, &query, options)
     })
 }
 
 pub async fn messages(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     headers: HeaderMap,
-    Query(here): Query<PageQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    served.fake.read(|state| {
+    server.fake.read(|state| {
         let world = &state.world;
-        let channel = here.channel.parse().ok().and_then(|id: ChannelId| world.channels.get(&id));
-        let lines = channel.map(|channel| page_messages(world, channel, &here)).unwrap_or_default();
-        page::render_messages(FakePlatform::Discord, &headers, &here, lines)
+        let channel = query.channel.parse().ok().and_then(|id: ChannelId| world.channels.get(&id));
+        let messages =
+            channel.map(|channel| page_messages(world, channel, &query)).unwrap_or_default();
+        page::render_messages(FakePlatform::Discord, &headers, &query, messages)
     })
 }
 
-/// Does what a form asks for, and shows the page again.
+/// Executes a form and shows the page again.
 pub async fn submit(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     Path(verb): Path<String>,
-    Form(filled): Form<PageForm>,
+    Form(form): Form<PageForm>,
 ) -> Response {
-    let done = apply(&served.fake, &verb, &filled);
-    let error = done.err().map(|refusal| refusal.to_string()).unwrap_or_default();
-    let PageForm { user, channel, .. } = filled;
+    let result = apply(&server.fake, &verb, &form);
+    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+    let PageForm { user, channel, .. } = form;
     page::redirect_back(&verb, &PageQuery { user, channel, error, ..PageQuery::default() })
 }
 
-fn apply(fake: &FakeDiscord, verb: &str, filled: &PageForm) -> Result<(), ApiError> {
+fn apply(fake: &FakeDiscord, verb: &str, form: &PageForm) -> Result<(), ApiError> {
     let channel: ChannelId =
-        filled.channel.parse().map_err(|_| api_error(ErrorCode::UnknownChannel))?;
-    let user: UserId = filled.user.parse().map_err(|_| api_error(ErrorCode::UnknownUser))?;
-    let line =
-        || filled.message.parse::<MessageId>().map_err(|_| api_error(ErrorCode::UnknownMessage));
-    let text = resolve_mentions(fake, &filled.text.trim().replace("\r\n", "\n"));
+        form.channel.parse().map_err(|_| api_error(ErrorCode::UnknownChannel))?;
+    let user: UserId = form.user.parse().map_err(|_| api_error(ErrorCode::UnknownUser))?;
+    let message =
+        || form.message.parse::<MessageId>().map_err(|_| api_error(ErrorCode::UnknownMessage));
+    let text = resolve_mentions(fake, &form.text.trim().replace("\r\n", "\n"));
     match verb {
         "say" if text.is_empty() => Ok(()),
-        "say" => send_message(fake, channel, user, &text, filled.thread.parse().ok()),
-        "edit" => fake.edit_message(channel, line()?, &text),
-        "delete" => fake.delete_message(channel, line()?),
-        "react" => toggle_reaction(fake, channel, line()?, user),
+        "say" => send_message(fake, channel, user, &text, form.thread.parse().ok()),
+        "edit" => fake.edit_message(channel, message()?, &text),
+        "delete" => fake.delete_message(channel, message()?),
+        "react" => toggle_reaction(fake, channel, message()?, user),
         _ => Err(ErrorCode::NotFound.into()),
     }
 }
 
-/// In a forum one posts, with the first line as the title; after a slash, one commands.
+/// Sends a message. In a forum it becomes a post with its first line as the title; a text that starts with a slash
+/// runs a command.
 fn send_message(
     fake: &FakeDiscord,
     channel: ChannelId,
@@ -89,8 +93,9 @@ fn send_message(
     text: &str,
     reply_to: Option<MessageId>,
 ) -> Result<(), ApiError> {
-    let (is_forum, guild) =
-        fake.read(|state| state.world.channel(channel).map(|one| (one.is_forum(), one.guild)))?;
+    let (is_forum, guild) = fake.read(|state| {
+        state.world.channel(channel).map(|channel| (channel.is_forum(), channel.guild))
+    })?;
     if is_forum {
         let title: String = text.lines().next().unwrap_or_default().chars().take(100).collect();
         return fake.create_forum_post(channel, user, &title, text).map(|_| ());
@@ -102,14 +107,14 @@ fn send_message(
         let options = command_options(&known.ok_or(ErrorCode::UnknownCommand)?["options"], words);
         return fake.run_command(channel, user, name, options).map(|_| ());
     }
-    let saying = NewFakeMessage { reply_to, ..NewFakeMessage::new(channel, user, text) };
-    fake.send_message_with(saying).map(|_| ())
+    let message = NewFakeMessage { reply_to, ..NewFakeMessage::new(channel, user, text) };
+    fake.send_message_with(message).map(|_| ())
 }
 
-/// What stands behind a command: the name of a subcommand, or values in the order of its options.
+/// The options of a command from the words behind its name: a subcommand, or values in the order of its options.
 fn command_options<'a>(known: &Value, mut words: impl Iterator<Item = &'a str>) -> Value {
     let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
-    // 1 is a subcommand, 2 a group of them.
+    // Type 1 is a subcommand, 2 a group of subcommands.
     if known.iter().any(|option| matches!(option["type"].as_u64(), Some(1 | 2))) {
         let word = words.next().unwrap_or_default();
         let chosen = known.iter().find(|option| option["name"] == word);
@@ -118,8 +123,8 @@ fn command_options<'a>(known: &Value, mut words: impl Iterator<Item = &'a str>) 
             json!([{ "name": word, "type": chosen["type"], "options": inner }])
         });
     }
-    let given = known.iter().zip(words);
-    given
+    let values = known.iter().zip(words);
+    values
         .map(|(option, word)| {
             json!({ "name": option["name"], "type": option["type"], "value": word })
         })
@@ -134,8 +139,8 @@ fn toggle_reaction(
 ) -> Result<(), ApiError> {
     let has_reacted = fake.read(|state| {
         let reactions = &state.world.message(channel, message)?.reactions;
-        let thumbs = reactions.iter().find(|one| one.emoji.name == "👍");
-        Ok::<_, ApiError>(thumbs.is_some_and(|one| one.users.contains(&user)))
+        let thumbs_up = reactions.iter().find(|reaction| reaction.emoji.name == "👍");
+        Ok::<_, ApiError>(thumbs_up.is_some_and(|reaction| reaction.users.contains(&user)))
     })?;
     match has_reacted {
         true => fake.remove_reaction(channel, message, user, "👍"),
@@ -143,7 +148,7 @@ fn toggle_reaction(
     }
 }
 
-/// `@name` becomes a mention, as it does when one chooses it in Discord.
+/// Turns `@name` into a mention, as choosing a name does in Discord's clients.
 fn resolve_mentions(fake: &FakeDiscord, text: &str) -> String {
     fake.read(|state| {
         let users = state.world.users.values();
@@ -153,45 +158,46 @@ fn resolve_mentions(fake: &FakeDiscord, text: &str) -> String {
     })
 }
 
-/// What was not said where one is, is the first there is.
-fn with_defaults(world: &World, mut here: PageQuery) -> PageQuery {
+/// Fills in the first channel and the first user where the query names none.
+fn with_defaults(world: &World, mut query: PageQuery) -> PageQuery {
     let is_known = |id: ChannelId| world.channels.contains_key(&id);
-    if !here.channel.parse().is_ok_and(is_known) {
-        here.channel = world.channels.keys().next().map(ToString::to_string).unwrap_or_default();
+    if !query.channel.parse().is_ok_and(is_known) {
+        query.channel = world.channels.keys().next().map(ToString::to_string).unwrap_or_default();
     }
     let is_known = |id: UserId| world.users.contains_key(&id);
-    if !here.user.parse().is_ok_and(is_known) {
-        let person = world.users.keys().find(|user| **user != world.bot_user);
-        here.user = person.map(ToString::to_string).unwrap_or_default();
+    if !query.user.parse().is_ok_and(is_known) {
+        let user = world.users.keys().find(|user| **user != world.bot_user);
+        query.user = user.map(ToString::to_string).unwrap_or_default();
     }
-    here
+    query
 }
 
-fn user_options(world: &World, here: &PageQuery) -> Vec<SelectOption> {
+fn user_options(world: &World, query: &PageQuery) -> Vec<SelectOption> {
     let users = world.users.values().filter(|user| user.id != world.bot_user);
-    let choice = |user: &FakeUser| SelectOption {
+    let option = |user: &FakeUser| SelectOption {
         id: user.id.to_string(),
         name: user.visible_name().to_owned(),
-        is_chosen: user.id.to_string() == here.user,
+        is_selected: user.id.to_string() == query.user,
     };
-    users.map(choice).collect()
+    users.map(option).collect()
 }
 
-/// Each channel, with its threads below it.
-fn channel_options(world: &World, here: &PageQuery) -> Vec<SelectOption> {
-    let choice = |channel: &FakeChannel| SelectOption {
+/// The channels, each with its threads below it.
+fn channel_options(world: &World, query: &PageQuery) -> Vec<SelectOption> {
+    let option = |channel: &FakeChannel| SelectOption {
         id: channel.id.to_string(),
         name: channel_name(world, channel),
-        is_chosen: channel.id.to_string() == here.channel,
+        is_selected: channel.id.to_string() == query.channel,
     };
-    let mut choices = Vec::new();
+    let mut options = Vec::new();
     for channel in world.channels.values().filter(|channel| channel.thread.is_none()) {
-        choices.push(choice(channel));
+        options.push(option(channel));
         let threads = world.channels.values();
-        let threads = threads.filter(|one| one.thread.is_some() && one.parent == Some(channel.id));
-        choices.extend(threads.map(choice));
+        let threads =
+            threads.filter(|thread| thread.thread.is_some() && thread.parent == Some(channel.id));
+        options.extend(threads.map(option));
     }
-    choices
+    options
 }
 
 fn channel_name(world: &World, channel: &FakeChannel) -> String {
@@ -208,31 +214,33 @@ fn channel_name(world: &World, channel: &FakeChannel) -> String {
     }
 }
 
-/// The newest lines, and what only the one who is speaking sees.
-fn page_messages(world: &World, channel: &FakeChannel, here: &PageQuery) -> Vec<PageMessage> {
+/// The newest messages, and the ephemeral ones that only the chosen user sees.
+fn page_messages(world: &World, channel: &FakeChannel, query: &PageQuery) -> Vec<PageMessage> {
     const SHOWN: usize = 200;
     let messages = channel.messages.values().rev().take(SHOWN);
     let interactions = world.commands.interactions.values();
-    let is_theirs =
-        |one: &&Interaction| one.channel == channel.id && one.user.to_string() == here.user;
-    let hidden = interactions.filter(is_theirs).flat_map(|one| &one.responses);
-    let hidden = hidden.filter(|answer| answer.is_ephemeral).map(|answer| &answer.message);
-    let mut all: Vec<&FakeMessage> = messages.chain(hidden).collect();
+    let is_visible = |interaction: &&Interaction| {
+        interaction.channel == channel.id && interaction.user.to_string() == query.user
+    };
+    let responses = interactions.filter(is_visible).flat_map(|interaction| &interaction.responses);
+    let ephemeral =
+        responses.filter(|response| response.is_ephemeral).map(|response| &response.message);
+    let mut all: Vec<&FakeMessage> = messages.chain(ephemeral).collect();
     all.sort_by_key(|message| std::cmp::Reverse(message.id));
-    all.iter().map(|message| page_message(world, message, here)).collect()
+    all.iter().map(|message| page_message(world, message, query)).collect()
 }
 
-fn page_message(world: &World, message: &FakeMessage, here: &PageQuery) -> PageMessage {
+fn page_message(world: &World, message: &FakeMessage, query: &PageQuery) -> PageMessage {
     let name = match &message.author {
         FakeAuthor::User(user) => world.users.get(user).map_or("", FakeUser::visible_name),
         FakeAuthor::Webhook { name, .. } => name,
     };
     let reactions = message.reactions.iter();
-    let reactions = reactions.map(|one| format!("{} {}", one.emoji.name, one.users.len()));
-    let is_hidden =
-        message.flags.contains(twilight_model::channel::message::MessageFlags::EPHEMERAL);
+    let reactions =
+        reactions.map(|reaction| format!("{} {}", reaction.emoji.name, reaction.users.len()));
+    let is_ephemeral = message.flags.contains(MessageFlags::EPHEMERAL);
     let notes = [
-        is_hidden.then_some("ephemeral"),
+        is_ephemeral.then_some("ephemeral"),
         message.edited.map(|_| "edited"),
         message.reference.map(|_| "reply"),
         message.kind.is_system().then_some("system"),
@@ -246,11 +254,11 @@ fn page_message(world: &World, message: &FakeMessage, here: &PageQuery) -> PageM
         note: notes.into_iter().flatten().collect::<Vec<_>>().join(", "),
         reactions: reactions.collect::<Vec<_>>().join("  "),
         is_reply: false,
-        is_own: message.author.user().is_some_and(|user| user.to_string() == here.user),
+        is_own: message.author.user().is_some_and(|user| user.to_string() == query.user),
     }
 }
 
-/// A text as people see it.
+/// A text as users see it.
 fn display_text(world: &World, text: &str) -> String {
     world.users.values().fold(text.to_owned(), |text, user| {
         text.replace(&format!("<@{}>", user.id), &format!("@{}", user.visible_name()))

@@ -1,4 +1,4 @@
-//! Who may do what where.
+//! Permissions in guilds and channels.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::{PermissionOverwrite, PermissionOverwriteType};
@@ -11,7 +11,7 @@ use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
 use crate::discord::world::World;
 
-/// For whom a channel's rule is.
+/// The role or the member that a channel's overwrite is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverwriteTarget {
     Role(RoleId),
@@ -19,25 +19,30 @@ pub enum OverwriteTarget {
 }
 
 impl World {
-    /// What somebody may do in a whole guild.
+    /// A user's permissions in a guild as a whole.
     pub fn guild_permissions(&self, user: UserId, guild: GuildId) -> Permissions {
         self.calculate_permissions(user, guild, |calculator| calculator.root())
     }
 
-    /// What somebody may do in a channel, or in the channel of a thread.
+    /// A user's permissions in a channel. Those in a thread are those in its parent.
     pub fn permissions(&self, user: UserId, channel: &FakeChannel) -> Permissions {
         let Some(guild) = channel.guild else {
-            let is_there = user == self.bot_user || channel.recipient == Some(user);
-            return if is_there { direct_message_permissions() } else { Permissions::empty() };
+            let is_participant = user == self.bot_user || channel.recipient == Some(user);
+            return if is_participant {
+                direct_message_permissions()
+            } else {
+                Permissions::empty()
+            };
         };
         let parent = channel.thread.as_ref().and(channel.parent);
-        let place = parent.and_then(|parent| self.channels.get(&parent)).unwrap_or(channel);
+        let target = parent.and_then(|parent| self.channels.get(&parent)).unwrap_or(channel);
         self.calculate_permissions(user, guild, |calculator| {
-            calculator.in_channel(place.kind, &place.overwrites)
+            calculator.in_channel(target.kind, &target.overwrites)
         })
     }
 
-    /// What an interaction tells that somebody may do: in the channel, and what only holds in a whole guild.
+    /// A user's permissions as an interaction reports them: those in the channel, and those that only exist in a guild
+    /// as a whole.
     pub fn interaction_permissions(
         &self,
         user: UserId,
@@ -60,20 +65,20 @@ impl World {
         let Some(member) = guild.members.get(&user) else {
             return Permissions::empty();
         };
-        let of = |role: &RoleId| guild.roles.get(role).map(|role| role.permissions);
-        let everyone = of(&guild.id.cast()).unwrap_or(Permissions::empty());
+        let permissions_of = |role: &RoleId| guild.roles.get(role).map(|role| role.permissions);
+        let everyone = permissions_of(&guild.id.cast()).unwrap_or(Permissions::empty());
         let roles: Vec<(RoleId, Permissions)> =
-            member.roles.iter().filter_map(|role| Some((*role, of(role)?))).collect();
+            member.roles.iter().filter_map(|role| Some((*role, permissions_of(role)?))).collect();
         let calculator = PermissionCalculator::new(guild.id, user, everyone, &roles);
         calculate(calculator.owner_id(guild.owner))
     }
 
     pub fn can_see(&self, user: UserId, channel: &FakeChannel) -> bool {
         let permissions = self.permissions(user, channel);
-        let is_let_in = channel.kind != ChannelType::PrivateThread
+        let may_enter = channel.kind != ChannelType::PrivateThread
             || channel.thread.as_ref().is_some_and(|thread| thread.members.contains_key(&user))
             || permissions.contains(Permissions::MANAGE_THREADS);
-        permissions.contains(Permissions::VIEW_CHANNEL) && is_let_in
+        permissions.contains(Permissions::VIEW_CHANNEL) && may_enter
     }
 
     pub fn has_permissions(
@@ -85,7 +90,7 @@ impl World {
         self.permissions(user, channel).contains(permissions)
     }
 
-    /// Refuses what somebody may not do here, in Discord's way: who cannot see a channel has no access.
+    /// Fails with Discord's error if a user lacks permissions in a channel: no access if the user cannot see it.
     pub fn require_permissions(
         &self,
         user: UserId,
@@ -102,26 +107,26 @@ impl World {
         Ok(channel)
     }
 
-    /// Rules anew what somebody is allowed and denied in a channel.
+    /// Replaces the overwrite of a role or a member in a channel.
     pub fn set_overwrite(
         &mut self,
         channel: ChannelId,
-        whom: OverwriteTarget,
+        target: OverwriteTarget,
         allow: Permissions,
         deny: Permissions,
     ) -> Result<(), ApiError> {
-        let (id, kind) = match whom {
+        let (id, kind) = match target {
             OverwriteTarget::Role(role) => (role.cast(), PermissionOverwriteType::Role),
             OverwriteTarget::Member(user) => (user.cast(), PermissionOverwriteType::Member),
         };
-        let saw_it = self.can_see(self.bot_user, self.channel(channel)?);
+        let was_visible = self.can_see(self.bot_user, self.channel(channel)?);
         let overwrites = &mut self.channel_mut(channel)?.overwrites;
-        overwrites.retain(|one| one.id != id);
+        overwrites.retain(|overwrite| overwrite.id != id);
         if !(allow | deny).is_empty() {
             overwrites.push(PermissionOverwrite { allow, deny, id, kind });
         }
         self.emit_channel("CHANNEL_UPDATE", channel)?;
-        if !saw_it && self.can_see(self.bot_user, self.channel(channel)?) {
+        if !was_visible && self.can_see(self.bot_user, self.channel(channel)?) {
             self.emit_thread_list(channel)?;
         }
         Ok(())
@@ -130,19 +135,22 @@ impl World {
     pub fn overwrite_for(
         &self,
         channel: ChannelId,
-        whom: OverwriteTarget,
+        target: OverwriteTarget,
     ) -> (Permissions, Permissions) {
-        let id: Id<_> = match whom {
+        let id: Id<_> = match target {
             OverwriteTarget::Role(role) => role.cast(),
             OverwriteTarget::Member(user) => user.cast(),
         };
         let overwrites = self.channels.get(&channel).map(|channel| &channel.overwrites);
-        let found = overwrites.and_then(|overwrites| overwrites.iter().find(|one| one.id == id));
-        found.map_or((Permissions::empty(), Permissions::empty()), |one| (one.allow, one.deny))
+        let overwrite = overwrites
+            .and_then(|overwrites| overwrites.iter().find(|overwrite| overwrite.id == id));
+        overwrite.map_or((Permissions::empty(), Permissions::empty()), |overwrite| {
+            (overwrite.allow, overwrite.deny)
+        })
     }
 }
 
-/// What no rule of a channel gives or takes.
+/// The permissions that no overwrite of a channel grants or takes away.
 fn guild_only_permissions() -> Permissions {
     Permissions::ADMINISTRATOR
         | Permissions::MANAGE_GUILD
@@ -155,7 +163,7 @@ fn guild_only_permissions() -> Permissions {
         | Permissions::MANAGE_GUILD_EXPRESSIONS
 }
 
-/// What both can do in a direct message.
+/// The permissions of both users of a direct message.
 fn direct_message_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES

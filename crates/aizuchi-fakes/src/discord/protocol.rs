@@ -1,4 +1,4 @@
-//! What the gateway answers to what an app says: heartbeats, IDENTIFY, RESUME and the rest.
+//! The gateway protocol: how the gateway handles heartbeats, IDENTIFY, RESUME and other payloads of the app.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 
 use crate::discord::FakeDiscordSettings;
+use crate::discord::guild::FakeGuild;
+use crate::discord::id::UserId;
 use crate::discord::journal::ReceivedPayload;
 use crate::discord::session::{FakeSession, HeartbeatBehavior, SessionRefusal};
 use crate::discord::state::{FakeDiscordState, TokenStatus};
 use crate::discord::world::{privileged_intents, shard_for_guild};
 
-/// The largest thing an app may say.
+/// The largest payload that an app may send.
 const MAX_PAYLOAD_BYTES: usize = 4096;
-/// How often it may speak in a minute.
 const MAX_PAYLOADS_PER_MINUTE: usize = 120;
 
 #[derive(Deserialize)]
@@ -22,7 +23,7 @@ struct Identify {
     intents: u64,
     #[serde(default)]
     shard: Option<[u64; 2]>,
-    /// Asked for, but not looked into.
+    /// Required, but not used.
     #[serde(rename = "properties")]
     _properties: Value,
 }
@@ -42,13 +43,13 @@ struct GatewayPayload {
 }
 
 impl FakeDiscordState {
-    /// Hears what an app says on a connection. `base` is where it can resume.
+    /// Handles a payload from the app. `resume_url` is where the app can resume its session.
     pub fn receive(
         &mut self,
         connection: u64,
         text: &str,
         settings: &FakeDiscordSettings,
-        base: &str,
+        resume_url: &str,
     ) {
         let now = settings.clock.now();
         if text.len() > MAX_PAYLOAD_BYTES {
@@ -65,13 +66,13 @@ impl FakeDiscordState {
         match op {
             1 => self.heartbeat(connection),
             2 if has_session => self.gateway.close(connection, 4005, "Already authenticated."),
-            2 => self.identify(connection, d, settings, base),
+            2 => self.identify(connection, d, settings, resume_url),
             6 if has_session => self.gateway.close(connection, 4005, "Already authenticated."),
             6 => self.resume(connection, d, settings),
             3 | 4 | 8 | 31 if !has_session => {
                 self.gateway.close(connection, 4003, "Not authenticated.");
             }
-            // Presence, voice and sounds are taken note of.
+            // Presence, voice state and soundboard requests have no effect.
             3 | 4 | 31 => {}
             8 => self.send_member_chunk(connection, &d),
             _ => self.gateway.close(connection, 4001, "Unknown opcode."),
@@ -110,7 +111,7 @@ impl FakeDiscordState {
         connection: u64,
         data: Value,
         settings: &FakeDiscordSettings,
-        base: &str,
+        resume_url: &str,
     ) {
         let Ok(identify) = serde_json::from_value::<Identify>(data) else {
             return self.gateway.close(connection, 4002, "Error while decoding payload.");
@@ -147,39 +148,46 @@ impl FakeDiscordState {
         if self.has_identified_recently(key, now, settings.identify_interval) {
             return self.invalidate(connection, SessionRefusal::Invalid);
         }
-        self.start_session(connection, intents, shard, base);
+        self.start_session(connection, intents, shard, resume_url);
     }
 
-    /// One session for each key in each interval.
+    /// Whether a rate limit key has identified within the interval. If it has not, records that it does now.
     fn has_identified_recently(
         &mut self,
         key: u64,
         now: Timestamp,
         interval: SignedDuration,
     ) -> bool {
-        let known = self.gateway.identified_at.iter_mut().find(|(known, _)| *known == key);
-        let Some((_, at)) = known else {
+        let last = self.gateway.identified_at.iter_mut().find(|(known, _)| *known == key);
+        let Some((_, at)) = last else {
             self.gateway.identified_at.push((key, now));
             return false;
         };
-        let is_late = now.duration_since(*at) < interval;
-        if !is_late {
+        let is_too_soon = now.duration_since(*at) < interval;
+        if !is_too_soon {
             *at = now;
         }
-        is_late
+        is_too_soon
     }
 
-    /// More sessions were begun than there may be: whoever has the token may be a thief.
+    /// Discord resets the token of an app that starts more sessions than its quota, since the token may be stolen.
     fn reset_token(&mut self) {
         self.token_status = TokenStatus::Reset;
-        let all: Vec<u64> = self.gateway.connections.iter().map(|one| one.id).collect();
-        for connection in all {
+        let connections: Vec<u64> =
+            self.gateway.connections.iter().map(|connection| connection.id).collect();
+        for connection in connections {
             self.gateway.close(connection, 4004, "Authentication failed.");
         }
     }
 
-    fn start_session(&mut self, connection: u64, intents: Intents, shard: [u64; 2], base: &str) {
-        let place = self.gateway.start_session(connection, intents, shard);
+    fn start_session(
+        &mut self,
+        connection: u64,
+        intents: Intents,
+        shard: [u64; 2],
+        resume_url: &str,
+    ) {
+        let session = self.gateway.start_session(connection, intents, shard);
         let world = &self.world;
         let guilds: Vec<_> = (world.guilds.values())
             .filter(|guild| guild.members.contains_key(&world.bot_user))
@@ -191,9 +199,9 @@ impl FakeDiscordState {
             "v": 10,
             "user": world.bot_user_json(),
             "guilds": unavailable.collect::<Vec<_>>(),
-            "session_id": self.gateway.sessions[place].id,
+            "session_id": self.gateway.sessions[session].id,
             "session_type": "normal",
-            "resume_gateway_url": base,
+            "resume_gateway_url": resume_url,
             "shard": shard,
             "application": { "id": world.application(), "flags": world.application_flags() },
             "private_channels": [],
@@ -204,11 +212,11 @@ impl FakeDiscordState {
             "user_settings": {},
             "_trace": [],
         });
-        self.gateway.dispatch(place, "READY", ready);
+        self.gateway.dispatch(session, "READY", ready);
         if intents.contains(Intents::GUILDS) {
             for guild in guilds {
-                let shape = self.world.guild_create_json(guild);
-                self.gateway.dispatch(place, "GUILD_CREATE", shape);
+                let guild_create = self.world.guild_create_json(guild);
+                self.gateway.dispatch(session, "GUILD_CREATE", guild_create);
             }
         }
     }
@@ -225,76 +233,77 @@ impl FakeDiscordState {
         }
         let now = settings.clock.now();
         let is_known = |session: &FakeSession| session.id == resume.session_id;
-        let is_alive = |session: &FakeSession| {
-            let left = session.disconnected_at.map(|at| now.duration_since(at));
-            !session.is_expired && left.is_none_or(|left| left <= settings.session_ttl)
+        let is_resumable = |session: &FakeSession| {
+            let disconnected_for = session.disconnected_at.map(|at| now.duration_since(at));
+            !session.is_expired
+                && disconnected_for.is_none_or(|duration| duration <= settings.session_ttl)
         };
-        let place = self.gateway.sessions.iter().position(is_known);
-        match place.map(|place| &self.gateway.sessions[place]) {
-            Some(session) if is_alive(session) => {
+        let index = self.gateway.sessions.iter().position(is_known);
+        match index.map(|index| &self.gateway.sessions[index]) {
+            Some(session) if is_resumable(session) => {
                 if resume.seq > session.seq {
                     return self.gateway.close(connection, 4007, "Invalid seq.");
                 }
-                self.gateway.resume(connection, place.unwrap_or_default(), resume.seq);
+                self.gateway.resume(connection, index.unwrap_or_default(), resume.seq);
             }
             _ => self.invalidate(connection, SessionRefusal::Invalid),
         }
     }
 
-    /// Meets what was prepared for this session, if anything was.
+    /// Refuses a session if a test has asked for it.
     fn apply_session_refusal(&mut self, connection: u64) -> bool {
-        let refused = self.gateway.refusals.pop_front();
-        if let Some(refused) = refused {
-            self.invalidate(connection, refused);
+        let refusal = self.gateway.refusals.pop_front();
+        if let Some(refusal) = refusal {
+            self.invalidate(connection, refusal);
         }
-        refused.is_some()
+        refusal.is_some()
     }
 
-    /// Tells a connection that its session is not to be had.
-    pub fn invalidate(&mut self, connection: u64, refused: SessionRefusal) {
+    /// Refuses the session of a connection.
+    pub fn invalidate(&mut self, connection: u64, refusal: SessionRefusal) {
         let now = self.world.now();
-        let told = |is_resumable| json!({ "op": 9, "d": is_resumable, "s": null, "t": null });
-        match refused {
+        let op_9 = |is_resumable| json!({ "op": 9, "d": is_resumable, "s": null, "t": null });
+        match refusal {
             SessionRefusal::Resumable => {
                 self.gateway.detach_session(connection, now);
-                self.gateway.send_payload(connection, told(true));
+                self.gateway.send_payload(connection, op_9(true));
             }
             SessionRefusal::Invalid => {
                 if let Some(session) = self.gateway.session_for(connection) {
                     session.is_expired = true;
                 }
                 self.gateway.detach_session(connection, now);
-                self.gateway.send_payload(connection, told(false));
+                self.gateway.send_payload(connection, op_9(false));
             }
             SessionRefusal::Close(code) => self.gateway.close(connection, code, "As prepared."),
             SessionRefusal::NoReply => {}
         }
     }
 
-    /// Answers a request for members: by their ids, or all whose names begin so.
+    /// Responds to a request for members: by their ids, or by a prefix of their names.
     fn send_member_chunk(&mut self, connection: u64, data: &Value) {
         let Some(guild) = serde_json::from_value(data["guild_id"].clone()).ok() else {
             return;
         };
-        let wanted = match &data["user_ids"] {
+        let requested = match &data["user_ids"] {
             Value::Array(ids) => ids.clone(),
             Value::Null => Vec::new(),
-            one => vec![one.clone()],
+            id => vec![id.clone()],
         };
         let query = data["query"].as_str().unwrap_or_default().to_lowercase();
-        let Ok(known) = self.world.guild(guild) else {
+        let Ok(FakeGuild { members, .. }) = self.world.guild(guild) else {
             return;
         };
-        let is_wanted = |id: &crate::discord::id::UserId| {
+        let matches = |id: &UserId| {
             let name = self.world.users.get(id).map(|user| user.name.as_str());
-            if wanted.is_empty() {
+            if requested.is_empty() {
                 return name.is_some_and(|name| name.starts_with(&query));
             }
-            wanted.contains(&json!(id))
+            requested.contains(&json!(id))
         };
-        let found: Vec<_> = known.members.keys().copied().filter(is_wanted).collect();
+        let found: Vec<_> = members.keys().copied().filter(matches).collect();
         let missing: Vec<&Value> =
-            wanted.iter().filter(|id| !found.iter().any(|one| json!(one) == **id)).collect();
+            requested.iter().filter(|id| !found.iter().any(|user| json!(user) == **id)).collect();
         let members = found.iter().filter_map(|id| self.world.member_json(guild, *id).ok());
         let chunk = json!({
             "guild_id": guild,
@@ -304,9 +313,9 @@ impl FakeDiscordState {
             "not_found": missing,
             "nonce": data["nonce"],
         });
-        let place = self.gateway.connection(connection).and_then(|one| one.session);
-        if let Some(place) = place {
-            self.gateway.dispatch(place, "GUILD_MEMBERS_CHUNK", chunk);
+        let session = self.gateway.connection(connection).and_then(|connection| connection.session);
+        if let Some(session) = session {
+            self.gateway.dispatch(session, "GUILD_MEMBERS_CHUNK", chunk);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How much an app may ask for: buckets for each kind of request and place, and one for all.
+//! Rate limits: a bucket for each kind of request and its channel, guild or webhook, and a global one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::discord::api_error::{RateLimitScope, RetryAfter};
 use crate::discord::method::{Method, PathParameters};
 
-/// So many requests in so much time.
+/// A number of requests in a period of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     pub requests: u32,
@@ -15,17 +15,17 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    pub const fn new(requests: u32, per: SignedDuration) -> Self {
-        Self { requests, period: per }
+    pub const fn new(requests: u32, period: SignedDuration) -> Self {
+        Self { requests, period }
     }
 }
 
-/// What limits hold.
+/// The rate limits that are in force.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimits {
     /// All requests together.
     pub global: RateLimit,
-    /// Messages into one channel.
+    /// Messages to one channel.
     pub messages: RateLimit,
     /// Reactions in one channel.
     pub reactions: RateLimit,
@@ -67,7 +67,7 @@ pub struct FakeRateLimiter {
     global: Option<RateLimitWindow>,
 }
 
-/// What a request has left its bucket with.
+/// The state of a bucket after a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BucketState {
     pub bucket: String,
@@ -75,32 +75,32 @@ pub struct BucketState {
     pub remaining: u32,
     pub reset_at: Timestamp,
     pub reset_after: SignedDuration,
-    /// It was one too many.
+    /// Set if the request exceeded the limit.
     pub exceeded: Option<RetryAfter>,
 }
 
 impl FakeRateLimiter {
     pub fn count(
         &mut self,
-        bounds: &RateLimits,
+        limits: &RateLimits,
         method: Method,
-        parts: &PathParameters,
+        path_parameters: &PathParameters,
         now: Timestamp,
     ) -> BucketState {
-        let limit = bounds.for_method(method);
-        let major = ["channel", "guild", "token"].iter().find_map(|name| parts.get(name));
+        let limit = limits.for_method(method);
+        let major = ["channel", "guild", "token"].iter().find_map(|name| path_parameters.get(name));
         let key = (method, major.cloned().unwrap_or_default());
         let window = self.windows.entry(key).or_insert(RateLimitWindow { used: 0, until: now });
         let is_full = !try_acquire(window, limit, now);
         let until = window.until;
         let remaining = limit.requests.saturating_sub(window.used);
         let global = self.global.get_or_insert(RateLimitWindow { used: 0, until: now });
-        let is_all_full = !try_acquire(global, bounds.global, now);
+        let is_global_full = !try_acquire(global, limits.global, now);
         let wait = |until: Timestamp, scope| RetryAfter {
             seconds: time_left(until, now).as_secs_f64(),
             scope,
         };
-        let exceeded = match (is_all_full, is_full) {
+        let exceeded = match (is_global_full, is_full) {
             (true, _) => Some(wait(global.until, RateLimitScope::Global)),
             (false, true) => Some(wait(until, RateLimitScope::User)),
             (false, false) => None,
@@ -120,11 +120,11 @@ fn try_acquire(window: &mut RateLimitWindow, limit: RateLimit, now: Timestamp) -
     if window.until <= now {
         *window = RateLimitWindow { used: 0, until: now + limit.period };
     }
-    let has_room = window.used < limit.requests;
-    if has_room {
+    let is_allowed = window.used < limit.requests;
+    if is_allowed {
         window.used += 1;
     }
-    has_room
+    is_allowed
 }
 
 fn time_left(until: Timestamp, now: Timestamp) -> SignedDuration {
@@ -136,16 +136,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_is_full_until_its_time_is_over() {
-        let begin: Timestamp = "2026-11-21T00:00:00Z".parse().unwrap();
+    fn a_bucket_resets_after_its_period() {
+        let start: Timestamp = "2026-11-21T00:00:00Z".parse().unwrap();
         let mut limits = FakeRateLimiter::default();
         let mut count = |seconds: i64, channel: &str| {
-            let parts = PathParameters::from([("channel", channel.to_owned())]);
-            let now = begin + SignedDuration::from_secs(seconds);
-            limits.count(&RateLimits::default(), Method::CreateMessage, &parts, now)
+            let path_parameters = PathParameters::from([("channel", channel.to_owned())]);
+            let now = start + SignedDuration::from_secs(seconds);
+            limits.count(&RateLimits::default(), Method::CreateMessage, &path_parameters, now)
         };
-        let left: Vec<u32> = (0..5).map(|_| count(0, "1").remaining).collect();
-        assert_eq!(left, [4, 3, 2, 1, 0]);
+        let remaining: Vec<u32> = (0..5).map(|_| count(0, "1").remaining).collect();
+        assert_eq!(remaining, [4, 3, 2, 1, 0]);
         let sixth = count(1, "1");
         assert_eq!(sixth.exceeded, Some(RetryAfter { seconds: 4.0, scope: RateLimitScope::User }));
         assert_eq!(count(1, "2").exceeded, None, "another channel has a bucket of its own");

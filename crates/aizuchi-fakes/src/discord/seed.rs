@@ -1,4 +1,4 @@
-//! A small server to begin with, for people who try things out.
+//! A small example server for `aizuchi dev discord`.
 
 use crate::discord::FakeDiscord;
 use crate::discord::api_error::ApiError;
@@ -6,7 +6,7 @@ use crate::discord::channel::{NewChannel, NewChannelKind};
 use crate::discord::guild::NewUser;
 
 impl FakeDiscord {
-    /// Adds three people, another bot, a guild with a few rooms, and a direct message.
+    /// Adds three users, another bot, a guild with a few channels, and a direct message.
     pub fn seed(&self) -> Result<(), ApiError> {
         let mio = self.add_user("Mio");
         let ken = self.add_user("Ken");
@@ -16,8 +16,8 @@ impl FakeDiscord {
         for user in [ken, emma, weather] {
             self.add_member(guild, user)?;
         }
-        let me = self.bot_user();
-        let room = |name: &str, kind, members: &[_]| {
+        let bot = self.bot_user();
+        let add_channel = |name: &str, kind, members: &[_]| {
             self.add_channel(NewChannel {
                 guild: Some(guild),
                 name: name.to_owned(),
@@ -26,10 +26,10 @@ impl FakeDiscord {
                 members: members.to_vec(),
             })
         };
-        room("general", NewChannelKind::Text, &[])?;
-        room("plans", NewChannelKind::Text, &[mio, ken, me])?;
-        room("board", NewChannelKind::Text, &[mio])?;
-        room("questions", NewChannelKind::Forum, &[])?;
+        add_channel("general", NewChannelKind::Text, &[])?;
+        add_channel("plans", NewChannelKind::Text, &[mio, ken, bot])?;
+        add_channel("board", NewChannelKind::Text, &[mio])?;
+        add_channel("questions", NewChannelKind::Forum, &[])?;
         self.open_direct_message(mio).map(|_| ())
     }
 }

@@ -1,4 +1,4 @@
-//! Messages as Discord writes them, and what is left of them for apps that may not read.
+//! Messages as JSON, and their redaction for apps that may not read the content.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use crate::discord::id::{UserId, created_at, format_timestamp};
 use crate::discord::message::{FakeAuthor, FakeMessage, MessageKind};
 use crate::discord::world::World;
 
-/// How a message comes to the app.
+/// How a message reaches the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     Rest,
-    /// With the guild and the author's membership.
+    /// As a gateway event, with the guild and the author's membership.
     Gateway,
 }
 
@@ -21,38 +21,38 @@ impl World {
         &self,
         channel: &FakeChannel,
         message: &FakeMessage,
-        way: Transport,
+        transport: Transport,
     ) -> Value {
-        let mut shape = self.message_json_without_reference(channel, message, way);
+        let mut object = self.message_json_without_reference(channel, message, transport);
         if let Some(reference) = message.reference {
-            shape["message_reference"] = json!({
+            object["message_reference"] = json!({
                 "type": 0,
                 "channel_id": reference.channel,
                 "message_id": reference.message,
                 "guild_id": channel.guild,
             });
-            let place = self.channels.get(&reference.channel);
-            let target =
-                place.and_then(|place| Some((place, place.messages.get(&reference.message?)?)));
+            let target_channel = self.channels.get(&reference.channel);
+            let target = target_channel
+                .and_then(|channel| Some((channel, channel.messages.get(&reference.message?)?)));
             if matches!(message.kind, MessageKind::Reply | MessageKind::ThreadStarter) {
-                shape["referenced_message"] = target.map_or(Value::Null, |(place, target)| {
-                    self.message_json_without_reference(place, target, Transport::Rest)
+                object["referenced_message"] = target.map_or(Value::Null, |(channel, target)| {
+                    self.message_json_without_reference(channel, target, Transport::Rest)
                 });
             }
         }
-        shape
+        object
     }
 
-    /// Without the message that it answers.
+    /// The message without the one that it refers to.
     fn message_json_without_reference(
         &self,
         channel: &FakeChannel,
         message: &FakeMessage,
-        way: Transport,
+        transport: Transport,
     ) -> Value {
         let mentions = message.mentions.iter();
-        let mentions = mentions.filter_map(|user| self.mention_json(channel, *user, way));
-        let mut shape = json!({
+        let mentions = mentions.filter_map(|user| self.mention_json(channel, *user, transport));
+        let mut object = json!({
             "id": message.id,
             "channel_id": channel.id,
             "type": message.kind.number(),
@@ -70,44 +70,49 @@ impl World {
             "components": message.components,
             "flags": message.flags.bits(),
         });
-        self.add_optional_fields(channel, message, &mut shape);
-        if way == Transport::Gateway {
-            shape["channel_type"] = json!(u8::from(channel.kind));
+        self.add_optional_fields(channel, message, &mut object);
+        if transport == Transport::Gateway {
+            object["channel_type"] = json!(u8::from(channel.kind));
         }
-        if let (Transport::Gateway, Some(guild)) = (way, channel.guild) {
-            shape["guild_id"] = json!(guild);
+        if let (Transport::Gateway, Some(guild)) = (transport, channel.guild) {
+            object["guild_id"] = json!(guild);
             let author = message.author.user();
             if let Some(member) = author.and_then(|user| self.member(guild, user).ok()) {
-                shape["member"] = member.partial_json();
+                object["member"] = member.partial_json();
             }
         }
-        shape
+        object
     }
 
-    /// What not every message has.
-    fn add_optional_fields(&self, channel: &FakeChannel, message: &FakeMessage, shape: &mut Value) {
+    /// The fields that not every message has.
+    fn add_optional_fields(
+        &self,
+        channel: &FakeChannel,
+        message: &FakeMessage,
+        object: &mut Value,
+    ) {
         if let FakeAuthor::Webhook { id, .. } = &message.author {
-            shape["webhook_id"] = json!(id);
+            object["webhook_id"] = json!(id);
         }
         if !message.stickers.is_empty() {
-            shape["sticker_items"] = json!(message.stickers);
+            object["sticker_items"] = json!(message.stickers);
         }
         if !message.reactions.is_empty() {
-            shape["reactions"] = self.reactions_json(message);
+            object["reactions"] = self.reactions_json(message);
         }
         if let Some(interaction) = &message.interaction {
-            shape["interaction_metadata"] = interaction.clone();
-            shape["application_id"] = json!(self.application());
+            object["interaction_metadata"] = interaction.clone();
+            object["application_id"] = json!(self.application());
         }
-        // A thread that grew from a message has its number.
+        // A thread that was started from a message has the message's id.
         if let Some(thread) = self.channels.get(&message.id.cast())
             && thread.parent == Some(channel.id)
         {
-            shape["thread"] = self.channel_json(thread);
+            object["thread"] = self.channel_json(thread);
         }
         if channel.thread.is_some() {
-            let earlier = channel.messages.range(..message.id).count();
-            shape["position"] = json!(earlier);
+            let position = channel.messages.range(..message.id).count();
+            object["position"] = json!(position);
         }
     }
 
@@ -125,14 +130,19 @@ impl World {
         }
     }
 
-    fn mention_json(&self, channel: &FakeChannel, user: UserId, way: Transport) -> Option<Value> {
-        let mut shape = self.users.get(&user)?.to_json();
-        if let (Transport::Gateway, Some(guild)) = (way, channel.guild)
+    fn mention_json(
+        &self,
+        channel: &FakeChannel,
+        user: UserId,
+        transport: Transport,
+    ) -> Option<Value> {
+        let mut object = self.users.get(&user)?.to_json();
+        if let (Transport::Gateway, Some(guild)) = (transport, channel.guild)
             && let Ok(member) = self.member(guild, user)
         {
-            shape["member"] = member.partial_json();
+            object["member"] = member.partial_json();
         }
-        Some(shape)
+        Some(object)
     }
 
     fn reactions_json(&self, message: &FakeMessage) -> Value {
@@ -153,12 +163,13 @@ impl World {
     }
 }
 
-/// Empties what an app without the intent for it may not read. It may always read its own words,
-/// those said to it alone, and those that ping it.
-pub fn redact_content(message: &mut Value, me: UserId, is_direct: bool) {
-    let is_me = |user: &Value| user["id"] == json!(me);
-    let is_own = is_me(&message["author"]);
-    let is_ping = message["mentions"].as_array().is_some_and(|pinged| pinged.iter().any(is_me));
+/// Removes the content that an app without the message content intent may not read. It may always read its own
+/// messages, direct messages and messages that ping it.
+pub fn redact_content(message: &mut Value, bot_user: UserId, is_direct: bool) {
+    let is_bot = |user: &Value| user["id"] == json!(bot_user);
+    let is_own = is_bot(&message["author"]);
+    let is_ping =
+        message["mentions"].as_array().is_some_and(|mentions| mentions.iter().any(is_bot));
     if !is_own && !is_ping && !is_direct && message["content"].is_string() {
         message["content"] = json!("");
         for list in ["embeds", "attachments", "components"] {
@@ -168,6 +179,6 @@ pub fn redact_content(message: &mut Value, me: UserId, is_direct: bool) {
     if let Some(target) = message.get_mut("referenced_message")
         && target.is_object()
     {
-        redact_content(target, me, is_direct);
+        redact_content(target, bot_user, is_direct);
     }
 }

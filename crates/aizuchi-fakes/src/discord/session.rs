@@ -1,5 +1,4 @@
-//! The gateway's memory: connections, the sessions they carry, what each session was told, and how
-//! many more may begin.
+//! The gateway's state: its connections, their sessions with all events sent, and the quota of session starts.
 
 use std::collections::VecDeque;
 
@@ -13,47 +12,47 @@ use crate::discord::id::UserId;
 use crate::discord::serialize::redact_content;
 use crate::discord::world::FakeEvent;
 
-/// What goes to a connection.
+/// A command to the task of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SocketCommand {
     Send(Value),
-    /// Ends it with this code and these words.
+    /// Closes the connection with this code and reason.
     Close(u16, &'static str),
-    /// Resets it.
+    /// Resets the TCP connection.
     Reset,
-    /// Keeps it, and neither reads nor writes any more.
+    /// Stops reading and writing, but keeps the connection.
     Stall,
 }
 
-/// How connections are received.
+/// How a new connection is received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectBehavior {
     #[default]
     Hello,
-    /// It opens, and nothing is ever said.
+    /// The connection opens, and nothing is ever sent.
     Silence,
-    /// It does not open: 503.
+    /// The upgrade is refused with the status 503.
     Refusal,
 }
 
-/// What becomes of heartbeats.
+/// How heartbeats are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeartbeatBehavior {
     #[default]
     Acknowledged,
-    /// Whoever waits for an answer holds the connection for a zombie.
+    /// Heartbeats get no acknowledgment, so a client must treat the connection as dead.
     Ignored,
 }
 
 pub struct FakeConnection {
     pub id: u64,
     pub commands: UnboundedSender<SocketCommand>,
-    /// Its session, by place.
+    /// The index of its session.
     pub session: Option<usize>,
     pub is_stalled: bool,
-    /// When it said something, of late.
+    /// When payloads were received within the last minute.
     pub received_at: VecDeque<Timestamp>,
 }
 
@@ -62,33 +61,33 @@ pub struct FakeSession {
     pub intents: Intents,
     pub shard: [u64; 2],
     pub seq: u64,
-    /// All that it was told, with the numbers.
+    /// All events sent, with their sequence numbers.
     pub sent_events: Vec<(u64, Value)>,
     pub connection: Option<u64>,
-    /// Since when nobody listens.
+    /// Since when it has had no connection.
     pub disconnected_at: Option<Timestamp>,
-    /// It cannot be resumed any more.
+    /// It cannot be resumed anymore.
     pub is_expired: bool,
 }
 
 impl FakeSession {
-    /// What it is told of an event, if its intents let it hear of it.
-    fn visible_data(&self, event: &FakeEvent, me: UserId) -> Option<Value> {
-        let is_meant =
+    /// The event's data as this session may see it; `None` if its intents or its shard exclude it.
+    fn visible_data(&self, event: &FakeEvent, bot_user: UserId) -> Option<Value> {
+        let matches_intents =
             event.required_intents.is_empty() || self.intents.intersects(event.required_intents);
-        if !is_meant || event.shard(self.shard[1]) != self.shard[0] {
+        if !matches_intents || event.shard(self.shard[1]) != self.shard[0] {
             return None;
         }
         let mut data = event.data.clone();
         if !self.intents.contains(Intents::MESSAGE_CONTENT) && event.name.starts_with("MESSAGE_") {
             let is_direct = data["guild_id"].is_null();
-            redact_content(&mut data, me, is_direct);
+            redact_content(&mut data, bot_user, is_direct);
         }
         Some(data)
     }
 }
 
-/// How many sessions may begin yet.
+/// How many more sessions may be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionStartQuota {
     pub total: u32,
@@ -116,24 +115,24 @@ pub struct FakeGateway {
     pub connect_behavior: ConnectBehavior,
     pub heartbeat_behavior: HeartbeatBehavior,
     pub session_start_quota: SessionStartQuota,
-    /// When each rate-limit key began a session last.
+    /// When each rate limit key last started a session.
     pub identified_at: Vec<(u64, Timestamp)>,
-    /// What the next sessions are refused with, one each.
+    /// The refusals for the next IDENTIFYs and RESUMEs, one each.
     pub refusals: VecDeque<SessionRefusal>,
     last_connection: u64,
 }
 
-/// What an IDENTIFY or a RESUME meets instead of a session.
+/// How an IDENTIFY or a RESUME is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRefusal {
-    /// Op 9 that lets the session be resumed.
+    /// With op 9; the session can still be resumed.
     Resumable,
-    /// Op 9 that ends the session.
+    /// With op 9, which ends the session.
     Invalid,
-    /// This close code.
+    /// With this close code.
     Close(u16),
-    /// No answer at all.
+    /// Without any reply.
     #[serde(rename = "nothing")]
     NoReply,
 }
@@ -152,27 +151,29 @@ impl FakeGateway {
         }
     }
 
-    pub fn connect(&mut self, interval: SignedDuration) -> (u64, UnboundedReceiver<SocketCommand>) {
-        let (frames, receiver) = unbounded_channel();
+    pub fn connect(
+        &mut self,
+        heartbeat_interval: SignedDuration,
+    ) -> (u64, UnboundedReceiver<SocketCommand>) {
+        let (commands, receiver) = unbounded_channel();
         self.last_connection += 1;
         let id = self.last_connection;
-        let said_at = VecDeque::new();
         self.connections.push(FakeConnection {
             id,
-            commands: frames,
+            commands,
             session: None,
             is_stalled: false,
-            received_at: said_at,
+            received_at: VecDeque::new(),
         });
         if self.connect_behavior == ConnectBehavior::Hello {
-            let milliseconds = u64::try_from(interval.as_millis()).unwrap_or(0);
+            let milliseconds = u64::try_from(heartbeat_interval.as_millis()).unwrap_or(0);
             let data = json!({ "heartbeat_interval": milliseconds, "_trace": ["[\"dev\"]"] });
             self.send_payload(id, json!({ "op": 10, "d": data, "s": null, "t": null }));
         }
         (id, receiver)
     }
 
-    /// A connection has ended; `code` is what the app closed it with. 1000 and 1001 end the session.
+    /// Removes a connection that has ended. The app's close codes 1000 and 1001 end its session, too.
     pub fn disconnect(&mut self, id: u64, code: Option<u16>, now: Timestamp) {
         if let Some(session) = self.session_for(id) {
             session.is_expired |= matches!(code, Some(1000 | 1001));
@@ -181,7 +182,7 @@ impl FakeGateway {
         self.connections.retain(|connection| connection.id != id);
     }
 
-    /// A connection carries its session no longer.
+    /// Separates a connection from its session.
     pub fn detach_session(&mut self, id: u64, now: Timestamp) {
         if let Some(session) = self.session_for(id) {
             session.connection = None;
@@ -196,34 +197,33 @@ impl FakeGateway {
         self.connections.iter_mut().find(|connection| connection.id == id)
     }
 
-    /// The session of a connection.
     pub fn session_for(&mut self, connection: u64) -> Option<&mut FakeSession> {
-        let place = self.connection(connection)?.session?;
-        self.sessions.get_mut(place)
+        let session = self.connection(connection)?.session?;
+        self.sessions.get_mut(session)
     }
 
-    pub fn send_payload(&mut self, connection: u64, frame: Value) {
-        self.send(connection, SocketCommand::Send(frame));
+    pub fn send_payload(&mut self, connection: u64, payload: Value) {
+        self.send(connection, SocketCommand::Send(payload));
     }
 
-    pub fn send(&mut self, connection: u64, frame: SocketCommand) {
+    pub fn send(&mut self, connection: u64, command: SocketCommand) {
         if let Some(connection) = self.connection(connection) {
-            // One that is just ending needs no more.
-            let _ = connection.commands.send(frame);
+            // The receiver is gone if the connection is just ending.
+            let _ = connection.commands.send(command);
         }
     }
 
-    /// Ends a connection from our side. Some codes end its session, too.
-    pub fn close(&mut self, connection: u64, code: u16, words: &'static str) {
+    /// Closes a connection. Some codes end its session, too.
+    pub fn close(&mut self, connection: u64, code: u16, reason: &'static str) {
         if let Some(session) = self.session_for(connection) {
             session.is_expired |= matches!(code, 4004 | 4007 | 4009..=4014);
         }
-        self.send(connection, SocketCommand::Close(code, words));
+        self.send(connection, SocketCommand::Close(code, reason));
     }
 
-    /// Begins a session on a connection, and says its place.
+    /// Starts a session on a connection and returns its index.
     pub fn start_session(&mut self, connection: u64, intents: Intents, shard: [u64; 2]) -> usize {
-        let place = self.sessions.len();
+        let index = self.sessions.len();
         self.sessions.push(FakeSession {
             id: format!("{:032x}", uuid::Uuid::now_v7().as_u128()),
             intents,
@@ -235,62 +235,64 @@ impl FakeGateway {
             is_expired: false,
         });
         if let Some(connection) = self.connection(connection) {
-            connection.session = Some(place);
+            connection.session = Some(index);
         }
-        place
+        index
     }
 
-    /// Tells a session something, or keeps it for when it is resumed.
-    pub fn dispatch(&mut self, place: usize, name: &str, data: Value) {
-        let Some(session) = self.sessions.get_mut(place).filter(|session| !session.is_expired)
+    /// Sends an event to a session, or stores it until the session is resumed.
+    pub fn dispatch(&mut self, index: usize, name: &str, data: Value) {
+        let Some(session) = self.sessions.get_mut(index).filter(|session| !session.is_expired)
         else {
             return;
         };
         session.seq += 1;
-        let frame = json!({ "op": 0, "t": name, "s": session.seq, "d": data });
-        session.sent_events.push((session.seq, frame.clone()));
+        let payload = json!({ "op": 0, "t": name, "s": session.seq, "d": data });
+        session.sent_events.push((session.seq, payload.clone()));
         if let Some(connection) = session.connection {
-            self.send_payload(connection, frame);
+            self.send_payload(connection, payload);
         }
     }
 
-    /// Tells all sessions that may hear of it.
-    pub fn broadcast(&mut self, event: &FakeEvent, me: UserId) {
-        for place in 0..self.sessions.len() {
-            if let Some(data) = self.sessions[place].visible_data(event, me) {
-                self.dispatch(place, event.name, data);
+    /// Sends an event to all sessions that may see it.
+    pub fn broadcast(&mut self, event: &FakeEvent, bot_user: UserId) {
+        for index in 0..self.sessions.len() {
+            if let Some(data) = self.sessions[index].visible_data(event, bot_user) {
+                self.dispatch(index, event.name, data);
             }
         }
     }
 
-    /// Goes on with a session on another connection: what was missed, in order, and then RESUMED.
-    pub fn resume(&mut self, connection: u64, place: usize, seq: u64) {
-        let Some(session) = self.sessions.get_mut(place) else {
+    /// Resumes a session on another connection: sends the missed events in order, and then RESUMED.
+    pub fn resume(&mut self, connection: u64, index: usize, seq: u64) {
+        let Some(session) = self.sessions.get_mut(index) else {
             return;
         };
-        let old = session.connection.replace(connection);
+        let previous = session.connection.replace(connection);
         session.disconnected_at = None;
-        let missed: Vec<Value> = (session.sent_events.iter().filter(|(number, _)| *number > seq))
-            .map(|(_, frame)| frame.clone())
-            .collect();
-        if let Some(old) = old.and_then(|old| self.connection(old)) {
-            old.session = None;
-            let _ = old.commands.send(SocketCommand::Close(4000, "Session resumed elsewhere."));
+        let missed: Vec<Value> =
+            (session.sent_events.iter().filter(|(event_seq, _)| *event_seq > seq))
+                .map(|(_, payload)| payload.clone())
+                .collect();
+        if let Some(previous) = previous.and_then(|previous| self.connection(previous)) {
+            previous.session = None;
+            let _ =
+                previous.commands.send(SocketCommand::Close(4000, "Session resumed elsewhere."));
         }
         if let Some(connection) = self.connection(connection) {
-            connection.session = Some(place);
+            connection.session = Some(index);
         }
-        for frame in missed {
-            self.send_payload(connection, frame);
+        for payload in missed {
+            self.send_payload(connection, payload);
         }
-        self.dispatch(place, "RESUMED", json!({ "_trace": [] }));
-        if let Some(session) = self.sessions.get_mut(place) {
-            // It is never missed: another RESUME ends with another one.
+        self.dispatch(index, "RESUMED", json!({ "_trace": [] }));
+        if let Some(session) = self.sessions.get_mut(index) {
+            // RESUMED is not replayed: each RESUME sends a new one.
             session.sent_events.pop();
         }
     }
 
-    /// Connections that still carry words.
+    /// The number of connections that are not stalled.
     pub fn open_connections(&self) -> usize {
         self.connections.iter().filter(|connection| !connection.is_stalled).count()
     }

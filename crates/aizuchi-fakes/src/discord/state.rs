@@ -1,4 +1,4 @@
-//! Everything a fake Discord remembers, and what is to be done later.
+//! The whole state of a fake Discord, and its timers.
 
 use serde::Deserialize;
 
@@ -18,18 +18,18 @@ pub struct FakeDiscordState {
     pub rate_limiter: FakeRateLimiter,
     pub journal: Journal,
     pub token_status: TokenStatus,
-    /// Requests whose time has not come.
+    /// Requests to execute later.
     pub timers: Timers<ParsedRequest>,
 }
 
-/// What a token is worth.
+/// Whether the bot token is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenStatus {
     #[default]
     #[serde(rename = "good")]
     Valid,
-    /// Not the app's, or not any more.
+    /// Not the app's token, or not anymore.
     Reset,
 }
 
@@ -48,25 +48,25 @@ impl FakeDiscordState {
         }
     }
 
-    /// What a token is worth that somebody shows, with or without the word `Bot` before it.
-    pub fn check_token(&self, shown: &str, settings: &FakeDiscordSettings) -> TokenStatus {
-        let shown = shown.strip_prefix("Bot ").unwrap_or(shown);
-        if shown == settings.token { self.token_status } else { TokenStatus::Reset }
+    /// Checks a token, with or without the prefix `Bot`.
+    pub fn check_token(&self, token: &str, settings: &FakeDiscordSettings) -> TokenStatus {
+        let token = token.strip_prefix("Bot ").unwrap_or(token);
+        if token == settings.token { self.token_status } else { TokenStatus::Reset }
     }
 
-    /// Tells the sessions what has happened.
+    /// Sends the pending events to the sessions.
     pub fn flush_events(&mut self) {
         for event in std::mem::take(&mut self.world.pending_events) {
             self.gateway.broadcast(&event, self.world.bot_user);
         }
     }
 
-    /// Does what is due.
+    /// Executes the requests that are due.
     pub fn run_due_timers(&mut self, settings: &FakeDiscordSettings) {
         let now = settings.clock.now();
-        while let Some(asked) = self.timers.take_due(now) {
-            // Whoever asked for it does not learn of its end.
-            let _ = api::dispatch(self, settings, &asked);
+        while let Some(request) = self.timers.take_due(now) {
+            // The client has its response already, or none.
+            let _ = api::dispatch(self, settings, &request);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Threads: grown from a message, begun beside the talk, or posted in a forum.
+//! Threads: started from a message, started without one, or posted in a forum.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::discord::message::{
 use crate::discord::message_actions::MessageKey;
 use crate::discord::world::{EventTopic, World};
 
-/// A thread that is to be begun.
+/// A thread to start.
 #[derive(Clone, Debug)]
 pub struct NewThread {
     pub parent: ChannelId,
@@ -40,7 +40,7 @@ impl NewThread {
 }
 
 impl World {
-    /// A thread grows from a message, and has its number.
+    /// Starts a thread from a message. The thread has the message's id.
     pub fn start_thread_from_message(
         &mut self,
         message: MessageId,
@@ -63,22 +63,22 @@ impl World {
         Ok(id)
     }
 
-    /// A thread is begun beside the talk; the parent says so.
+    /// Starts a thread without a message. A system message in the parent announces it.
     pub fn start_thread(&mut self, new: NewThread) -> Result<ChannelId, ApiError> {
         let id: ChannelId = self.new_id();
         let NewThread { parent, owner, name, kind, .. } = new.clone();
         self.insert_thread(id, new)?;
         if kind == ChannelType::PublicThread {
-            let note = self.new_id();
-            let mut note = FakeMessage::new(note, FakeAuthor::User(owner), &name);
-            note.kind = MessageKind::ThreadCreated;
-            note.reference = Some(MessageReference { channel: id, message: None });
-            self.insert_message(parent, note, EventDelivery::Delivered)?;
+            let announcement = self.new_id();
+            let mut announcement = FakeMessage::new(announcement, FakeAuthor::User(owner), &name);
+            announcement.kind = MessageKind::ThreadCreated;
+            announcement.reference = Some(MessageReference { channel: id, message: None });
+            self.insert_message(parent, announcement, EventDelivery::Delivered)?;
         }
         Ok(id)
     }
 
-    /// A post in a forum: a thread whose first message has its number.
+    /// Creates a post in a forum: a thread whose first message has the thread's id.
     pub fn create_forum_post(
         &mut self,
         new: NewThread,
@@ -108,14 +108,14 @@ impl World {
             tags: new.tags,
             message_count: 0,
         });
-        let mut shape = self.channel_json(&channel);
+        let mut object = self.channel_json(&channel);
         self.channels.insert(id, channel);
-        shape["newly_created"] = json!(true);
-        self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", shape);
+        object["newly_created"] = json!(true);
+        self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", object);
         Ok(())
     }
 
-    /// Somebody joins, as who speaks in it does, and the app hears of it.
+    /// Adds a user to a thread, as sending a message there does.
     pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         if self.channel(id)?.thread.is_none() {
             return Err(ErrorCode::WrongChannelType.into());
@@ -123,10 +123,10 @@ impl World {
         self.join_if_thread(id, user)
     }
 
-    /// Like [`Self::join_thread`], and nothing happens where there is no thread.
+    /// Like [`Self::join_thread`], but does nothing in a channel that is not a thread.
     pub fn join_if_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         let now = self.now();
-        let saw_it = self.can_see(self.bot_user, self.channel(id)?);
+        let was_visible = self.can_see(self.bot_user, self.channel(id)?);
         let Some(thread) = &mut self.channel_mut(id)?.thread else {
             return Ok(());
         };
@@ -134,9 +134,9 @@ impl World {
             return Ok(());
         }
         thread.members.insert(user, now);
-        if user == self.bot_user && !saw_it {
-            let shape = self.channel_json(self.channel(id)?);
-            self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", shape);
+        if user == self.bot_user && !was_visible {
+            let object = self.channel_json(self.channel(id)?);
+            self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", object);
         }
         let added =
             self.channel(id)?.thread.as_ref().and_then(|thread| thread.member_json(id, user));
@@ -162,8 +162,8 @@ impl World {
         let count = channel.thread.as_ref().map_or(0, |thread| thread.members.len());
         let guild = channel.guild;
         for member in added.as_array_mut().into_iter().flatten() {
-            let whole = guild.and_then(|guild| self.member_json(guild, user).ok());
-            member["member"] = whole.unwrap_or_default();
+            let guild_member = guild.and_then(|guild| self.member_json(guild, user).ok());
+            member["member"] = guild_member.unwrap_or_default();
             member["presence"] = Value::Null;
         }
         let data = json!({
@@ -173,9 +173,9 @@ impl World {
             "added_members": added,
             "removed_member_ids": removed,
         });
-        // Everybody hears of oneself.
-        let needs = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
-        self.emit("THREAD_MEMBERS_UPDATE", needs, data);
+        // An app always gets the events about itself.
+        let intents = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
+        self.emit("THREAD_MEMBERS_UPDATE", intents, data);
         Ok(())
     }
 
@@ -194,8 +194,8 @@ impl World {
         if thread.is_archived != was_archived {
             thread.archived_at = now;
         }
-        let shape = self.channel_json(self.channel(id)?);
-        self.emit_in_channel(id, EventTopic::Channels, "THREAD_UPDATE", shape);
+        let object = self.channel_json(self.channel(id)?);
+        self.emit_in_channel(id, EventTopic::Channels, "THREAD_UPDATE", object);
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl World {
         })
     }
 
-    /// A line in an archived thread opens it again.
+    /// Unarchives a thread, as a message in it does.
     pub fn unarchive_for_message(&mut self, id: ChannelId) -> Result<(), ApiError> {
         if self.channel(id)?.is_archived() {
             self.set_archived(id, false)?;
@@ -215,7 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// The app has come to see a channel, and hears which threads it has.
+    /// Tells the app which threads a channel has that it can see now.
     pub fn emit_thread_list(&mut self, parent: ChannelId) -> Result<(), ApiError> {
         let guild = self.channel(parent)?.guild;
         let threads = self.active_threads(|channel| channel.parent == Some(parent));
@@ -223,26 +223,26 @@ impl World {
             "guild_id": guild,
             "channel_ids": [parent],
             "members": self.bot_memberships(&threads),
-            "threads": threads.iter().map(|one| self.channel_json(one)).collect::<Vec<_>>(),
+            "threads": threads.iter().map(|thread| self.channel_json(thread)).collect::<Vec<_>>(),
         });
         self.emit("THREAD_LIST_SYNC", Intents::GUILDS, data);
         Ok(())
     }
 
-    /// In which of these threads the app is.
+    /// The app's memberships in these threads.
     pub fn bot_memberships(&self, threads: &[&FakeChannel]) -> Vec<Value> {
-        let mine = |channel: &&FakeChannel| {
-            channel.thread.as_ref().and_then(|one| one.member_json(channel.id, self.bot_user))
+        let membership = |channel: &&FakeChannel| {
+            channel.thread.as_ref().and_then(|thread| thread.member_json(channel.id, self.bot_user))
         };
-        threads.iter().filter_map(mine).collect()
+        threads.iter().filter_map(membership).collect()
     }
 
-    /// The threads of a guild that are not archived and that the app can see, newest first.
-    pub fn active_threads(&self, is_wanted: impl Fn(&FakeChannel) -> bool) -> Vec<&FakeChannel> {
+    /// The threads that are not archived and that the app can see, newest first.
+    pub fn active_threads(&self, matches: impl Fn(&FakeChannel) -> bool) -> Vec<&FakeChannel> {
         let threads = self.channels.values().rev();
         threads
             .filter(|channel| channel.thread.is_some() && !channel.is_archived())
-            .filter(|channel| is_wanted(channel) && self.can_see(self.bot_user, channel))
+            .filter(|channel| matches(channel) && self.can_see(self.bot_user, channel))
             .collect()
     }
 }

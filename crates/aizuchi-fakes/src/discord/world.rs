@@ -1,4 +1,4 @@
-//! All of Discord that one app can reach: people, guilds, channels, and what the app is told of changes.
+//! All of Discord that one app can reach: users, guilds, channels, and the events about their changes.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ use crate::discord::nonce::NonceCache;
 use aizuchi_core::clock::Clock;
 
 pub struct World {
-    /// The app's own user. The app has the same number.
+    /// The app's user. The app itself has the same id.
     pub bot_user: UserId,
     pub users: BTreeMap<UserId, FakeUser>,
     pub guilds: BTreeMap<GuildId, FakeGuild>,
     pub channels: BTreeMap<ChannelId, FakeChannel>,
     pub commands: CommandRegistry,
     pub nonces: NonceCache,
-    /// The privileged intents that are switched on for the app.
+    /// The privileged intents that are enabled for the app.
     pub enabled_privileged_intents: Intents,
-    /// What the app is to be told, oldest first.
+    /// The events that the app has not been sent yet, oldest first.
     pub pending_events: Vec<FakeEvent>,
     clock: Clock,
     id_generator: SnowflakeGenerator,
 }
 
-/// Something happened that sessions with any of these intents hear of; without any, all do.
+/// An event for the sessions with any of `required_intents`; if those are empty, for all sessions.
 #[derive(Clone, Debug)]
 pub struct FakeEvent {
     pub name: &'static str,
@@ -46,7 +46,7 @@ pub struct FakeEvent {
 }
 
 impl FakeEvent {
-    /// Which of so many shards hears of it: each guild has its own, all else goes to the first.
+    /// The shard that gets it: each guild belongs to one, and everything else goes to the first.
     pub fn shard(&self, shards: u64) -> u64 {
         let guild = match self.name {
             "GUILD_CREATE" | "GUILD_UPDATE" | "GUILD_DELETE" => &self.data["id"],
@@ -61,7 +61,7 @@ pub fn shard_for_guild(guild: GuildId, shards: u64) -> u64 {
     (guild.get() >> 22) % shards.max(1)
 }
 
-/// What an event is about, which decides who hears of it.
+/// The topic of an event, which decides the intents that it requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTopic {
     Channels,
@@ -86,12 +86,12 @@ impl EventTopic {
     }
 }
 
-/// The intents that an app may have only if they are switched on for it.
+/// The intents that an app may use only if they are enabled for it.
 pub fn privileged_intents() -> Intents {
     Intents::GUILD_MEMBERS | Intents::GUILD_PRESENCES | Intents::MESSAGE_CONTENT
 }
 
-/// What everybody may do in a new guild.
+/// The permissions of `@everyone` in a new guild.
 fn default_everyone_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
@@ -108,20 +108,20 @@ fn default_everyone_permissions() -> Permissions {
 }
 
 impl World {
-    /// A Discord on which nobody is but the app.
+    /// A Discord with no user but the app.
     pub fn new(bot_name: &str, clock: Clock) -> Self {
-        let mut mint = SnowflakeGenerator::default();
-        let me: UserId = mint.new_id(clock.now());
+        let mut id_generator = SnowflakeGenerator::default();
+        let bot_user: UserId = id_generator.new_id(clock.now());
         let user = FakeUser {
-            id: me,
+            id: bot_user,
             name: bot_name.to_owned(),
             global_name: None,
             is_bot: true,
             has_closed_direct_messages: false,
         };
         Self {
-            bot_user: me,
-            users: BTreeMap::from([(me, user)]),
+            bot_user,
+            users: BTreeMap::from([(bot_user, user)]),
             guilds: BTreeMap::new(),
             channels: BTreeMap::new(),
             commands: CommandRegistry::default(),
@@ -129,7 +129,7 @@ impl World {
             enabled_privileged_intents: privileged_intents(),
             pending_events: Vec::new(),
             clock,
-            id_generator: mint,
+            id_generator,
         }
     }
 
@@ -146,7 +146,7 @@ impl World {
         self.id_generator.new_id(now)
     }
 
-    /// An id of now, or of another moment.
+    /// An id of this time, or of the present.
     pub fn id_at<T>(&mut self, at: Option<Timestamp>) -> Id<T> {
         match at {
             Some(at) => self.id_generator.id_at(at),
@@ -167,10 +167,15 @@ impl World {
         id
     }
 
-    /// A guild of `owner`'s, in which the app is, too, with a role of its own.
-    pub fn add_guild(&mut self, name: &str, owner: UserId, of_app: Permissions) -> GuildId {
+    /// Adds a guild that belongs to `owner` and that the app is in, with a role of its own.
+    pub fn add_guild(
+        &mut self,
+        name: &str,
+        owner: UserId,
+        app_permissions: Permissions,
+    ) -> GuildId {
         let id: GuildId = self.new_id();
-        let (me, now) = (self.bot_user, self.now());
+        let (bot_user, now) = (self.bot_user, self.now());
         let app_role: RoleId = self.new_id();
         let role = |id, name: &str, permissions, bot: Option<UserId>| FakeRole {
             id,
@@ -180,13 +185,14 @@ impl World {
             is_mentionable: false,
             bot,
         };
-        let name_of_app = self.users.get(&me).map_or("", FakeUser::visible_name).to_owned();
+        let app_name = self.users.get(&bot_user).map_or("", FakeUser::visible_name).to_owned();
         let roles = BTreeMap::from([
             (id.cast(), role(id.cast(), "@everyone", default_everyone_permissions(), None)),
-            (app_role, role(app_role, &name_of_app, of_app, Some(me))),
+            (app_role, role(app_role, &app_name, app_permissions, Some(bot_user))),
         ]);
         let member = |roles| FakeMember { nick: None, roles, joined_at: now };
-        let members = BTreeMap::from([(owner, member(Vec::new())), (me, member(vec![app_role]))]);
+        let members =
+            BTreeMap::from([(owner, member(Vec::new())), (bot_user, member(vec![app_role]))]);
         let guild = FakeGuild {
             id,
             name: name.to_owned(),
@@ -198,8 +204,8 @@ impl World {
             is_unavailable: false,
         };
         self.guilds.insert(id, guild);
-        let shape = self.guild_create_json(id);
-        self.emit("GUILD_CREATE", Intents::GUILDS, shape);
+        let object = self.guild_create_json(id);
+        self.emit("GUILD_CREATE", Intents::GUILDS, object);
         id
     }
 
@@ -239,24 +245,24 @@ impl World {
         self.guild(guild)?.members.get(&user).ok_or(ErrorCode::UnknownMember.into())
     }
 
-    /// A member with its user in it.
+    /// A member with its user.
     pub fn member_json(&self, guild: GuildId, user: UserId) -> Result<Value, ApiError> {
-        let mut shape = self.member(guild, user)?.partial_json();
-        shape["user"] = self.user(user)?.to_json();
-        Ok(shape)
+        let mut object = self.member(guild, user)?.partial_json();
+        object["user"] = self.user(user)?.to_json();
+        Ok(object)
     }
 
-    /// As a channel is told everywhere.
+    /// A channel as the app sees it.
     pub fn channel_json(&self, channel: &FakeChannel) -> Value {
-        let mut shape = channel.to_json(self.bot_user);
+        let mut object = channel.to_json(self.bot_user);
         if let Some(user) = channel.recipient {
-            shape["recipients"] =
+            object["recipients"] =
                 self.users.get(&user).map(FakeUser::to_json).into_iter().collect();
         }
-        shape
+        object
     }
 
-    /// What a session hears of a guild first: all of it.
+    /// The data of `GUILD_CREATE`, with the guild's channels, threads and the app's own membership.
     pub fn guild_create_json(&self, id: GuildId) -> Value {
         let Some(guild) = self.guilds.get(&id) else {
             return json!({ "id": id, "unavailable": true });
@@ -265,38 +271,38 @@ impl World {
             return json!({ "id": id, "unavailable": true });
         }
         let channels = self.channels.values().filter(|channel| channel.guild == Some(id));
-        let (threads, rooms): (Vec<_>, Vec<_>) =
+        let (threads, channels): (Vec<_>, Vec<_>) =
             channels.partition(|channel| channel.thread.is_some());
-        let is_told = |channel: &&&FakeChannel| {
+        let is_listed = |channel: &&&FakeChannel| {
             !channel.is_archived() && self.can_see(self.bot_user, channel)
         };
-        let threads = threads.iter().filter(is_told).map(|thread| self.channel_json(thread));
+        let threads = threads.iter().filter(is_listed).map(|thread| self.channel_json(thread));
         let member = guild.members.get(&self.bot_user);
-        let mut shape = guild.to_json();
-        shape["unavailable"] = json!(false);
-        shape["joined_at"] = json!(member.map(|me| format_timestamp(me.joined_at)));
-        shape["member_count"] = json!(guild.members.len());
-        // Of the others one hears by asking, or with their lines.
-        shape["members"] = self.member_json(id, self.bot_user).into_iter().collect();
-        shape["threads"] = threads.collect();
-        shape["channels"] = rooms.iter().map(|room| self.channel_json(room)).collect();
-        for nothing in [
+        let mut object = guild.to_json();
+        object["unavailable"] = json!(false);
+        object["joined_at"] = json!(member.map(|member| format_timestamp(member.joined_at)));
+        object["member_count"] = json!(guild.members.len());
+        // The app learns of other members by asking, or with their messages.
+        object["members"] = self.member_json(id, self.bot_user).into_iter().collect();
+        object["threads"] = threads.collect();
+        object["channels"] = channels.iter().map(|channel| self.channel_json(channel)).collect();
+        for empty_list in [
             "voice_states",
             "presences",
             "stage_instances",
             "guild_scheduled_events",
             "soundboard_sounds",
         ] {
-            shape[nothing] = json!([]);
+            object[empty_list] = json!([]);
         }
-        shape
+        object
     }
 
-    pub fn emit(&mut self, name: &'static str, needs: Intents, data: Value) {
-        self.pending_events.push(FakeEvent { name, data, required_intents: needs });
+    pub fn emit(&mut self, name: &'static str, required_intents: Intents, data: Value) {
+        self.pending_events.push(FakeEvent { name, data, required_intents });
     }
 
-    /// Tells of something in a channel, if the app can see it.
+    /// Emits an event about a channel, if the app can see it.
     pub fn emit_in_channel(
         &mut self,
         channel: ChannelId,
@@ -304,17 +310,17 @@ impl World {
         name: &'static str,
         data: Value,
     ) {
-        let Some(place) = self.channels.get(&channel) else {
+        let Some(target) = self.channels.get(&channel) else {
             return;
         };
-        if !self.can_see(self.bot_user, place) {
+        if !self.can_see(self.bot_user, target) {
             return;
         }
         let mut data = data;
-        if let Some(guild) = place.guild {
+        if let Some(guild) = target.guild {
             data["guild_id"] = json!(guild);
         }
-        let is_direct = place.kind == ChannelType::Private;
+        let is_direct = target.kind == ChannelType::Private;
         self.emit(name, topic.intents(is_direct), data);
     }
 }

@@ -1,4 +1,4 @@
-//! The Web API: a call is read, met by its fault if there is one, and answered.
+//! The Web API: parses a call, applies its fault if one was injected, and responds.
 
 mod access;
 mod chat;
@@ -9,7 +9,7 @@ mod users;
 mod reactions;
 
 use axum::Json;
-use axum::extract::{ConnectInfo, Path, Request, State as Reached};
+use axum::extract::{ConnectInfo, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
@@ -23,19 +23,18 @@ use crate::slack::journal::RecordedCall;
 use crate::slack::state::{FakeSlackState, TimerTask};
 use crate::tcp::ResetHandle;
 
-/// Answers one call.
 pub async fn handle_call(
-    Reached(served): Reached<ServerContext>,
-    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
+    State(server): State<ServerContext>,
+    ConnectInfo(reset_handle): ConnectInfo<ResetHandle>,
     Path(method): Path<String>,
     request: Request,
 ) -> Response {
     let host = request_host(request.headers());
     let (arguments, token) = match Arguments::from_request(request).await {
-        Ok(read) => read,
-        Err(refusal) => return ApiResponse::from(Err(refusal)).into_response(),
+        Ok(parsed) => parsed,
+        Err(error) => return ApiResponse::from(Err(error)).into_response(),
     };
-    let (number, fault) = served.fake.change(|state| {
+    let (journal_index, fault) = server.fake.change(|state| {
         state.host.clone_from(&host);
         state.journal.calls.push(RecordedCall {
             method: method.clone(),
@@ -45,26 +44,18 @@ pub async fn handle_call(
         });
         (state.journal.calls.len() - 1, state.faults.pop(&method))
     });
-    let call = ApiCall {
-        served,
-        reset_handle: cutter,
-        method,
-        arguments,
-        token,
-        host,
-        journal_index: number,
-    };
+    let call = ApiCall { server, reset_handle, method, arguments, token, host, journal_index };
     respond(&call, fault).await
 }
 
-/// What the app tells whoever gave a slash command, later than in its first answer.
+/// Serves the `response_url` of a slash command: a response after the first one.
 pub async fn delayed_command_response(
-    Reached(served): Reached<ServerContext>,
+    State(server): State<ServerContext>,
     Path((channel, user)): Path<(String, String)>,
-    Json(said): Json<Value>,
+    Json(body): Json<Value>,
 ) -> Result<&'static str, StatusCode> {
-    let text = said["text"].as_str().ok_or(StatusCode::BAD_REQUEST)?;
-    served.fake.change(|state| match state.faults.pop(&"response_url".to_owned()) {
+    let text = body["text"].as_str().ok_or(StatusCode::BAD_REQUEST)?;
+    server.fake.change(|state| match state.faults.pop(&"response_url".to_owned()) {
         Some(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
         None => {
             state.workspace.post_ephemeral(&channel, &user, text);
@@ -78,15 +69,15 @@ fn request_host(headers: &HeaderMap) -> String {
     host.unwrap_or("127.0.0.1").to_owned()
 }
 
-/// A call that is to be answered.
+/// A parsed call.
 struct ApiCall {
-    served: ServerContext,
+    server: ServerContext,
     reset_handle: ResetHandle,
     method: String,
     arguments: Arguments,
     token: Option<String>,
     host: String,
-    /// Its place in the journal.
+    /// Its index in the journal.
     journal_index: usize,
 }
 
@@ -98,22 +89,22 @@ impl FaultTarget for ApiCall {
     }
 
     fn commit_later(&self, after: SignedDuration) {
-        let fake = &self.served.fake;
+        let fake = &self.server.fake;
         let (method, arguments) = (self.method.clone(), self.arguments.clone());
-        let chore = TimerTask::Commit { method, arguments };
-        fake.change(|state| state.schedule(&fake.settings, after, chore));
+        let task = TimerTask::Commit { method, arguments };
+        fake.change(|state| state.schedule(&fake.settings, after, task));
     }
 
-    fn refuse(&self, refusal: ApiError) -> Response {
-        let answer = ApiResponse::from(Err(refusal));
-        self.served.fake.change(|state| {
-            state.journal.calls[self.journal_index].answer = Some(answer.body.clone());
+    fn refuse(&self, error: ApiError) -> Response {
+        let response = ApiResponse::from(Err(error));
+        self.server.fake.change(|state| {
+            state.journal.calls[self.journal_index].answer = Some(response.body.clone());
         });
-        answer.into_response()
+        response.into_response()
     }
 
     async fn hang(&self, hang: Hang) {
-        let ServerContext { fake, shutdown } = &self.served;
+        let ServerContext { fake, shutdown } = &self.server;
         let releases = |state: &FakeSlackState| state.faults.releases;
         fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
     }
@@ -124,24 +115,23 @@ impl FaultTarget for ApiCall {
 }
 
 impl ApiCall {
-    /// Does what is asked for.
     fn execute(&self) -> ApiResponse {
-        let fake = &self.served.fake;
+        let fake = &self.server.fake;
         fake.change(|state| {
-            let checked = access::check(
+            let access = access::check(
                 state,
                 &fake.settings,
                 &self.method,
                 self.token.as_deref(),
                 &self.arguments,
             );
-            let answer = checked.and_then(|()| match self.method.as_str() {
+            let result = access.and_then(|()| match self.method.as_str() {
                 "apps.connections.open" => Ok(self.open_connection(state)),
                 method => dispatch(state, method, &self.arguments),
             });
-            let answer = ApiResponse::from(answer);
-            state.journal.calls[self.journal_index].answer = Some(answer.body.clone());
-            answer.with_scopes(&fake.settings.scopes.join(","))
+            let response = ApiResponse::from(result);
+            state.journal.calls[self.journal_index].answer = Some(response.body.clone());
+            response.with_scopes(&fake.settings.scopes.join(","))
         })
     }
 
@@ -154,43 +144,43 @@ impl ApiCall {
     }
 }
 
-/// What a method returns, by its name.
+/// Executes the method of this name.
 pub fn dispatch(
     state: &mut FakeSlackState,
     method: &str,
     arguments: &Arguments,
 ) -> Result<Value, ApiError> {
-    let team = &mut state.workspace;
+    let workspace = &mut state.workspace;
     match method {
         "api.test" => Ok(json!({ "ok": true, "args": arguments.0 })),
-        "auth.test" => users::auth_test(team),
-        "team.info" => users::team_info(team),
-        "emoji.list" => Ok(json!({ "ok": true, "emoji": team.emoji, "cache_ts": "1" })),
-        "usergroups.list" => Ok(json!({ "ok": true, "usergroups": team.usergroups })),
-        "users.list" => users::users_list(team, arguments),
-        "users.info" => users::users_info(team, arguments),
-        "users.conversations" => conversations::list_for_user(team, arguments),
-        "conversations.list" => conversations::list(team, arguments),
-        "conversations.info" => conversations::info(team, arguments),
-        "conversations.members" => conversations::members(team, arguments),
-        "conversations.join" => conversations::join(team, arguments),
-        "conversations.leave" => conversations::leave(team, arguments),
-        "conversations.open" => conversations::open(team, arguments),
+        "auth.test" => users::auth_test(workspace),
+        "team.info" => users::team_info(workspace),
+        "emoji.list" => Ok(json!({ "ok": true, "emoji": workspace.emoji, "cache_ts": "1" })),
+        "usergroups.list" => Ok(json!({ "ok": true, "usergroups": workspace.usergroups })),
+        "users.list" => users::users_list(workspace, arguments),
+        "users.info" => users::users_info(workspace, arguments),
+        "users.conversations" => conversations::list_for_user(workspace, arguments),
+        "conversations.list" => conversations::list(workspace, arguments),
+        "conversations.info" => conversations::info(workspace, arguments),
+        "conversations.members" => conversations::members(workspace, arguments),
+        "conversations.join" => conversations::join(workspace, arguments),
+        "conversations.leave" => conversations::leave(workspace, arguments),
+        "conversations.open" => conversations::open(workspace, arguments),
         "conversations.history" => history::history(state, arguments),
         "conversations.replies" => history::replies(state, arguments),
         "chat.postMessage" => chat::post(state, arguments),
-        "chat.update" => chat::update(team, arguments),
-        "chat.delete" => chat::delete(team, arguments),
-        "chat.postEphemeral" => chat::post_ephemeral(team, arguments),
-        "chat.getPermalink" => chat::permalink(team, arguments),
-        "reactions.add" => reactions::add(team, arguments),
-        "reactions.remove" => reactions::remove(team, arguments),
-        "reactions.get" => reactions::list(team, arguments),
+        "chat.update" => chat::update(workspace, arguments),
+        "chat.delete" => chat::delete(workspace, arguments),
+        "chat.postEphemeral" => chat::post_ephemeral(workspace, arguments),
+        "chat.getPermalink" => chat::permalink(workspace, arguments),
+        "reactions.add" => reactions::add(workspace, arguments),
+        "reactions.remove" => reactions::remove(workspace, arguments),
+        "reactions.get" => reactions::list(workspace, arguments),
         _ => Err(api_error("unknown_method").with("req_method", method)),
     }
 }
 
-/// What goes back over HTTP.
+/// The response to a call, before it becomes HTTP.
 struct ApiResponse {
     body: Value,
     retry_after: Option<u64>,
@@ -198,11 +188,11 @@ struct ApiResponse {
 }
 
 impl From<Result<Value, ApiError>> for ApiResponse {
-    fn from(answer: Result<Value, ApiError>) -> Self {
-        match answer {
+    fn from(result: Result<Value, ApiError>) -> Self {
+        match result {
             Ok(body) => Self { body, retry_after: None, scopes: None },
-            Err(refusal) => {
-                Self { body: refusal.to_json(), retry_after: refusal.retry_after, scopes: None }
+            Err(error) => {
+                Self { body: error.to_json(), retry_after: error.retry_after, scopes: None }
             }
         }
     }

@@ -1,15 +1,15 @@
-//! Why Slack does not do what it was asked to, in Slack's own words.
+//! Errors of the Web API, with Slack's own names.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// The `error` of an answer that is not `ok`, and what else that answer says.
+/// A response that is not `ok`: its `error` and its other fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError {
     pub error: String,
     pub extra: Map<String, Value>,
-    /// Answered as 429, with how many seconds to wait.
+    /// Seconds to wait; the response then has the status 429.
     pub retry_after: Option<u64>,
 }
 
@@ -28,11 +28,11 @@ impl ApiError {
     }
 
     pub fn to_json(&self) -> Value {
-        let mut shape = json!({ "ok": false, "error": self.error });
+        let mut object = json!({ "ok": false, "error": self.error });
         for (name, value) in &self.extra {
-            shape[name] = value.clone();
+            object[name] = value.clone();
         }
-        shape
+        object
     }
 }
 

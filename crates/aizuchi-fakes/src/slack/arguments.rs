@@ -1,4 +1,4 @@
-//! What a method is called with: JSON, a form or a query, all read alike.
+//! The arguments of a call, from JSON, a form or a query string.
 
 use axum::Form;
 use axum::body::Bytes;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::ts::Ts;
 
-/// Values as they came: of a form or a query, all are strings.
+/// Values as received: those of a form or a query are all strings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
@@ -18,17 +18,17 @@ type Pairs = Vec<(String, String)>;
 enum ContentType {
     Json,
     Form,
-    /// Nothing that has arguments.
+    /// Some type without arguments.
     Other,
 }
 
 impl Arguments {
-    /// Reads the query and the body of a request, and takes out the token.
+    /// Parses the query and the body of a request, and takes the token out of them.
     pub async fn from_request(request: Request) -> Result<(Self, Option<String>), ApiError> {
         let headers = request.headers().clone();
         let query = Query::<Pairs>::try_from_uri(request.uri());
         let mut arguments = Self::from_pairs(query.map(|Query(pairs)| pairs).unwrap_or_default());
-        let more = match content_type(&headers) {
+        let from_body = match content_type(&headers) {
             ContentType::Json => {
                 let body = Bytes::from_request(request, &()).await;
                 Self::from_json(&body.map_err(|_| api_error("request_timeout"))?)?
@@ -41,7 +41,7 @@ impl Arguments {
             }
             ContentType::Other => Self::default(),
         };
-        arguments.0.extend(more.0);
+        arguments.0.extend(from_body.0);
         let token = arguments.take_token(&headers);
         Ok((arguments, token))
     }
@@ -61,7 +61,7 @@ impl Arguments {
         Self(pairs.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
     }
 
-    /// A text; empty is absent.
+    /// A string argument; an empty one counts as absent.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
@@ -100,7 +100,7 @@ impl Arguments {
         self.ts(name, error)?.ok_or_else(|| api_error(error))
     }
 
-    /// A value that forms carry as JSON in a string.
+    /// A structured argument, which forms carry as JSON in a string.
     pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -112,7 +112,7 @@ impl Arguments {
         }
     }
 
-    /// Takes the token out, wherever it was.
+    /// Removes the token from the arguments and returns it, or the one of the `Authorization` header.
     fn take_token(&mut self, headers: &HeaderMap) -> Option<String> {
         let argument = self.0.remove("token").and_then(|token| Some(token.as_str()?.to_owned()));
         let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());

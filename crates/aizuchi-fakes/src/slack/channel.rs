@@ -1,4 +1,4 @@
-//! Where people talk: channels, groups and direct messages, each with its messages.
+//! Channels, group messages and direct messages, each with its messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,26 +32,25 @@ pub enum ChannelKind {
     #[default]
     Public,
     Private,
-    /// Two people.
+    /// A direct message of two users.
     Direct,
-    /// A few people, without a name of its own.
+    /// A direct message of several users.
     Group,
 }
 
-/// A channel to add.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewChannel {
     pub name: String,
     pub kind: ChannelKind,
-    /// The first one is its creator. The bot is a member only if it is named.
+    /// The first member is the creator. The bot is a member only if it is listed.
     pub members: Vec<String>,
     pub topic: String,
     pub purpose: String,
 }
 
 impl ChannelKind {
-    /// As `conversations.list` takes it.
+    /// Its name in the `types` of `conversations.list`.
     pub fn conversation_type(self) -> &'static str {
         match self {
             ChannelKind::Public => "public_channel",
@@ -61,7 +60,7 @@ impl ChannelKind {
         }
     }
 
-    /// As events of messages name it.
+    /// Its name in the `channel_type` of message events.
     pub fn channel_type(self) -> &'static str {
         match self {
             ChannelKind::Public => "channel",
@@ -71,7 +70,7 @@ impl ChannelKind {
         }
     }
 
-    /// As scopes name it.
+    /// Its name in OAuth scopes.
     pub fn scope_prefix(self) -> &'static str {
         match self {
             ChannelKind::Public => "channels",
@@ -81,7 +80,7 @@ impl ChannelKind {
         }
     }
 
-    /// What events about the channel itself begin with.
+    /// The prefix of the types of events about the channel itself.
     pub fn event_prefix(self) -> &'static str {
         match self {
             ChannelKind::Public => "channel",
@@ -94,19 +93,19 @@ impl ChannelKind {
 impl FakeChannel {
     /// A thread's replies, oldest first.
     pub fn replies(&self, parent: Ts) -> impl DoubleEndedIterator<Item = &FakeMessage> {
-        let of_thread =
+        let is_reply =
             move |message: &&FakeMessage| message.thread == Some(parent) && message.ts != parent;
-        self.messages.values().filter(of_thread)
+        self.messages.values().filter(is_reply)
     }
 
-    /// The other one of a direct message.
+    /// The other member of a direct message.
     pub fn other_member(&self, user: &str) -> Option<&String> {
         self.members.iter().find(|member| *member != user).or_else(|| self.members.first())
     }
 
-    pub fn to_json(&self, team: &str, viewer: &str) -> Value {
+    pub fn to_json(&self, team_id: &str, viewer: &str) -> Value {
         if self.kind == ChannelKind::Direct {
-            return self.direct_message_json(team, viewer);
+            return self.direct_message_json(team_id, viewer);
         }
         let is_group = matches!(self.kind, ChannelKind::Private);
         json!({
@@ -126,12 +125,12 @@ impl FakeChannel {
             "is_org_shared": false,
             "is_pending_ext_shared": false,
             "pending_shared": [],
-            "context_team_id": team,
+            "context_team_id": team_id,
             "updated": self.created * 1000,
             "parent_conversation": null,
             "creator": self.creator,
             "is_ext_shared": false,
-            "shared_team_ids": [team],
+            "shared_team_ids": [team_id],
             "pending_connected_team_ids": [],
             "is_member": self.members.contains(viewer),
             "topic": { "value": self.topic, "creator": "", "last_set": 0 },
@@ -140,14 +139,14 @@ impl FakeChannel {
         })
     }
 
-    fn direct_message_json(&self, team: &str, viewer: &str) -> Value {
+    fn direct_message_json(&self, team_id: &str, viewer: &str) -> Value {
         json!({
             "id": self.id,
             "created": self.created,
             "is_archived": self.is_archived,
             "is_im": true,
             "is_org_shared": false,
-            "context_team_id": team,
+            "context_team_id": team_id,
             "updated": self.created * 1000,
             "user": self.other_member(viewer),
             "is_user_deleted": false,
@@ -155,16 +154,16 @@ impl FakeChannel {
         })
     }
 
-    /// With what only some methods tell.
-    pub fn to_json_with_member_count(&self, team: &str, viewer: &str) -> Value {
-        let mut shape = self.to_json(team, viewer);
+    /// With `num_members`, which only some methods return.
+    pub fn to_json_with_member_count(&self, team_id: &str, viewer: &str) -> Value {
+        let mut object = self.to_json(team_id, viewer);
         if self.kind != ChannelKind::Direct {
-            merge_fields(&mut shape, json!({ "num_members": self.members.len() }));
+            merge_fields(&mut object, json!({ "num_members": self.members.len() }));
         }
-        shape
+        object
     }
 
-    /// What a parent tells of its thread; `null` without replies.
+    /// The fields that a thread adds to its parent; `None` without replies.
     pub fn thread_json(&self, parent: Ts) -> Option<Value> {
         let latest = self.replies(parent).next_back()?.ts;
         let mut users: Vec<&str> = Vec::new();

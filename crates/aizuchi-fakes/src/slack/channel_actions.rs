@@ -1,4 +1,4 @@
-//! What happens to channels and to who is in them.
+//! Changes to channels and their members, and the events that follow.
 
 use std::collections::BTreeSet;
 
@@ -43,45 +43,45 @@ impl Workspace {
         format!("mpdm-{}-1", names.join("--"))
     }
 
-    /// The direct message of the bot and somebody: the one there is, or a new one.
+    /// Opens the direct message between the bot and a user, or returns the existing one.
     pub fn open_direct_message(&mut self, user: &str) -> Result<(String, OpenOutcome), ApiError> {
         self.user(user)?;
         let members = BTreeSet::from([user.to_owned(), self.bot_user.clone()]);
-        let known = self
+        let existing = self
             .channels
             .values()
             .find(|channel| channel.kind == ChannelKind::Direct && channel.members == members);
-        if let Some(channel) = known {
+        if let Some(channel) = existing {
             return Ok((channel.id.clone(), OpenOutcome::Existing));
         }
         let members = vec![user.to_owned(), self.bot_user.clone()];
         let new = NewChannel { kind: ChannelKind::Direct, members, ..NewChannel::default() };
         let id = self.add_channel(new)?;
-        let shape = self.channel_json(self.channel(&id)?);
-        self.emit(json!({ "type": "im_created", "user": user, "channel": shape }));
+        let object = self.channel_json(self.channel(&id)?);
+        self.emit(json!({ "type": "im_created", "user": user, "channel": object }));
         Ok((id, OpenOutcome::Created))
     }
 
-    pub fn join(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
+    pub fn join(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
         self.user(user)?;
-        let place = self.channel_mut(channel)?;
-        if place.is_archived {
+        let channel = self.channel_mut(channel_id)?;
+        if channel.is_archived {
             return Err(api_error("is_archived"));
         }
-        if !place.members.insert(user.to_owned()) {
+        if !channel.members.insert(user.to_owned()) {
             return Err(api_error("already_in_channel"));
         }
-        let letter = if place.kind == ChannelKind::Public { "C" } else { "G" };
+        let channel_type = if channel.kind == ChannelKind::Public { "C" } else { "G" };
         let event = json!({
             "type": "member_joined_channel",
             "user": user,
-            "channel": channel,
-            "channel_type": letter,
+            "channel": channel_id,
+            "channel_type": channel_type,
             "team": self.id,
         });
-        self.emit_in_channel(channel, event);
+        self.emit_in_channel(channel_id, event);
         self.post_system_message(
-            channel,
+            channel_id,
             user,
             "channel_join",
             format!("<@{user}> has joined the channel"),
@@ -89,16 +89,16 @@ impl Workspace {
         )
     }
 
-    pub fn leave(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
-        let place = self.channel_mut(channel)?;
-        if !place.members.remove(user) {
+    pub fn leave(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+        let channel = self.channel_mut(channel_id)?;
+        if !channel.members.remove(user) {
             return Err(api_error("not_in_channel"));
         }
-        let (kind, prefix) = (place.kind, place.kind.event_prefix());
+        let (kind, prefix) = (channel.kind, channel.kind.event_prefix());
         if user == self.bot_user {
             let event = json!({
                 "type": format!("{prefix}_left"),
-                "channel": channel,
+                "channel": channel_id,
                 "actor_id": user,
             });
             self.emit(event);
@@ -106,13 +106,13 @@ impl Workspace {
         let event = json!({
             "type": "member_left_channel",
             "user": user,
-            "channel": channel,
+            "channel": channel_id,
             "channel_type": if kind == ChannelKind::Public { "C" } else { "G" },
             "team": self.id,
         });
-        self.emit_in_channel(channel, event);
+        self.emit_in_channel(channel_id, event);
         self.post_system_message(
-            channel,
+            channel_id,
             user,
             "channel_leave",
             format!("<@{user}> has left the channel"),
@@ -122,18 +122,18 @@ impl Workspace {
 
     pub fn rename_channel(
         &mut self,
-        channel: &str,
+        channel_id: &str,
         user: &str,
         name: &str,
     ) -> Result<(), ApiError> {
-        let place = self.channel_mut(channel)?;
-        let old = std::mem::replace(&mut place.name, name.to_owned());
-        place.previous_names.insert(0, old.clone());
-        let (created, kind) = (place.created, place.kind);
+        let channel = self.channel_mut(channel_id)?;
+        let old_name = std::mem::replace(&mut channel.name, name.to_owned());
+        channel.previous_names.insert(0, old_name.clone());
+        let (created, kind) = (channel.created, channel.kind);
         let event = json!({
             "type": format!("{}_rename", kind.event_prefix()),
             "channel": {
-                "id": channel,
+                "id": channel_id,
                 "name": name,
                 "name_normalized": name,
                 "created": created,
@@ -141,22 +141,22 @@ impl Workspace {
                 "is_mpim": kind == ChannelKind::Group,
             },
         });
-        self.emit_in_channel(channel, event);
-        let text = format!("has renamed the channel from \"{old}\" to \"{name}\"");
-        let more = [("old_name", json!(old)), ("name", json!(name))];
-        self.post_system_message(channel, user, "channel_name", text, &more)
+        self.emit_in_channel(channel_id, event);
+        let text = format!("has renamed the channel from \"{old_name}\" to \"{name}\"");
+        let extra_fields = [("old_name", json!(old_name)), ("name", json!(name))];
+        self.post_system_message(channel_id, user, "channel_name", text, &extra_fields)
     }
 
-    pub fn archive(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
-        let place = self.channel_mut(channel)?;
-        if std::mem::replace(&mut place.is_archived, true) {
+    pub fn archive(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+        let channel = self.channel_mut(channel_id)?;
+        if std::mem::replace(&mut channel.is_archived, true) {
             return Err(api_error("already_archived"));
         }
-        let kind = format!("{}_archive", place.kind.event_prefix());
-        let event = json!({ "type": kind, "channel": channel, "user": user, "is_moved": 0 });
-        self.emit_in_channel(channel, event);
+        let kind = format!("{}_archive", channel.kind.event_prefix());
+        let event = json!({ "type": kind, "channel": channel_id, "user": user, "is_moved": 0 });
+        self.emit_in_channel(channel_id, event);
         self.post_system_message(
-            channel,
+            channel_id,
             user,
             "channel_archive",
             "archived the channel".to_owned(),
@@ -164,15 +164,18 @@ impl Workspace {
         )
     }
 
-    pub fn unarchive(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
-        let place = self.channel_mut(channel)?;
-        if !std::mem::replace(&mut place.is_archived, false) {
+    pub fn unarchive(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+        let channel = self.channel_mut(channel_id)?;
+        if !std::mem::replace(&mut channel.is_archived, false) {
             return Err(api_error("not_archived"));
         }
-        let kind = format!("{}_unarchive", place.kind.event_prefix());
-        self.emit_in_channel(channel, json!({ "type": kind, "channel": channel, "user": user }));
+        let kind = format!("{}_unarchive", channel.kind.event_prefix());
+        self.emit_in_channel(
+            channel_id,
+            json!({ "type": kind, "channel": channel_id, "user": user }),
+        );
         self.post_system_message(
-            channel,
+            channel_id,
             user,
             "channel_unarchive",
             "unarchived the channel".to_owned(),
@@ -180,53 +183,54 @@ impl Workspace {
         )
     }
 
-    /// Slack tells of it by a message only.
-    pub fn make_private(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
-        let place = self.channel_mut(channel)?;
-        if place.kind != ChannelKind::Public {
+    /// Slack reports this with a system message only, without an event of its own.
+    pub fn make_private(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+        let channel = self.channel_mut(channel_id)?;
+        if channel.kind != ChannelKind::Public {
             return Err(api_error("method_not_supported_for_channel_type"));
         }
-        place.kind = ChannelKind::Private;
+        channel.kind = ChannelKind::Private;
         let text = "made this channel *private*.".to_owned();
-        self.post_system_message(channel, user, "channel_convert_to_private", text, &[])
+        self.post_system_message(channel_id, user, "channel_convert_to_private", text, &[])
     }
 
-    pub fn delete_channel(&mut self, channel: &str, user: &str) -> Result<(), ApiError> {
-        let kind = format!("{}_deleted", self.channel(channel)?.kind.event_prefix());
+    pub fn delete_channel(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+        let kind = format!("{}_deleted", self.channel(channel_id)?.kind.event_prefix());
         self.emit_in_channel(
-            channel,
-            json!({ "type": kind, "channel": channel, "actor_id": user }),
+            channel_id,
+            json!({ "type": kind, "channel": channel_id, "actor_id": user }),
         );
-        self.channels.remove(channel);
+        self.channels.remove(channel_id);
         Ok(())
     }
 
-    /// A line that Slack writes about a channel.
+    /// Posts a message of Slack's own about a channel. Direct messages have none.
     fn post_system_message(
         &mut self,
-        channel: &str,
+        channel_id: &str,
         user: &str,
         subtype: &str,
         text: String,
-        more: &[(&str, Value)],
+        extra_fields: &[(&str, Value)],
     ) -> Result<(), ApiError> {
-        if self.channel(channel)?.kind == ChannelKind::Direct {
+        if self.channel(channel_id)?.kind == ChannelKind::Direct {
             return Ok(());
         }
-        let more = more.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let extra_fields =
+            extra_fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let message = FakeMessage {
             ts: self.new_ts(),
             user: Some(user.to_owned()),
             subtype: Some(subtype.to_owned()),
             text,
-            extra_fields: Map::from_iter(more),
+            extra_fields: Map::from_iter(extra_fields),
             ..FakeMessage::default()
         };
-        self.insert_message(channel, message, true).map(|_| ())
+        self.insert_message(channel_id, message, true).map(|_| ())
     }
 }
 
-/// Whether something was there before.
+/// Whether a direct message existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenOutcome {
     Created,

@@ -1,4 +1,4 @@
-//! The same hands and eyes over HTTP, for tests that are other programs.
+//! The driver over HTTP, for tests in other processes.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,13 +13,13 @@ use crate::slack::delivery::{AckStatus, ConnectBehavior, Delivery, EnvelopeStatu
 use crate::slack::driver::{AfterDisconnect, DisconnectReason};
 use crate::slack::fault::{FaultSpec, HistoryCap};
 use crate::slack::message::NewFakeMessage;
-use crate::slack::state::TokenStatus;
+use crate::slack::state::{FakeSlackState, TokenStatus};
 use crate::slack::ts::Ts;
 use crate::slack::user::NewUser;
 use crate::slack::user_actions::NameChange;
 use crate::slack::{FakeSlack, ServerContext};
 
-/// What can be asked for: `POST /control/{verb}` with the rest as JSON.
+/// A command of the control API: `POST /control/{verb}` with the fields as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 enum ControlCommand {
@@ -118,7 +118,8 @@ enum ControlCommand {
     StallConnections,
     #[serde(rename = "greet")]
     SetConnectBehavior {
-        greeting: ConnectBehavior,
+        #[serde(rename = "greeting")]
+        behavior: ConnectBehavior,
     },
     Fault {
         method: String,
@@ -135,7 +136,8 @@ enum ControlCommand {
     UncapHistory,
     #[serde(rename = "standing")]
     SetTokenStatus {
-        standing: TokenStatus,
+        #[serde(rename = "standing")]
+        status: TokenStatus,
     },
     Uninstall,
     #[serde(rename = "limit_events")]
@@ -157,17 +159,17 @@ fn default_times() -> usize {
 }
 
 pub async fn handle_command(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
 ) -> ControlResponse {
-    control::run_command(&verb, body, |order| run_command(&served.fake, order))
+    control::run_command(&verb, body, |command| run_command(&server.fake, command))
 }
 
-fn run_command(fake: &FakeSlack, order: ControlCommand) -> Result<Value, ApiError> {
-    match order {
-        ControlCommand::SendMessage(saying) => {
-            return Ok(json!({ "ok": true, "ts": fake.send_message_with(saying)? }));
+fn run_command(fake: &FakeSlack, command: ControlCommand) -> Result<Value, ApiError> {
+    match command {
+        ControlCommand::SendMessage(message) => {
+            return Ok(json!({ "ok": true, "ts": fake.send_message_with(message)? }));
         }
         ControlCommand::AddUser(new) => {
             return Ok(json!({ "ok": true, "user": fake.add_user_with(new) }));
@@ -209,7 +211,7 @@ fn run_command(fake: &FakeSlack, order: ControlCommand) -> Result<Value, ApiErro
         ControlCommand::Disconnect { reason, then } => fake.request_disconnect(reason, then),
         ControlCommand::ResetConnections => fake.reset_connections(),
         ControlCommand::StallConnections => fake.stall_connections(),
-        ControlCommand::SetConnectBehavior { greeting } => fake.set_connect_behavior(greeting),
+        ControlCommand::SetConnectBehavior { behavior } => fake.set_connect_behavior(behavior),
         ControlCommand::Fault { method, fault, times } => {
             fake.inject_fault_times(&method, &fault.into(), times)
         }
@@ -220,7 +222,7 @@ fn run_command(fake: &FakeSlack, order: ControlCommand) -> Result<Value, ApiErro
             fake.cap_history(Some(HistoryCap { objects, interval }));
         }
         ControlCommand::UncapHistory => fake.cap_history(None),
-        ControlCommand::SetTokenStatus { standing } => fake.set_token_status(standing),
+        ControlCommand::SetTokenStatus { status } => fake.set_token_status(status),
         ControlCommand::Uninstall => fake.uninstall(),
         ControlCommand::SendAppRateLimited => fake.send_app_rate_limited(),
         ControlCommand::Redeliver => fake.redeliver(),
@@ -231,59 +233,81 @@ fn run_command(fake: &FakeSlack, order: ControlCommand) -> Result<Value, ApiErro
     Ok(json!({ "ok": true }))
 }
 
-/// Everything that can be seen.
-pub async fn state(State(served): State<ServerContext>) -> Json<Value> {
-    let connections = served.fake.connection_counts();
-    let seen = served.fake.read(|state| {
-        let team = &state.workspace;
-        let channel = |channel: &FakeChannel| {
-            let mut shape = channel.to_json_with_member_count(&team.id, &team.bot_user);
-            let messages = channel.messages.values();
-            shape["members"] = json!(channel.members);
-            shape["messages"] =
-                messages.map(|message| team.message_json(channel, message)).collect();
-            shape
-        };
-        let users: Vec<Value> = team.users.values().map(|user| team.user_json(user)).collect();
-        let channels: Vec<Value> = team.channels.values().map(channel).collect();
-        let ephemeral = team.ephemeral.iter().map(|one| {
-            json!({ "channel": one.channel, "user": one.user, "ts": one.ts, "text": one.text })
-        });
-        let posts = state.journal.posts.iter().map(|post| {
-            json!({ "channel": post.channel, "ts": post.ts, "text": post.text, "arguments": post.arguments })
-        });
-        let calls = state.journal.calls.iter().map(|call| {
-            json!({ "method": call.method, "at": call.at, "arguments": call.arguments, "answer": call.answer })
-        });
-        let dropped = state.dispatcher.envelopes.iter().filter(|letter| letter.status == EnvelopeStatus::Dropped);
+/// A snapshot of the whole state.
+pub async fn state(State(server): State<ServerContext>) -> Json<Value> {
+    Json(server.fake.read(state_json))
+}
+
+fn state_json(state: &FakeSlackState) -> Value {
+    let workspace = &state.workspace;
+    let dispatcher = &state.dispatcher;
+    let channel = |channel: &FakeChannel| {
+        let mut object = channel.to_json_with_member_count(&workspace.id, &workspace.bot_user);
+        let messages = channel.messages.values();
+        object["members"] = json!(channel.members);
+        object["messages"] =
+            messages.map(|message| workspace.message_json(channel, message)).collect();
+        object
+    };
+    let users = workspace.users.values().map(|user| workspace.user_json(user));
+    let channels = workspace.channels.values().map(channel);
+    let ephemeral = workspace.ephemeral.iter().map(|message| {
         json!({
-            "team": { "id": team.id, "name": team.name, "bot_user": team.bot_user, "bot": team.bot.id },
-            "users": users,
-            "channels": channels,
-            "ephemeral": ephemeral.collect::<Vec<_>>(),
-            "posts": posts.collect::<Vec<_>>(),
-            "calls": calls.collect::<Vec<_>>(),
-            "deliveries": state.dispatcher.deliveries.iter().map(delivery_json).collect::<Vec<_>>(),
-            "dropped": dropped.count(),
-            "connections": { "open": connections.open, "fewest": connections.min_open },
+            "channel": message.channel,
+            "user": message.user,
+            "ts": message.ts,
+            "text": message.text,
         })
     });
-    Json(seen)
+    let posts = state.journal.posts.iter().map(|post| {
+        json!({
+            "channel": post.channel,
+            "ts": post.ts,
+            "text": post.text,
+            "arguments": post.arguments,
+        })
+    });
+    let calls = state.journal.calls.iter().map(|call| {
+        json!({
+            "method": call.method,
+            "at": call.at,
+            "arguments": call.arguments,
+            "answer": call.answer,
+        })
+    });
+    let dropped =
+        dispatcher.envelopes.iter().filter(|envelope| envelope.status == EnvelopeStatus::Dropped);
+    json!({
+        "team": {
+            "id": workspace.id,
+            "name": workspace.name,
+            "bot_user": workspace.bot_user,
+            "bot": workspace.bot.id,
+        },
+        "users": users.collect::<Vec<_>>(),
+        "channels": channels.collect::<Vec<_>>(),
+        "ephemeral": ephemeral.collect::<Vec<_>>(),
+        "posts": posts.collect::<Vec<_>>(),
+        "calls": calls.collect::<Vec<_>>(),
+        "deliveries": dispatcher.deliveries.iter().map(delivery_json).collect::<Vec<_>>(),
+        "dropped": dropped.count(),
+        "connections": { "open": dispatcher.open_connections(), "fewest": dispatcher.min_open },
+    })
 }
 
 fn delivery_json(delivery: &Delivery) -> Value {
-    let (receipt, after) = match delivery.ack_status {
+    let (ack_status, latency) = match delivery.ack_status {
         AckStatus::Pending => ("awaited", None),
-        AckStatus::Acked(after) => ("acked", Some(after)),
+        AckStatus::Acked(latency) => ("acked", Some(latency)),
         AckStatus::TimedOut => ("missed", None),
-        AckStatus::Late(after) => ("late", Some(after)),
+        AckStatus::Late(latency) => ("late", Some(latency)),
     };
     json!({
         "envelope_id": delivery.envelope_id,
         "attempt": delivery.retry_attempt,
         "connection": delivery.connection,
         "payload": delivery.payload,
-        "receipt": receipt,
-        "milliseconds": after.map(|after| after.as_secs_f64() * 1000.0),
+        "receipt": ack_status,
+        "milliseconds": latency.map(|latency| latency.as_secs_f64() * 1000.0),
     })
 }

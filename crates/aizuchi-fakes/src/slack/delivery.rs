@@ -1,5 +1,5 @@
-//! How the app is told: letters on their way, each brought to one of the open sockets, and brought
-//! again if nobody acknowledges it.
+//! Delivery to the app: each envelope goes to one of the open sockets and is delivered again until the app
+//! acknowledges it.
 
 use std::time::Instant;
 
@@ -11,14 +11,14 @@ use uuid::Uuid;
 
 use crate::slack::workspace::{Workspace, unique_id};
 
-/// What is told once or several times.
+/// A payload for the app, delivered once or several times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     pub kind: PayloadKind,
     pub payload: Value,
-    /// How often it has been tried before.
+    /// How many deliveries have failed before.
     pub retry_attempt: u32,
-    /// Why it is tried again; empty at first.
+    /// Why it is delivered again; empty on the first attempt.
     pub retry_reason: &'static str,
     pub status: EnvelopeStatus,
 }
@@ -34,17 +34,17 @@ pub enum PayloadKind {
 pub enum EnvelopeStatus {
     InFlight,
     Acked,
-    /// It was tried as often as Slack tries.
+    /// All attempts have failed.
     Dropped,
 }
 
-/// One try to bring a letter.
+/// One attempt to deliver an envelope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
     pub envelope_id: String,
     pub envelope_index: usize,
     pub retry_attempt: u32,
-    /// Which connection it went to; none, if to an address.
+    /// The connection that it went to; `None` if it went to the request URL.
     pub connection: Option<u64>,
     pub payload: Value,
     pub ack_status: AckStatus,
@@ -54,27 +54,26 @@ pub struct Delivery {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AckStatus {
     Pending,
-    /// After so long.
+    /// Acknowledged after this time.
     Acked(std::time::Duration),
-    /// Nothing came in time.
+    /// Not acknowledged in time.
     TimedOut,
-    /// It came, but too late to count.
+    /// Acknowledged after this time, too late to count.
     Late(std::time::Duration),
 }
 
-/// What a connection's task is to do.
+/// A command to the task of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SocketCommand {
     Send(String),
-    /// A close frame, as a server that says goodbye.
+    /// Sends a close frame.
     Close,
-    /// Breaks the connection without a word.
+    /// Resets the TCP connection without a close frame.
     Reset,
-    /// From here on neither reads nor writes.
+    /// Stops reading and writing, but keeps the connection.
     Stall,
 }
 
-/// An open socket.
 pub struct FakeConnection {
     pub id: u64,
     pub commands: mpsc::UnboundedSender<SocketCommand>,
@@ -82,13 +81,13 @@ pub struct FakeConnection {
     pub is_stalled: bool,
 }
 
-/// How a new socket is received.
+/// How a new connection is received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectBehavior {
     #[default]
     Hello,
-    /// The socket opens, and nothing ever comes.
+    /// The connection opens, and nothing is ever sent.
     Silence,
 }
 
@@ -99,33 +98,28 @@ pub struct Dispatcher {
     pub envelopes: Vec<Envelope>,
     pub deliveries: Vec<Delivery>,
     pub connect_behavior: ConnectBehavior,
-    /// The smallest number of open connections since a mark.
+    /// The smallest number of open connections since it was last reset.
     pub min_open: usize,
-    /// Before an app has connected for the first time, it is told nothing.
+    /// Events are not delivered before the app has connected for the first time.
     pub has_connected: bool,
     last_connection: u64,
     next_connection: usize,
 }
 
-/// What comes of a try.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeliveryAttempt {
-    /// It is on its way, under this number.
+    /// Sent, as the delivery with this index.
     Sent(usize),
     NoConnection,
 }
 
 impl Dispatcher {
     pub fn connect(&mut self) -> (u64, mpsc::UnboundedReceiver<SocketCommand>) {
-        let (frames, receiver) = mpsc::unbounded_channel();
+        let (commands, receiver) = mpsc::unbounded_channel();
         self.last_connection += 1;
         let id = self.last_connection;
-        self.connections.push(FakeConnection {
-            id,
-            commands: frames,
-            is_ready: false,
-            is_stalled: false,
-        });
+        self.connections.push(FakeConnection { id, commands, is_ready: false, is_stalled: false });
         self.has_connected = true;
         (id, receiver)
     }
@@ -135,12 +129,12 @@ impl Dispatcher {
         self.min_open = self.min_open.min(self.open_connections());
     }
 
-    /// Connections that work as far as a client can tell.
+    /// The number of connections that are not stalled.
     pub fn open_connections(&self) -> usize {
         self.connections.iter().filter(|connection| !connection.is_stalled).count()
     }
 
-    /// Sends a connection its `hello`, if that is how it is received.
+    /// Sends a connection its `hello`, unless connections are received in silence.
     pub fn send_hello(&mut self, id: u64, app: &str) {
         let count = self.connections.len();
         if self.connect_behavior == ConnectBehavior::Silence {
@@ -174,56 +168,56 @@ impl Dispatcher {
         self.envelopes.len() - 1
     }
 
-    /// Brings a letter to one of the open sockets, each in its turn.
-    pub fn deliver(&mut self, number: usize) -> DeliveryAttempt {
-        let letter = &self.envelopes[number];
-        let there: Vec<&FakeConnection> =
+    /// Sends an envelope to one of the ready connections, round robin.
+    pub fn deliver(&mut self, envelope_index: usize) -> DeliveryAttempt {
+        let envelope = &self.envelopes[envelope_index];
+        let ready: Vec<&FakeConnection> =
             self.connections.iter().filter(|connection| connection.is_ready).collect();
-        if there.is_empty() {
+        if ready.is_empty() {
             return DeliveryAttempt::NoConnection;
         }
-        let connection = there[self.next_connection % there.len()];
+        let connection = ready[self.next_connection % ready.len()];
         self.next_connection += 1;
         let envelope_id = Uuid::now_v7().to_string();
-        send(connection, envelope_json(&envelope_id, letter).to_string());
+        send(connection, envelope_json(&envelope_id, envelope).to_string());
         self.deliveries.push(Delivery {
             envelope_id,
-            envelope_index: number,
-            retry_attempt: letter.retry_attempt,
+            envelope_index,
+            retry_attempt: envelope.retry_attempt,
             connection: Some(connection.id),
-            payload: letter.payload.clone(),
+            payload: envelope.payload.clone(),
             ack_status: AckStatus::Pending,
             sent_at: Instant::now(),
         });
         DeliveryAttempt::Sent(self.deliveries.len() - 1)
     }
 
-    /// Takes note that a letter is brought to an address.
-    pub fn record_push(&mut self, number: usize) -> usize {
-        let letter = &self.envelopes[number];
+    /// Records that an envelope is sent to the request URL.
+    pub fn record_push(&mut self, envelope_index: usize) -> usize {
+        let envelope = &self.envelopes[envelope_index];
         self.deliveries.push(Delivery {
             envelope_id: Uuid::now_v7().to_string(),
-            envelope_index: number,
-            retry_attempt: letter.retry_attempt,
+            envelope_index,
+            retry_attempt: envelope.retry_attempt,
             connection: None,
-            payload: letter.payload.clone(),
+            payload: envelope.payload.clone(),
             ack_status: AckStatus::Pending,
             sent_at: Instant::now(),
         });
         self.deliveries.len() - 1
     }
 
-    /// The slash command that an envelope brought, as long as it may be answered.
+    /// The payload of a slash command, while a response to its envelope still counts.
     pub fn pending_command(&self, envelope_id: &str) -> Option<&Value> {
-        let is_it = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
-        let delivery = self.deliveries.iter().rev().find(is_it)?;
+        let matches = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
+        let delivery = self.deliveries.iter().rev().find(matches)?;
         let is_command = self.envelopes[delivery.envelope_index].kind == PayloadKind::SlashCommand;
         (is_command && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
     }
 
     pub fn ack(&mut self, envelope_id: &str) {
-        let is_it = |delivery: &&mut Delivery| delivery.envelope_id == envelope_id;
-        let Some(delivery) = self.deliveries.iter_mut().rev().find(is_it) else {
+        let matches = |delivery: &&mut Delivery| delivery.envelope_id == envelope_id;
+        let Some(delivery) = self.deliveries.iter_mut().rev().find(matches) else {
             return;
         };
         let latency = delivery.sent_at.elapsed();
@@ -237,65 +231,65 @@ impl Dispatcher {
         }
     }
 
-    /// A delivery's time is up. Whether it was still waited for.
+    /// Marks a delivery as timed out. Returns false if it had ended before.
     pub fn time_out(&mut self, delivery: usize) -> bool {
         let delivery = &mut self.deliveries[delivery];
-        let is_awaited = delivery.ack_status == AckStatus::Pending;
-        if is_awaited {
+        let was_pending = delivery.ack_status == AckStatus::Pending;
+        if was_pending {
             delivery.ack_status = AckStatus::TimedOut;
         }
-        is_awaited
+        was_pending
     }
 
-    /// A try has failed: how long to wait for the next, if there is to be one.
+    /// Records a failed attempt and returns the delay before the next one, or drops the envelope.
     pub fn next_retry(
         &mut self,
-        number: usize,
-        waits: &[SignedDuration],
+        envelope_index: usize,
+        delays: &[SignedDuration],
         reason: &'static str,
     ) -> Option<SignedDuration> {
-        let letter = &mut self.envelopes[number];
-        letter.retry_reason = reason;
-        let wait = match letter.kind {
-            PayloadKind::Event => waits.get(letter.retry_attempt as usize).copied(),
-            // Slack does these once.
+        let envelope = &mut self.envelopes[envelope_index];
+        envelope.retry_reason = reason;
+        let delay = match envelope.kind {
+            PayloadKind::Event => delays.get(envelope.retry_attempt as usize).copied(),
+            // Slack does not retry these.
             PayloadKind::SlashCommand | PayloadKind::Interaction => None,
         };
-        match wait {
-            Some(_) => letter.retry_attempt += 1,
-            None => letter.status = EnvelopeStatus::Dropped,
+        match delay {
+            Some(_) => envelope.retry_attempt += 1,
+            None => envelope.status = EnvelopeStatus::Dropped,
         }
-        wait
+        delay
     }
 }
 
 fn send(connection: &FakeConnection, text: String) {
-    // A connection that is just ending loses what is sent to it, as on a wire.
+    // A connection that is just ending loses what is sent to it, as on a real network.
     let _ = connection.commands.send(SocketCommand::Send(text));
 }
 
-fn envelope_json(id: &str, letter: &Envelope) -> Value {
-    let mut envelope = json!({ "envelope_id": id, "payload": letter.payload });
-    match letter.kind {
+fn envelope_json(id: &str, envelope: &Envelope) -> Value {
+    let mut object = json!({ "envelope_id": id, "payload": envelope.payload });
+    match envelope.kind {
         PayloadKind::Event => {
-            envelope["type"] = json!("events_api");
-            envelope["accepts_response_payload"] = json!(false);
-            envelope["retry_attempt"] = json!(letter.retry_attempt);
-            envelope["retry_reason"] = json!(letter.retry_reason);
+            object["type"] = json!("events_api");
+            object["accepts_response_payload"] = json!(false);
+            object["retry_attempt"] = json!(envelope.retry_attempt);
+            object["retry_reason"] = json!(envelope.retry_reason);
         }
         PayloadKind::SlashCommand => {
-            envelope["type"] = json!("slash_commands");
-            envelope["accepts_response_payload"] = json!(true);
+            object["type"] = json!("slash_commands");
+            object["accepts_response_payload"] = json!(true);
         }
         PayloadKind::Interaction => {
-            envelope["type"] = json!("interactive");
-            envelope["accepts_response_payload"] = json!(false);
+            object["type"] = json!("interactive");
+            object["accepts_response_payload"] = json!(false);
         }
     }
-    envelope
+    object
 }
 
-/// An event as the app gets it.
+/// The `event_callback` payload around an event.
 pub fn event_callback(workspace: &Workspace, event: Value) -> Value {
     let authorization = json!({
         "enterprise_id": null,
@@ -320,7 +314,7 @@ pub fn event_callback(workspace: &Workspace, event: Value) -> Value {
     })
 }
 
-/// Too much has happened; it has no inner event.
+/// The payload that tells the app of its event rate limit. It has no inner event.
 pub fn app_rate_limited(workspace: &Workspace) -> Value {
     json!({
         "token": "dev-verification",

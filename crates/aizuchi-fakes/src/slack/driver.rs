@@ -1,5 +1,4 @@
-//! What people and Slack itself can be made to do, and what can be seen of the app: a test's hands
-//! and eyes.
+//! The driver of a test: acts as the users and as Slack itself, and inspects what the app has done.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -21,33 +20,32 @@ use crate::slack::user::NewUser;
 use crate::slack::user_actions::NameChange;
 use crate::slack::workspace::{MessageKey, Workspace, unique_id};
 
-/// Why Slack wants a socket to end.
+/// Why Slack asks the app to reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisconnectReason {
-    /// It will be closed in about ten seconds.
+    /// Slack will close the socket in about ten seconds.
     Warning,
     RefreshRequested,
-    /// Socket Mode was switched off.
     LinkDisabled,
     TooManyWebsockets,
 }
 
-/// What happens to the sockets after that.
+/// What happens to the sockets after a disconnect request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterDisconnect {
-    /// They stay until the app closes them.
+    /// They stay open until the app closes them.
     #[default]
     Stay,
     Close,
 }
 
-/// How many sockets there are.
+/// The number of sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionCounts {
     pub open: usize,
-    /// The smallest number since [`FakeSlack::mark_connections`].
+    /// The smallest number since [`FakeSlack::reset_min_open`].
     pub min_open: usize,
 }
 
@@ -61,34 +59,34 @@ pub fn disconnect_frame(reason: DisconnectReason) -> Value {
     json!({ "type": "disconnect", "reason": name, "debug_info": { "host": "applink-dev" } })
 }
 
-/// What people do.
+/// What users do.
 impl FakeSlack {
     pub fn send_message(&self, channel: &str, user: &str, text: &str) -> Result<Ts, ApiError> {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
     }
 
-    pub fn send_message_with(&self, saying: NewFakeMessage) -> Result<Ts, ApiError> {
-        self.with_workspace(|team| team.send_message(saying))
+    pub fn send_message_with(&self, message: NewFakeMessage) -> Result<Ts, ApiError> {
+        self.with_workspace(|workspace| workspace.send_message(message))
     }
 
-    /// The author changes what a line says.
+    /// The author edits a message.
     pub fn edit_message(&self, channel: &str, ts: Ts, text: &str) -> Result<(), ApiError> {
-        let place = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|team| {
-            let author = team.message(channel, ts)?.user.clone().unwrap_or_default();
-            team.edit_message(&place, &author, text)
+        let key = MessageKey { channel: channel.to_owned(), ts };
+        self.with_workspace(|workspace| {
+            let author = workspace.message(channel, ts)?.user.clone().unwrap_or_default();
+            workspace.edit_message(&key, &author, text)
         })
     }
 
-    /// A preview appears under a line, whose text stays the same.
+    /// Slack attaches a link preview to a message, whose text stays the same.
     pub fn unfurl(&self, channel: &str, ts: Ts) -> Result<(), ApiError> {
-        let place = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|team| team.unfurl(&place, "https://example.com/"))
+        let key = MessageKey { channel: channel.to_owned(), ts };
+        self.with_workspace(|workspace| workspace.unfurl(&key, "https://example.com/"))
     }
 
     pub fn delete_message(&self, channel: &str, ts: Ts) -> Result<(), ApiError> {
-        let place = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|team| team.delete_message(&place))
+        let key = MessageKey { channel: channel.to_owned(), ts };
+        self.with_workspace(|workspace| workspace.delete_message(&key))
     }
 
     pub fn add_reaction(
@@ -98,8 +96,8 @@ impl FakeSlack {
         user: &str,
         name: &str,
     ) -> Result<(), ApiError> {
-        let place = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|team| team.add_reaction(&place, user, name))
+        let key = MessageKey { channel: channel.to_owned(), ts };
+        self.with_workspace(|workspace| workspace.add_reaction(&key, user, name))
     }
 
     pub fn remove_reaction(
@@ -109,65 +107,65 @@ impl FakeSlack {
         user: &str,
         name: &str,
     ) -> Result<(), ApiError> {
-        let place = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|team| team.remove_reaction(&place, user, name))
+        let key = MessageKey { channel: channel.to_owned(), ts };
+        self.with_workspace(|workspace| workspace.remove_reaction(&key, user, name))
     }
 
     pub fn join_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.join(channel, user))
+        self.with_workspace(|workspace| workspace.join(channel, user))
     }
 
     pub fn leave_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.leave(channel, user))
+        self.with_workspace(|workspace| workspace.leave(channel, user))
     }
 
     pub fn rename_channel(&self, channel: &str, user: &str, name: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.rename_channel(channel, user, name))
+        self.with_workspace(|workspace| workspace.rename_channel(channel, user, name))
     }
 
     pub fn archive_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.archive(channel, user))
+        self.with_workspace(|workspace| workspace.archive(channel, user))
     }
 
     pub fn unarchive_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.unarchive(channel, user))
+        self.with_workspace(|workspace| workspace.unarchive(channel, user))
     }
 
     pub fn make_private(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.make_private(channel, user))
+        self.with_workspace(|workspace| workspace.make_private(channel, user))
     }
 
     pub fn delete_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.delete_channel(channel, user))
+        self.with_workspace(|workspace| workspace.delete_channel(channel, user))
     }
 
-    /// Adds somebody with this name, and says who it is.
+    /// Adds a user with this name and returns its id.
     pub fn add_user(&self, name: &str) -> String {
         self.add_user_with(NewUser { name: name.to_owned(), ..NewUser::default() })
     }
 
     pub fn add_user_with(&self, new: NewUser) -> String {
-        self.with_workspace(|team| team.add_user(new))
+        self.with_workspace(|workspace| workspace.add_user(new))
     }
 
     pub fn rename_user(&self, user: &str, names: NameChange<'_>) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.rename_user(user, names))
+        self.with_workspace(|workspace| workspace.rename_user(user, names))
     }
 
     pub fn deactivate_user(&self, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|team| team.deactivate_user(user))
+        self.with_workspace(|workspace| workspace.deactivate_user(user))
     }
 
     pub fn add_channel(&self, new: NewChannel) -> Result<String, ApiError> {
-        self.with_workspace(|team| team.add_channel(new))
+        self.with_workspace(|workspace| workspace.add_channel(new))
     }
 
-    /// The direct message of the bot and somebody.
+    /// Opens the direct message between the bot and a user, or returns the existing one.
     pub fn open_direct_message(&self, user: &str) -> Result<String, ApiError> {
-        self.with_workspace(|team| Ok(team.open_direct_message(user)?.0))
+        self.with_workspace(|workspace| Ok(workspace.open_direct_message(user)?.0))
     }
 
-    /// Somebody gives a slash command.
+    /// A user runs a slash command.
     pub fn run_command(
         &self,
         channel: &str,
@@ -180,34 +178,34 @@ impl FakeSlack {
         Ok(())
     }
 
-    /// Somebody uses a button or a shortcut.
+    /// A user clicks a button or uses a shortcut.
     pub fn interact(&self, payload: Value) {
         self.deliver(PayloadKind::Interaction, payload);
     }
 
-    /// An event of any shape.
+    /// Emits an arbitrary event.
     pub fn emit_event(&self, event: Value) {
-        self.with_workspace(|team| team.emit(event));
+        self.with_workspace(|workspace| workspace.emit(event));
     }
 
-    fn with_workspace<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
-        self.change(|state| work(&mut state.workspace))
+    fn with_workspace<T>(&self, change: impl FnOnce(&mut Workspace) -> T) -> T {
+        self.change(|state| change(&mut state.workspace))
     }
 
     fn deliver(&self, kind: PayloadKind, payload: Value) {
         self.change(|state| {
-            let letter = state.dispatcher.enqueue(kind, payload);
-            state.deliver(letter, &self.settings);
+            let envelope = state.dispatcher.enqueue(kind, payload);
+            state.deliver(envelope, &self.settings);
         });
     }
 }
 
-/// What Slack does.
+/// What Slack itself does.
 impl FakeSlack {
-    /// Asks all sockets to end.
+    /// Asks the app to reconnect all sockets.
     pub fn request_disconnect(&self, reason: DisconnectReason, then: AfterDisconnect) {
-        let frame = SocketCommand::Send(disconnect_frame(reason).to_string());
-        self.send_to_all(|| frame.clone());
+        let command = SocketCommand::Send(disconnect_frame(reason).to_string());
+        self.send_to_all(|| command.clone());
         if then == AfterDisconnect::Close {
             self.send_to_all(|| SocketCommand::Close);
         }
@@ -218,7 +216,7 @@ impl FakeSlack {
         self.send_to_all(|| SocketCommand::Reset);
     }
 
-    /// All sockets stay, and nothing goes through them any more.
+    /// Keeps all sockets open, but neither reads from them nor writes to them anymore.
     pub fn stall_connections(&self) {
         self.change(|state| {
             for connection in &mut state.dispatcher.connections {
@@ -229,21 +227,21 @@ impl FakeSlack {
         });
     }
 
-    fn send_to_all(&self, frame: impl Fn() -> SocketCommand) {
+    fn send_to_all(&self, command: impl Fn() -> SocketCommand) {
         self.change(|state| {
             for connection in &state.dispatcher.connections {
-                // One that is just ending needs no more.
-                let _ = connection.commands.send(frame());
+                // The receiver is gone if the connection is just ending.
+                let _ = connection.commands.send(command());
             }
         });
     }
 
-    /// How sockets are received from now on.
-    pub fn set_connect_behavior(&self, greeting: ConnectBehavior) {
-        self.change(|state| state.dispatcher.connect_behavior = greeting);
+    /// Sets how new sockets are received.
+    pub fn set_connect_behavior(&self, behavior: ConnectBehavior) {
+        self.change(|state| state.dispatcher.connect_behavior = behavior);
     }
 
-    /// The next call of a method meets this; several form a queue.
+    /// Makes the next call of a method fail. Several faults form a queue.
     pub fn inject_fault(&self, method: &str, fault: Fault) {
         self.change(|state| state.faults.push(method.to_owned(), fault));
     }
@@ -254,12 +252,12 @@ impl FakeSlack {
         }
     }
 
-    /// Forgets the faults that have not been met, and lets go of calls that hang.
+    /// Drops the faults that no call has met yet, and releases hanging calls.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }
 
-    /// Lets go of calls that hang.
+    /// Releases hanging calls.
     pub fn release_hanging(&self) {
         self.change(|state| state.faults.releases += 1);
     }
@@ -268,11 +266,11 @@ impl FakeSlack {
         self.change(|state| state.history_caps.set(cap));
     }
 
-    pub fn set_token_status(&self, standing: TokenStatus) {
-        self.change(|state| state.token_status = standing);
+    pub fn set_token_status(&self, status: TokenStatus) {
+        self.change(|state| state.token_status = status);
     }
 
-    /// Throws the app out: it is told, and its tokens are worth nothing.
+    /// Uninstalls the app: emits the events for that and revokes its tokens.
     pub fn uninstall(&self) {
         self.change(|state| {
             let events = state.workspace.uninstalled_events();
@@ -281,24 +279,23 @@ impl FakeSlack {
         });
     }
 
-    /// Tells the app that too much has happened.
+    /// Tells the app that it has reached its event rate limit.
     pub fn send_app_rate_limited(&self) {
         let payload = self.read(|state| app_rate_limited(&state.workspace));
         self.deliver(PayloadKind::Event, payload);
     }
 
-    /// What is not acknowledged by now is late, and is brought again at once.
+    /// Times out all pending acknowledgments and redelivers their envelopes at once.
     pub fn redeliver(&self) {
         self.change(|state| state.time_out_deliveries(&self.settings));
     }
 
-    /// The team's time goes on from this moment.
+    /// Sets the workspace's clock, which goes on from this moment.
     pub fn set_time(&self, now: Timestamp) {
-        self.with_workspace(|team| team.set_time(now));
+        self.with_workspace(|workspace| workspace.set_time(now));
     }
 }
 
-/// What the app has done.
 impl FakeSlack {
     pub fn posts(&self) -> Vec<RecordedPost> {
         self.read(|state| state.journal.posts.clone())
@@ -316,7 +313,7 @@ impl FakeSlack {
         })
     }
 
-    /// Counts the fewest connections from here on.
+    /// Restarts the count of the fewest open connections.
     pub fn reset_min_open(&self) {
         self.change(|state| state.dispatcher.min_open = state.dispatcher.open_connections());
     }
@@ -325,25 +322,28 @@ impl FakeSlack {
         self.read(|state| state.dispatcher.deliveries.clone())
     }
 
-    /// Deliveries that were acknowledged in time.
+    /// The deliveries that were acknowledged in time.
     pub fn acked_deliveries(&self) -> Vec<Delivery> {
         let is_acked = |delivery: &Delivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(is_acked).collect()
     }
 
-    /// Deliveries that were not, or not yet.
+    /// The deliveries that were not acknowledged in time, or not yet.
     pub fn unacked_deliveries(&self) -> Vec<Delivery> {
         let is_acked = |delivery: &Delivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(|delivery| !is_acked(delivery)).collect()
     }
 
-    /// What the app was never brought to acknowledge.
+    /// The envelopes that were dropped because no attempt was acknowledged.
     pub fn dropped_envelopes(&self) -> Vec<Envelope> {
-        let letters = self.read(|state| state.dispatcher.envelopes.clone());
-        letters.into_iter().filter(|letter| letter.status == EnvelopeStatus::Dropped).collect()
+        let envelopes = self.read(|state| state.dispatcher.envelopes.clone());
+        envelopes
+            .into_iter()
+            .filter(|envelope| envelope.status == EnvelopeStatus::Dropped)
+            .collect()
     }
 
-    /// The texts of a channel as they are now, oldest first, threads among them.
+    /// The present texts of a channel's messages, oldest first, threads included.
     pub fn texts(&self, channel: &str) -> Result<Vec<String>, ApiError> {
         self.read(|state| {
             let messages = state.workspace.channel(channel)?.messages.values();
@@ -351,7 +351,7 @@ impl FakeSlack {
         })
     }
 
-    /// The bot's own user.
+    /// The id of the bot's user.
     pub fn bot_user(&self) -> String {
         self.read(|state| state.workspace.bot_user.clone())
     }
@@ -364,19 +364,19 @@ fn command_payload(
     command: &str,
     text: &str,
 ) -> Result<Value, ApiError> {
-    let team = &state.workspace;
+    let workspace = &state.workspace;
     let host = &state.host;
     Ok(json!({
         "token": "dev-verification",
-        "team_id": team.id,
-        "team_domain": team.domain,
+        "team_id": workspace.id,
+        "team_domain": workspace.domain,
         "channel_id": channel,
-        "channel_name": team.channel(channel)?.name,
+        "channel_name": workspace.channel(channel)?.name,
         "user_id": user,
-        "user_name": team.user(user)?.name,
+        "user_name": workspace.user(user)?.name,
         "command": command,
         "text": text,
-        "api_app_id": team.bot.app_id,
+        "api_app_id": workspace.bot.app_id,
         "is_enterprise_install": "false",
         "response_url": format!("http://{host}/commands/{channel}/{user}"),
         "trigger_id": unique_id("trigger-"),

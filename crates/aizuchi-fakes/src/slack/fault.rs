@@ -1,4 +1,4 @@
-//! How this Slack fails on purpose, and how it is stingy.
+//! Slack's own faults, and its cap on history for apps outside the marketplace.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub type Faults = fault::Faults<String, ApiError>;
 pub type FaultSpec = fault::FaultSpec<ApiErrorSpec>;
 
 impl Fault {
-    /// 429, with so many seconds to wait.
+    /// The status 429 with this `Retry-After`.
     pub fn rate_limited(seconds: u64) -> Self {
         Self::ApiError(ApiError::rate_limited(seconds))
     }
@@ -24,7 +24,7 @@ impl Fault {
     }
 }
 
-/// A refusal as JSON says it.
+/// An error as the control API receives it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApiErrorSpec {
@@ -33,27 +33,27 @@ pub enum ApiErrorSpec {
 }
 
 impl From<ApiErrorSpec> for ApiError {
-    fn from(shape: ApiErrorSpec) -> Self {
-        match shape {
+    fn from(spec: ApiErrorSpec) -> Self {
+        match spec {
             ApiErrorSpec::RateLimited { seconds } => ApiError::rate_limited(seconds),
             ApiErrorSpec::Error { error } => api_error(&error),
         }
     }
 }
 
-/// How much of histories is told.
+/// The cap on history, if there is one, and when it let each method through.
 #[derive(Default)]
 pub struct HistoryCaps {
     cap: Option<HistoryCap>,
-    /// When each capped method was let through last.
+    /// When a call of each capped method was last allowed.
     last_allowed_at: BTreeMap<String, Timestamp>,
 }
 
-/// What apps that are sold outside the marketplace get of histories.
+/// The limit on history for apps that are sold outside the marketplace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryCap {
     pub objects: usize,
-    /// Between two calls.
+    /// The least time between two calls.
     pub interval: SignedDuration,
 }
 
@@ -69,15 +69,15 @@ impl HistoryCaps {
         self.last_allowed_at.clear();
     }
 
-    /// How many objects a call may return at most, or how long it must wait.
+    /// The most objects that a call may return, or a rate limit error.
     pub fn max_objects(&mut self, method: &str, now: Timestamp) -> Result<usize, ApiError> {
         let Some(cap) = self.cap else {
             return Ok(usize::MAX);
         };
         if let Some(last) = self.last_allowed_at.get(method) {
-            let left = cap.interval - now.duration_since(*last);
-            if left.is_positive() {
-                let seconds = left.as_millis().unsigned_abs().div_ceil(1000);
+            let wait = cap.interval - now.duration_since(*last);
+            if wait.is_positive() {
+                let seconds = wait.as_millis().unsigned_abs().div_ceil(1000);
                 return Err(ApiError::rate_limited(u64::try_from(seconds).unwrap_or(1)));
             }
         }

@@ -1,21 +1,21 @@
-//! What the app has done, for those who check on it.
+//! A journal of what the app has done, for assertions.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::slack::ts::Ts;
 
-/// A call of a method, with its arguments as they were sent, but for the token.
+/// A call of a method, with its arguments as sent, without the token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedCall {
     pub method: String,
     pub at: Timestamp,
     pub arguments: Value,
-    /// Not there while the call hangs, or if it broke.
+    /// Absent while the call hangs, or if its connection was reset.
     pub answer: Option<Value>,
 }
 
-/// What `chat.postMessage` has put into a channel.
+/// A message that the app has posted with `chat.postMessage`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPost {
     pub channel: String,

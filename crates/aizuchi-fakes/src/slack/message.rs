@@ -1,4 +1,4 @@
-//! What was said.
+//! Messages and reactions.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ pub struct FakeMessage {
     pub metadata: Option<Value>,
     pub edited: Option<EditInfo>,
     pub reactions: Vec<FakeReaction>,
-    /// What messages of its subtype have and others have not.
+    /// The fields that are specific to its subtype.
     pub extra_fields: Map<String, Value>,
 }
 
@@ -37,7 +37,7 @@ pub struct FakeReaction {
     pub users: Vec<String>,
 }
 
-/// A line that somebody says, with whatever is unusual about it.
+/// A message to send, with any of its unusual properties.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewFakeMessage {
@@ -46,18 +46,18 @@ pub struct NewFakeMessage {
     pub text: String,
     /// The parent's `ts`.
     pub thread: Option<Ts>,
-    /// Of a thread, but shown in the channel too.
+    /// A reply that is shown in the channel as well.
     pub is_broadcast: bool,
-    /// Without one, people's lines get one of their own.
+    /// A user's message gets a generated one if this is absent.
     pub client_msg_id: Option<String>,
     pub subtype: Option<String>,
     pub files: Vec<Value>,
     pub blocks: Option<Value>,
-    /// The id of an old-fashioned integration, which has no user; with subtype `bot_message`.
+    /// The id of a legacy integration, which has no user; used with the subtype `bot_message`.
     pub bot: Option<String>,
-    /// When it is said; without it, now.
+    /// When it is sent; now, if absent.
     pub ts: Option<Ts>,
-    /// Whether the app learns of it by an event.
+    /// Whether the app gets an event for it.
     pub is_delivered: bool,
 }
 
@@ -92,15 +92,15 @@ impl NewFakeMessage {
 }
 
 impl FakeMessage {
-    /// Whether the channel's top level shows it.
+    /// Whether it appears at the channel's top level.
     pub fn is_top_level(&self) -> bool {
         let is_reply = self.thread.is_some_and(|thread| thread != self.ts);
         !is_reply || self.subtype.as_deref() == Some("thread_broadcast")
     }
 
-    /// The fields that it has by itself.
+    /// The fields that do not depend on its channel or workspace.
     pub fn to_json(&self) -> Value {
-        let mut shape = json!({ "type": "message", "ts": self.ts, "text": self.text });
+        let mut object = json!({ "type": "message", "ts": self.ts, "text": self.text });
         let texts = [
             ("user", &self.user),
             ("bot_id", &self.bot_id),
@@ -110,35 +110,35 @@ impl FakeMessage {
         ];
         for (name, text) in texts {
             if let Some(text) = text {
-                shape[name] = json!(text);
+                object[name] = json!(text);
             }
         }
         let values = [("blocks", &self.blocks), ("metadata", &self.metadata)];
         for (name, value) in values {
             if let Some(value) = value {
-                shape[name] = value.clone();
+                object[name] = value.clone();
             }
         }
         if let Some(thread) = self.thread {
-            shape["thread_ts"] = json!(thread);
+            object["thread_ts"] = json!(thread);
         }
         if let Some(edited) = &self.edited {
-            shape["edited"] = json!({ "user": edited.user, "ts": edited.ts });
+            object["edited"] = json!({ "user": edited.user, "ts": edited.ts });
         }
         if !self.files.is_empty() {
-            shape["files"] = json!(self.files);
-            shape["upload"] = json!(false);
+            object["files"] = json!(self.files);
+            object["upload"] = json!(false);
         }
         if !self.attachments.is_empty() {
-            shape["attachments"] = json!(self.attachments);
+            object["attachments"] = json!(self.attachments);
         }
         if !self.reactions.is_empty() {
-            shape["reactions"] = self.reactions.iter().map(FakeReaction::to_json).collect();
+            object["reactions"] = self.reactions.iter().map(FakeReaction::to_json).collect();
         }
         for (name, value) in &self.extra_fields {
-            shape[name] = value.clone();
+            object[name] = value.clone();
         }
-        shape
+        object
     }
 }
 
@@ -148,7 +148,7 @@ impl FakeReaction {
     }
 }
 
-/// What Slack makes of a plain text.
+/// The blocks that Slack generates for a plain text.
 pub fn rich_text_blocks(text: &str) -> Value {
     let section = json!({
         "type": "rich_text_section",

@@ -1,4 +1,4 @@
-//! The page on the fake Slack's own address.
+//! The web page of the fake Slack.
 
 use std::cmp::Reverse;
 
@@ -19,78 +19,80 @@ use crate::slack::workspace::{EphemeralMessage, Workspace};
 use crate::slack::{FakeSlack, ServerContext};
 
 pub async fn frame(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     headers: HeaderMap,
-    Query(here): Query<PageQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    served.fake.read(|state| {
-        let team = &state.workspace;
-        let here = with_defaults(team, here);
-        let old = (here.edit.parse().ok())
-            .and_then(|ts: Ts| team.message(&here.channel, ts).ok())
+    server.fake.read(|state| {
+        let workspace = &state.workspace;
+        let query = with_defaults(workspace, query);
+        let edited_text = (query.edit.parse().ok())
+            .and_then(|ts: Ts| workspace.message(&query.channel, ts).ok())
             .map(|message| message.text.clone())
             .unwrap_or_default();
-        let choices = PageOptions {
-            users: user_options(team, &here),
-            channels: channel_options(team, &here),
-            old,
+        let options = PageOptions {
+            users: user_options(workspace, &query),
+            channels: channel_options(workspace, &query),
+            edited_text,
         };
-        page::render_frame(FakePlatform::Slack, &headers, &here, choices)
+        page::render_frame(FakePlatform::Slack, &headers, &query, options)
     })
 }
 
 pub async fn messages(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     headers: HeaderMap,
-    Query(here): Query<PageQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    served.fake.read(|state| {
-        let team = &state.workspace;
-        let lines = team.channel(&here.channel).map(|channel| page_messages(team, channel, &here));
-        page::render_messages(FakePlatform::Slack, &headers, &here, lines.unwrap_or_default())
+    server.fake.read(|state| {
+        let workspace = &state.workspace;
+        let messages = workspace
+            .channel(&query.channel)
+            .map(|channel| page_messages(workspace, channel, &query));
+        page::render_messages(FakePlatform::Slack, &headers, &query, messages.unwrap_or_default())
     })
 }
 
-/// Does what a form asks for, and shows the page again.
+/// Executes a form and shows the page again.
 pub async fn submit(
-    State(served): State<ServerContext>,
+    State(server): State<ServerContext>,
     Path(verb): Path<String>,
-    Form(filled): Form<PageForm>,
+    Form(form): Form<PageForm>,
 ) -> Response {
-    let done = apply(&served.fake, &verb, &filled);
-    let error = done.err().map(|refusal| refusal.error).unwrap_or_default();
-    let PageForm { user, channel, thread, .. } = filled;
-    // One stays in the thread in which one speaks.
+    let result = apply(&server.fake, &verb, &form);
+    let error = result.err().map(|error| error.error).unwrap_or_default();
+    let PageForm { user, channel, thread, .. } = form;
+    // The form stays in its thread, so that several replies can follow each other.
     let thread = if verb == "say" { thread } else { String::new() };
     page::redirect_back(&verb, &PageQuery { user, channel, thread, edit: String::new(), error })
 }
 
-fn apply(fake: &FakeSlack, verb: &str, filled: &PageForm) -> Result<(), ApiError> {
-    let PageForm { user, channel, text, .. } = filled;
-    let ts = filled.message.parse().unwrap_or_default();
-    // As Slack's own clients write it.
+fn apply(fake: &FakeSlack, verb: &str, form: &PageForm) -> Result<(), ApiError> {
+    let PageForm { user, channel, text, .. } = form;
+    let ts = form.message.parse().unwrap_or_default();
+    // Slack's own clients escape text this way.
     let text = text.trim().replace('&', "&amp;").replace("\r\n", "\n");
     let text = resolve_mentions(fake, &text.replace('<', "&lt;").replace('>', "&gt;"));
     match verb {
         "say" if text.is_empty() => Ok(()),
         "say" => {
-            let thread = filled.thread.parse().ok();
-            let saying = NewFakeMessage { thread, ..NewFakeMessage::new(channel, user, &text) };
-            fake.send_message_with(saying).map(|_| ())
+            let thread = form.thread.parse().ok();
+            let message = NewFakeMessage { thread, ..NewFakeMessage::new(channel, user, &text) };
+            fake.send_message_with(message).map(|_| ())
         }
         "edit" => fake.edit_message(channel, ts, &text),
         "delete" => fake.delete_message(channel, ts),
         "react" => match fake.add_reaction(channel, ts, user, "+1") {
-            Err(refusal) if refusal.error == "already_reacted" => {
+            Err(error) if error.error == "already_reacted" => {
                 fake.remove_reaction(channel, ts, user, "+1")
             }
-            done => done,
+            result => result,
         },
         _ => Err(api_error("unknown_verb")),
     }
 }
 
-/// `@name` becomes a mention, as it does when one chooses it in Slack.
+/// Turns `@name` into a mention, as choosing a name does in Slack's clients.
 fn resolve_mentions(fake: &FakeSlack, text: &str) -> String {
     fake.read(|state| {
         let users = state.workspace.users.values();
@@ -100,85 +102,94 @@ fn resolve_mentions(fake: &FakeSlack, text: &str) -> String {
     })
 }
 
-/// What was not said where one is, is the first there is.
-fn with_defaults(team: &Workspace, mut here: PageQuery) -> PageQuery {
-    if !team.channels.contains_key(&here.channel) {
-        here.channel = team.channels.keys().next().cloned().unwrap_or_default();
+/// Fills in the first channel and its first member where the query names none.
+fn with_defaults(workspace: &Workspace, mut query: PageQuery) -> PageQuery {
+    if !workspace.channels.contains_key(&query.channel) {
+        query.channel = workspace.channels.keys().next().cloned().unwrap_or_default();
     }
-    if !team.users.contains_key(&here.user) {
-        let members = team.channel(&here.channel).map(|channel| channel.members.clone());
-        let people = members.unwrap_or_default().into_iter();
-        let mut people = people.filter(|member| *member != team.bot_user);
-        here.user = people.next().unwrap_or_default();
+    if !workspace.users.contains_key(&query.user) {
+        let members = workspace.channel(&query.channel).map(|channel| channel.members.clone());
+        let members = members.unwrap_or_default().into_iter();
+        let mut members = members.filter(|member| *member != workspace.bot_user);
+        query.user = members.next().unwrap_or_default();
     }
-    here
+    query
 }
 
-fn user_options(team: &Workspace, here: &PageQuery) -> Vec<SelectOption> {
-    let users = team.users.values().filter(|user| !user.is_deleted && user.id != team.bot_user);
-    let choice = |user: &FakeUser| SelectOption {
+fn user_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
+    let users =
+        workspace.users.values().filter(|user| !user.is_deleted && user.id != workspace.bot_user);
+    let option = |user: &FakeUser| SelectOption {
         id: user.id.clone(),
         name: user.visible_name().to_owned(),
-        is_chosen: user.id == here.user,
+        is_selected: user.id == query.user,
     };
-    users.map(choice).collect()
+    users.map(option).collect()
 }
 
-fn channel_options(team: &Workspace, here: &PageQuery) -> Vec<SelectOption> {
-    let choice = |channel: &FakeChannel| SelectOption {
+fn channel_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
+    let option = |channel: &FakeChannel| SelectOption {
         id: channel.id.clone(),
-        name: channel_name(team, channel),
-        is_chosen: channel.id == here.channel,
+        name: channel_name(workspace, channel),
+        is_selected: channel.id == query.channel,
     };
-    team.channels.values().map(choice).collect()
+    workspace.channels.values().map(option).collect()
 }
 
-fn channel_name(team: &Workspace, channel: &FakeChannel) -> String {
+fn channel_name(workspace: &Workspace, channel: &FakeChannel) -> String {
     match channel.kind {
         ChannelKind::Public => format!("#{}", channel.name),
         ChannelKind::Private => format!("🔒 {}", channel.name),
         ChannelKind::Group => channel.name.clone(),
         ChannelKind::Direct => {
-            let other =
-                channel.other_member(&team.bot_user).and_then(|other| team.users.get(other));
+            let other = channel
+                .other_member(&workspace.bot_user)
+                .and_then(|other| workspace.users.get(other));
             format!("✉ {}", other.map_or("", |other| other.visible_name()))
         }
     }
 }
 
-/// The newest lines: what was begun last comes first, threads stand below their parents.
-fn page_messages(team: &Workspace, channel: &FakeChannel, here: &PageQuery) -> Vec<PageMessage> {
+/// The newest messages: the latest top-level message comes first, replies stand below their parents.
+fn page_messages(
+    workspace: &Workspace,
+    channel: &FakeChannel,
+    query: &PageQuery,
+) -> Vec<PageMessage> {
     const SHOWN: usize = 200;
     let mut messages: Vec<FakeMessage> =
         channel.messages.values().rev().take(SHOWN).cloned().collect();
-    messages.extend(ephemeral_messages(team, here));
-    let begun = |message: &FakeMessage| message.thread.unwrap_or(message.ts);
-    messages.sort_by_key(|message| (Reverse(begun(message)), message.ts));
-    messages.iter().map(|message| page_message(team, message, here)).collect()
+    messages.extend(ephemeral_messages(workspace, query));
+    let thread_start = |message: &FakeMessage| message.thread.unwrap_or(message.ts);
+    messages.sort_by_key(|message| (Reverse(thread_start(message)), message.ts));
+    messages.iter().map(|message| page_message(workspace, message, query)).collect()
 }
 
-/// What only the one who is speaking sees.
+/// The ephemeral messages that only the chosen user sees.
 fn ephemeral_messages<'a>(
-    team: &'a Workspace,
-    here: &'a PageQuery,
+    workspace: &'a Workspace,
+    query: &'a PageQuery,
 ) -> impl Iterator<Item = FakeMessage> + 'a {
-    let is_seen = |one: &&EphemeralMessage| one.channel == here.channel && one.user == here.user;
-    team.ephemeral.iter().filter(is_seen).map(|one| FakeMessage {
-        ts: one.ts,
-        user: Some(team.bot_user.clone()),
-        text: one.text.clone(),
-        thread: one.thread,
+    let is_visible = |message: &&EphemeralMessage| {
+        message.channel == query.channel && message.user == query.user
+    };
+    workspace.ephemeral.iter().filter(is_visible).map(|message| FakeMessage {
+        ts: message.ts,
+        user: Some(workspace.bot_user.clone()),
+        text: message.text.clone(),
+        thread: message.thread,
         subtype: Some("ephemeral".to_owned()),
         ..FakeMessage::default()
     })
 }
 
-fn page_message(team: &Workspace, message: &FakeMessage, here: &PageQuery) -> PageMessage {
-    let author = message.user.as_ref().and_then(|user| team.users.get(user));
-    let named = author.map(|author| author.visible_name().to_owned());
-    let name = named.or(message.user.clone()).or(message.bot_id.clone()).unwrap_or_default();
+fn page_message(workspace: &Workspace, message: &FakeMessage, query: &PageQuery) -> PageMessage {
+    let author = message.user.as_ref().and_then(|user| workspace.users.get(user));
+    let visible_name = author.map(|author| author.visible_name().to_owned());
+    let name = visible_name.or(message.user.clone()).or(message.bot_id.clone()).unwrap_or_default();
     let reactions = message.reactions.iter();
-    let reactions = reactions.map(|one| format!(":{}: {}", one.name, one.users.len()));
+    let reactions =
+        reactions.map(|reaction| format!(":{}: {}", reaction.name, reaction.users.len()));
     let edited = message.edited.as_ref().map(|_| "edited");
     let notes: Vec<&str> = message.subtype.as_deref().into_iter().chain(edited).collect();
     let at = jiff::Timestamp::from_second(i64::try_from(message.ts.unix_seconds()).unwrap_or(0));
@@ -187,18 +198,18 @@ fn page_message(team: &Workspace, message: &FakeMessage, here: &PageQuery) -> Pa
         thread: message.thread.unwrap_or(message.ts).to_string(),
         name,
         at: at.map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default(),
-        text: display_text(team, &message.text),
+        text: display_text(workspace, &message.text),
         note: notes.join(", "),
         reactions: reactions.collect::<Vec<_>>().join("  "),
         is_reply: message.thread.is_some_and(|thread| thread != message.ts),
-        is_own: message.user.as_ref() == Some(&here.user),
+        is_own: message.user.as_ref() == Some(&query.user),
     }
 }
 
-/// A text as people see it.
-fn display_text(team: &Workspace, text: &str) -> String {
-    let named = team.users.values().fold(text.to_owned(), |text, user| {
+/// A text as users see it.
+fn display_text(workspace: &Workspace, text: &str) -> String {
+    let with_names = workspace.users.values().fold(text.to_owned(), |text, user| {
         text.replace(&format!("<@{}>", user.id), &format!("@{}", user.visible_name()))
     });
-    named.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    with_names.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

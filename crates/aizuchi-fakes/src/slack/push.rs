@@ -1,4 +1,4 @@
-//! Events over HTTP, for apps without a socket: signed, and tried again if the app does not take them.
+//! Events over HTTP, for apps without a socket: signed, and retried if the app does not accept them.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::slack::delivery::{Envelope, PayloadKind};
 use crate::slack::state::FakeSlackState;
 use crate::slack::workspace::unique_id;
 
-/// Where events go instead of to a socket.
+/// The app's URL for events, instead of a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestUrl {
     pub url: String,
     pub verification: UrlVerification,
 }
 
-/// Whether the app has shown that the address is its own.
+/// Whether the app has proved that it owns the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlVerification {
     Pending,
@@ -26,16 +26,15 @@ pub enum UrlVerification {
     Failed,
 }
 
-/// A request that is to be made.
+/// A request to make.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PushRequest {
-    /// Asks the app to repeat a word.
+    /// Asks the app to echo a challenge.
     Verify,
-    /// A delivery, by its number.
+    /// Sends a delivery, by its index.
     Deliver(usize),
 }
 
-/// What is sent.
 struct SignedRequest {
     url: String,
     body: String,
@@ -43,7 +42,7 @@ struct SignedRequest {
 }
 
 impl FakeSlack {
-    /// From here on events go to this address, if it answers as Slack asks.
+    /// Sends events to this URL from now on, once it has answered the challenge.
     pub fn set_request_url(&self, url: &str) {
         self.change(|state| {
             state.request_url =
@@ -56,37 +55,34 @@ impl FakeSlack {
         self.read(|state| state.request_url.clone())
     }
 
-    /// Makes one request, and takes note of what came of it.
+    /// Makes one request and records its result.
     pub(super) async fn push(&self, client: reqwest::Client, push: PushRequest) {
         let challenge = unique_id("");
-        let Some(parcel) = self.read(|state| build_request(state, self, &push, &challenge)) else {
+        let Some(signed) = self.read(|state| build_request(state, self, &push, &challenge)) else {
             return;
         };
-        let limit = Duration::try_from(self.settings.ack_deadline).unwrap_or_default();
-        let request = client.post(parcel.url).timeout(limit).body(parcel.body);
-        let request = parcel
+        let timeout = Duration::try_from(self.settings.ack_deadline).unwrap_or_default();
+        let request = client.post(signed.url).timeout(timeout).body(signed.body);
+        let request = signed
             .headers
             .into_iter()
             .fold(request, |request, (name, value)| request.header(name, value));
-        let answer = match request.send().await {
-            Ok(answer) if answer.status().is_success() => answer.text().await.ok(),
+        let response = match request.send().await {
+            Ok(response) if response.status().is_success() => response.text().await.ok(),
             Ok(_) | Err(_) => None,
         };
         self.change(|state| match push {
             PushRequest::Verify => {
-                let is_repeated = answer.is_some_and(|answer| answer.contains(&challenge));
-                if let Some(address) = &mut state.request_url {
-                    address.verification = if is_repeated {
-                        UrlVerification::Verified
-                    } else {
-                        UrlVerification::Failed
-                    };
+                let is_echoed = response.is_some_and(|body| body.contains(&challenge));
+                if let Some(request_url) = &mut state.request_url {
+                    request_url.verification =
+                        if is_echoed { UrlVerification::Verified } else { UrlVerification::Failed };
                 }
             }
-            PushRequest::Deliver(delivery) if answer.is_some() => {
+            PushRequest::Deliver(delivery) if response.is_some() => {
                 let envelope = state.dispatcher.deliveries[delivery].envelope_id.clone();
-                let answer = answer.and_then(|answer| serde_json::from_str(&answer).ok());
-                state.respond_to_command(&envelope, &answer.unwrap_or(Value::Null));
+                let body = response.and_then(|body| serde_json::from_str(&body).ok());
+                state.respond_to_command(&envelope, &body.unwrap_or(Value::Null));
                 state.dispatcher.ack(&envelope);
             }
             PushRequest::Deliver(delivery) => {
@@ -96,9 +92,8 @@ impl FakeSlack {
     }
 }
 
-/// A client for it; reqwest wants to know who encrypts.
 pub fn http_client() -> anyhow::Result<reqwest::Client> {
-    // It fails where a provider of cryptography is installed already, which is as well.
+    // reqwest needs a crypto provider even for plain HTTP. Installing one fails if there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?)
 }
@@ -110,7 +105,7 @@ fn build_request(
     challenge: &str,
 ) -> Option<SignedRequest> {
     let url = state.request_url.as_ref()?.url.clone();
-    let (body, letter): (Value, Option<&Envelope>) = match push {
+    let (body, envelope): (Value, Option<&Envelope>) = match push {
         PushRequest::Verify => {
             let kind = "url_verification";
             let token = "dev-verification";
@@ -128,14 +123,14 @@ fn build_request(
         ("x-slack-signature", sign(&fake.settings.signing_secret, &now, &body)?),
         ("x-slack-request-timestamp", now),
     ];
-    if let Some(letter) = letter.filter(|letter| letter.retry_attempt > 0) {
-        headers.push(("x-slack-retry-num", letter.retry_attempt.to_string()));
-        headers.push(("x-slack-retry-reason", letter.retry_reason.to_owned()));
+    if let Some(envelope) = envelope.filter(|envelope| envelope.retry_attempt > 0) {
+        headers.push(("x-slack-retry-num", envelope.retry_attempt.to_string()));
+        headers.push(("x-slack-retry-reason", envelope.retry_reason.to_owned()));
     }
     Some(SignedRequest { url, body, headers })
 }
 
-/// What shows that a request is Slack's.
+/// The signature of a request.
 pub fn sign(secret: &str, timestamp: &str, body: &str) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
     mac.update(format!("v0:{timestamp}:{body}").as_bytes());
@@ -145,13 +140,13 @@ pub fn sign(secret: &str, timestamp: &str, body: &str) -> Option<String> {
 }
 
 impl FakeSlackState {
-    /// Whether this letter goes to an address rather than to a socket.
-    pub fn is_sent_over_http(&self, letter: usize) -> bool {
+    /// Whether an envelope goes to the request URL rather than to a socket.
+    pub fn is_sent_over_http(&self, envelope: usize) -> bool {
         let is_verified = self
             .request_url
             .as_ref()
-            .is_some_and(|address| address.verification == UrlVerification::Verified);
-        is_verified && self.dispatcher.envelopes[letter].kind == PayloadKind::Event
+            .is_some_and(|request_url| request_url.verification == UrlVerification::Verified);
+        is_verified && self.dispatcher.envelopes[envelope].kind == PayloadKind::Event
     }
 }
 
@@ -161,7 +156,7 @@ mod tests {
 
     #[test]
     fn requests_are_signed_as_slack_documents_it() {
-        // The example of "Verifying requests from Slack".
+        // The example in Slack's documentation, "Verifying requests from Slack".
         let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
         let signed = sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", body);
         let expected = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";

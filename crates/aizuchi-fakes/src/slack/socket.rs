@@ -1,4 +1,4 @@
-//! Socket Mode: one task for each connection, which sends what it is told to and hears acknowledgments.
+//! Socket Mode: one task for each connection, which executes its commands and receives acknowledgments.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ pub struct ConnectQuery {
 }
 
 pub async fn connect(
-    State(served): State<ServerContext>,
-    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
+    State(server): State<ServerContext>,
+    ConnectInfo(reset_handle): ConnectInfo<ResetHandle>,
     Query(query): Query<ConnectQuery>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    // A ticket opens one socket.
-    let is_valid = served.fake.change(|state| {
-        let place = state.dispatcher.tickets.iter().position(|ticket| *ticket == query.ticket);
-        place.map(|place| state.dispatcher.tickets.remove(place)).is_some()
+    // A ticket is good for one socket.
+    let is_valid = server.fake.change(|state| {
+        let index = state.dispatcher.tickets.iter().position(|ticket| *ticket == query.ticket);
+        index.map(|index| state.dispatcher.tickets.remove(index)).is_some()
     });
     if !is_valid {
         return StatusCode::FORBIDDEN.into_response();
     }
-    upgrade.on_upgrade(move |socket| serve_connection(socket, served, cutter))
+    upgrade.on_upgrade(move |socket| serve_connection(socket, server, reset_handle))
 }
 
-/// A place among the open connections, given up when its task ends in any way.
+/// Removes a connection when its task ends in any way.
 struct ConnectionGuard {
     fake: Arc<FakeSlack>,
     id: u64,
@@ -50,61 +50,61 @@ impl Drop for ConnectionGuard {
     }
 }
 
-async fn serve_connection(mut socket: WebSocket, served: ServerContext, cutter: ResetHandle) {
-    let fake = served.fake.clone();
-    let most = fake.settings.max_connections;
-    let place = fake.change(|state| {
-        (state.dispatcher.connections.len() < most).then(|| state.dispatcher.connect())
+async fn serve_connection(mut socket: WebSocket, server: ServerContext, reset_handle: ResetHandle) {
+    let fake = server.fake.clone();
+    let max_connections = fake.settings.max_connections;
+    let connection = fake.change(|state| {
+        (state.dispatcher.connections.len() < max_connections).then(|| state.dispatcher.connect())
     });
-    let Some((id, mut frames)) = place else {
-        let full = disconnect_frame(DisconnectReason::TooManyWebsockets);
-        // Whoever has gone meanwhile need not be told.
-        let _ = socket.send(Message::text(full.to_string())).await;
+    let Some((id, mut commands)) = connection else {
+        let disconnect = disconnect_frame(DisconnectReason::TooManyWebsockets);
+        // Sending fails if the client has gone already.
+        let _ = socket.send(Message::text(disconnect.to_string())).await;
         let _ = socket.send(close_frame()).await;
         return;
     };
-    let seat = ConnectionGuard { fake: fake.clone(), id };
+    let guard = ConnectionGuard { fake: fake.clone(), id };
     fake.change(|state| {
         let app = state.workspace.bot.app_id.clone();
         state.dispatcher.send_hello(id, &app);
     });
     tokio::select! {
-        () = run_connection(&mut socket, &fake, &mut frames, &cutter) => {}
-        () = served.shutdown.cancelled() => cutter.reset(),
+        () = run_connection(&mut socket, &fake, &mut commands, &reset_handle) => {}
+        () = server.shutdown.cancelled() => reset_handle.reset(),
     }
-    drop(seat);
+    drop(guard);
 }
 
-/// Goes on until one of both sides ends it.
+/// Runs until either side ends the connection.
 async fn run_connection(
     socket: &mut WebSocket,
     fake: &FakeSlack,
-    frames: &mut UnboundedReceiver<SocketCommand>,
-    cutter: &ResetHandle,
+    commands: &mut UnboundedReceiver<SocketCommand>,
+    reset_handle: &ResetHandle,
 ) {
     let clock = &fake.settings.clock;
     loop {
         let next_ping = clock.now() + fake.settings.ping_interval;
         tokio::select! {
-            frame = frames.recv() => {
-                let Some(frame) = frame else { return };
-                let goes_on = match frame {
+            command = commands.recv() => {
+                let Some(command) = command else { return };
+                let continues = match command {
                     SocketCommand::Send(text) => socket.send(Message::text(text)).await.is_ok(),
                     SocketCommand::Close => {
                         let _ = socket.send(close_frame()).await;
                         false
                     }
                     SocketCommand::Reset => {
-                        cutter.reset();
+                        reset_handle.reset();
                         false
                     }
                     SocketCommand::Stall => {
-                        stall(frames).await;
-                        cutter.reset();
+                        stall(commands).await;
+                        reset_handle.reset();
                         false
                     }
                 };
-                if !goes_on {
+                if !continues {
                     return;
                 }
             }
@@ -122,10 +122,10 @@ async fn run_connection(
     }
 }
 
-/// Keeps the connection, and neither reads nor writes until it is cut.
-async fn stall(frames: &mut UnboundedReceiver<SocketCommand>) {
-    while let Some(frame) = frames.recv().await {
-        match frame {
+/// Keeps the connection without reading or writing, until it is reset.
+async fn stall(commands: &mut UnboundedReceiver<SocketCommand>) {
+    while let Some(command) = commands.recv().await {
+        match command {
             SocketCommand::Reset => return,
             SocketCommand::Send(_) | SocketCommand::Close | SocketCommand::Stall => {}
         }
@@ -134,11 +134,11 @@ async fn stall(frames: &mut UnboundedReceiver<SocketCommand>) {
 
 fn receive(fake: &FakeSlack, message: &Message) {
     let Message::Text(text) = message else { return };
-    let said: Option<Value> = serde_json::from_str(text.as_str()).ok();
-    let envelope = said.as_ref().and_then(|said| said["envelope_id"].as_str());
-    if let (Some(said), Some(envelope)) = (&said, envelope) {
+    let frame: Option<Value> = serde_json::from_str(text.as_str()).ok();
+    let envelope = frame.as_ref().and_then(|frame| frame["envelope_id"].as_str());
+    if let (Some(frame), Some(envelope)) = (&frame, envelope) {
         fake.change(|state| {
-            state.respond_to_command(envelope, &said["payload"]);
+            state.respond_to_command(envelope, &frame["payload"]);
             state.dispatcher.ack(envelope);
         });
     }

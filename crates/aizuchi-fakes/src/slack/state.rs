@@ -1,4 +1,4 @@
-//! Everything a fake Slack remembers, and what is to be done later.
+//! The whole state of a fake Slack, and its timers.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -21,16 +21,16 @@ pub struct FakeSlackState {
     pub history_caps: HistoryCaps,
     pub journal: Journal,
     pub token_status: TokenStatus,
-    /// Where events go instead of to a socket.
+    /// The URL that events go to instead of a socket.
     pub request_url: Option<RequestUrl>,
-    /// What the app has called us by.
+    /// The host by which the app has last reached the fake.
     pub host: String,
-    /// Requests that are to be made.
+    /// Requests to make.
     pub pending_pushes: Vec<PushRequest>,
     timers: Timers<TimerTask>,
 }
 
-/// What the app's tokens are worth.
+/// Whether the app's tokens are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenStatus {
@@ -38,17 +38,17 @@ pub enum TokenStatus {
     #[serde(rename = "good")]
     Valid,
     Revoked,
-    /// The bot's account was closed.
+    /// The bot's account was deactivated.
     Inactive,
 }
 
-/// What is to be done later.
+/// A scheduled task.
 pub enum TimerTask {
-    /// Bring a letter, by its number.
+    /// Delivers an envelope, by its index.
     Deliver(usize),
-    /// A delivery's time is up.
+    /// Times out a delivery, by its index.
     TimeOut(usize),
-    /// Do what a call has asked for, whether its caller still listens or not.
+    /// Executes a call, whether or not its client is still connected.
     Commit { method: String, arguments: Arguments },
 }
 
@@ -69,50 +69,50 @@ impl FakeSlackState {
         }
     }
 
-    /// Brings what the app is to be told.
+    /// Delivers the pending events to the app.
     pub fn flush_events(&mut self, settings: &FakeSlackSettings) {
         let events = std::mem::take(&mut self.workspace.pending_events);
-        let has_address = self
+        let has_request_url = self
             .request_url
             .as_ref()
-            .is_some_and(|address| address.verification == UrlVerification::Verified);
-        if !self.dispatcher.has_connected && !has_address {
+            .is_some_and(|request_url| request_url.verification == UrlVerification::Verified);
+        if !self.dispatcher.has_connected && !has_request_url {
             return;
         }
         for event in events {
             let payload = event_callback(&self.workspace, event);
-            let letter = self.dispatcher.enqueue(PayloadKind::Event, payload);
-            self.deliver(letter, settings);
+            let envelope = self.dispatcher.enqueue(PayloadKind::Event, payload);
+            self.deliver(envelope, settings);
         }
     }
 
-    pub fn deliver(&mut self, letter: usize, settings: &FakeSlackSettings) {
-        if self.is_sent_over_http(letter) {
-            let delivery = self.dispatcher.record_push(letter);
+    pub fn deliver(&mut self, envelope: usize, settings: &FakeSlackSettings) {
+        if self.is_sent_over_http(envelope) {
+            let delivery = self.dispatcher.record_push(envelope);
             self.pending_pushes.push(PushRequest::Deliver(delivery));
             self.schedule(settings, settings.ack_deadline, TimerTask::TimeOut(delivery));
             return;
         }
-        match self.dispatcher.deliver(letter) {
+        match self.dispatcher.deliver(envelope) {
             DeliveryAttempt::Sent(delivery) => {
                 self.schedule(settings, settings.ack_deadline, TimerTask::TimeOut(delivery));
             }
-            DeliveryAttempt::NoConnection => self.schedule_retry(letter, settings, "timeout"),
+            DeliveryAttempt::NoConnection => self.schedule_retry(envelope, settings, "timeout"),
         }
     }
 
     fn schedule_retry(
         &mut self,
-        letter: usize,
+        envelope: usize,
         settings: &FakeSlackSettings,
         reason: &'static str,
     ) {
-        if let Some(wait) = self.dispatcher.next_retry(letter, &settings.retry_delays, reason) {
-            self.schedule(settings, wait, TimerTask::Deliver(letter));
+        if let Some(delay) = self.dispatcher.next_retry(envelope, &settings.retry_delays, reason) {
+            self.schedule(settings, delay, TimerTask::Deliver(envelope));
         }
     }
 
-    /// What the app answers to a slash command is shown to whoever gave it.
+    /// Shows the app's response to a slash command to the user who ran it.
     pub fn respond_to_command(&mut self, envelope_id: &str, answer: &Value) {
         let command = self.dispatcher.pending_command(envelope_id).and_then(|command| {
             Some((
@@ -128,40 +128,40 @@ impl FakeSlackState {
     pub fn schedule(
         &mut self,
         settings: &FakeSlackSettings,
-        wait: SignedDuration,
-        chore: TimerTask,
+        delay: SignedDuration,
+        task: TimerTask,
     ) {
-        self.timers.schedule(settings.clock.now(), wait, chore);
+        self.timers.schedule(settings.clock.now(), delay, task);
     }
 
     pub fn next_timer(&self) -> Option<Timestamp> {
         self.timers.next_due_at()
     }
 
-    /// Does what is due.
+    /// Runs the tasks that are due.
     pub fn run_due_timers(&mut self, settings: &FakeSlackSettings) {
         let now = settings.clock.now();
-        while let Some(chore) = self.timers.take_due(now) {
-            self.run_task(chore, settings);
+        while let Some(task) = self.timers.take_due(now) {
+            self.run_task(task, settings);
         }
     }
 
-    fn run_task(&mut self, chore: TimerTask, settings: &FakeSlackSettings) {
-        match chore {
-            TimerTask::Deliver(letter) => self.deliver(letter, settings),
+    fn run_task(&mut self, task: TimerTask, settings: &FakeSlackSettings) {
+        match task {
+            TimerTask::Deliver(envelope) => self.deliver(envelope, settings),
             TimerTask::TimeOut(delivery) => {
                 let is_pushed = self.dispatcher.deliveries[delivery].connection.is_none();
                 let reason = if is_pushed { "http_timeout" } else { "timeout" };
                 self.fail_delivery(delivery, settings, reason);
             }
             TimerTask::Commit { method, arguments } => {
-                // Whoever asked for it does not learn of its end.
+                // The client has its response already, or none.
                 let _ = api::dispatch(self, &method, &arguments);
             }
         }
     }
 
-    /// A delivery has failed, unless it is known to have ended already.
+    /// Records a failed delivery and schedules the next attempt, unless the delivery has ended already.
     pub fn fail_delivery(
         &mut self,
         delivery: usize,
@@ -169,17 +169,17 @@ impl FakeSlackState {
         reason: &'static str,
     ) {
         if self.dispatcher.time_out(delivery) {
-            let letter = self.dispatcher.deliveries[delivery].envelope_index;
-            self.schedule_retry(letter, settings, reason);
+            let envelope = self.dispatcher.deliveries[delivery].envelope_index;
+            self.schedule_retry(envelope, settings, reason);
         }
     }
 
-    /// Every acknowledgment that is still awaited comes too late, and every wait for another try is over.
+    /// Times out every pending acknowledgment and starts every scheduled retry.
     pub fn time_out_deliveries(&mut self, settings: &FakeSlackSettings) {
-        let is_wait =
-            |chore: &TimerTask| matches!(chore, TimerTask::Deliver(_) | TimerTask::TimeOut(_));
-        for chore in self.timers.take_matching(is_wait) {
-            self.run_task(chore, settings);
+        let is_delivery =
+            |task: &TimerTask| matches!(task, TimerTask::Deliver(_) | TimerTask::TimeOut(_));
+        for task in self.timers.take_matching(is_delivery) {
+            self.run_task(task, settings);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Slack's timestamps: a moment and the name of a message at once.
+//! Slack's timestamps, which are also the ids of messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ts(pub u64);
 
-/// It is not written as seconds, a point and up to six digits.
+/// The text is not seconds, a point and up to six digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a timestamp of Slack's")]
 pub struct InvalidTs;
 
 impl Ts {
-    pub fn from_timestamp(moment: Timestamp) -> Self {
-        Self(u64::try_from(moment.as_microsecond()).unwrap_or(0))
+    pub fn from_timestamp(at: Timestamp) -> Self {
+        Self(u64::try_from(at.as_microsecond()).unwrap_or(0))
     }
 
     pub fn next(self) -> Self {
@@ -71,8 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_are_read_and_written() {
-        for (text, micros, written) in [
+    fn timestamps_are_parsed_and_formatted() {
+        for (text, micros, formatted) in [
             ("1700000000.000100", Some(1_700_000_000_000_100), "1700000000.000100"),
             ("1700000000", Some(1_700_000_000_000_000), "1700000000.000000"),
             ("1.5", Some(1_500_000), "1.500000"),
@@ -83,9 +83,9 @@ mod tests {
             ("-1", None, ""),
             ("99999999999999999999", None, ""),
         ] {
-            let read: Option<Ts> = text.parse().ok();
-            assert_eq!(read, micros.map(Ts), "{text:?}");
-            assert_eq!(read.map(|ts| ts.to_string()).unwrap_or_default(), written);
+            let parsed: Option<Ts> = text.parse().ok();
+            assert_eq!(parsed, micros.map(Ts), "{text:?}");
+            assert_eq!(parsed.map(|ts| ts.to_string()).unwrap_or_default(), formatted);
         }
     }
 }

@@ -1,16 +1,15 @@
-//! Who is in the team.
+//! The users of a workspace, bots included.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A person, or an app's bot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FakeUser {
     pub id: String,
-    /// The handle, in small letters.
+    /// The handle, in lower case.
     pub name: String,
     pub real_name: String,
-    /// May be empty; then people see the real name.
+    /// If empty, other users see the real name.
     pub display_name: String,
     pub bot: Option<Bot>,
     pub is_admin: bool,
@@ -26,12 +25,11 @@ pub struct Bot {
     pub app_id: String,
 }
 
-/// Somebody to add.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewUser {
     pub name: String,
-    /// The name, if empty.
+    /// The same as `name` if empty.
     pub real_name: String,
     pub display_name: String,
     pub is_bot: bool,
@@ -39,25 +37,25 @@ pub struct NewUser {
 }
 
 impl FakeUser {
-    /// What people see.
+    /// The name that other users see.
     pub fn visible_name(&self) -> &str {
         let names = [&self.display_name, &self.real_name, &self.name];
         names.into_iter().find(|name| !name.is_empty()).map_or("", |name| name)
     }
 
-    pub fn to_json(&self, team: &str) -> Value {
-        let mut shape = json!({
+    pub fn to_json(&self, team_id: &str) -> Value {
+        let mut object = json!({
             "id": self.id,
-            "team_id": team,
+            "team_id": team_id,
             "name": self.name,
             "deleted": self.is_deleted,
-            "profile": self.profile_json(team),
+            "profile": self.profile_json(team_id),
             "is_bot": self.bot.is_some(),
             "is_app_user": false,
             "updated": self.updated,
         });
         if !self.is_deleted {
-            let more = json!({
+            let extra_fields = json!({
                 "color": "9f69e7",
                 "real_name": self.real_name,
                 "tz": "Asia/Tokyo",
@@ -71,12 +69,12 @@ impl FakeUser {
                 "is_email_confirmed": self.bot.is_none(),
                 "who_can_share_contact_card": "EVERYONE",
             });
-            merge_fields(&mut shape, more);
+            merge_fields(&mut object, extra_fields);
         }
-        shape
+        object
     }
 
-    fn profile_json(&self, team: &str) -> Value {
+    fn profile_json(&self, team_id: &str) -> Value {
         let picture = |size: &str| format!("https://secure.gravatar.com/avatar/0?s={size}");
         let mut profile = json!({
             "title": "",
@@ -97,22 +95,23 @@ impl FakeUser {
             "avatar_hash": "g000000000000",
             "first_name": self.real_name.split(' ').next().unwrap_or_default(),
             "last_name": self.real_name.split_once(' ').map_or("", |(_, last)| last),
-            "team": team,
+            "team": team_id,
         });
         for size in ["24", "32", "48", "72", "192", "512"] {
             profile[format!("image_{size}")] = json!(picture(size));
         }
         if let Some(bot) = &self.bot {
-            let more = json!({ "api_app_id": bot.app_id, "bot_id": bot.id, "always_active": true });
-            merge_fields(&mut profile, more);
+            let extra_fields =
+                json!({ "api_app_id": bot.app_id, "bot_id": bot.id, "always_active": true });
+            merge_fields(&mut profile, extra_fields);
         }
         profile
     }
 }
 
 /// Adds the fields of one object to another.
-pub fn merge_fields(shape: &mut Value, more: Value) {
-    if let (Some(shape), Value::Object(more)) = (shape.as_object_mut(), more) {
-        shape.extend(more);
+pub fn merge_fields(object: &mut Value, extra_fields: Value) {
+    if let (Some(object), Value::Object(extra_fields)) = (object.as_object_mut(), extra_fields) {
+        object.extend(extra_fields);
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to the people of a team, and to the app's place in it.
+//! Changes to the users of a workspace, and the app's uninstallation.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::slack::api_error::ApiError;
 use crate::slack::user::{Bot, FakeUser, NewUser};
 use crate::slack::workspace::Workspace;
 
-/// The names that somebody goes by.
+/// The new names of a user.
 #[derive(Clone, Copy, Debug)]
 pub struct NameChange<'a> {
     pub real_name: &'a str,
@@ -14,7 +14,6 @@ pub struct NameChange<'a> {
 }
 
 impl Workspace {
-    /// Somebody joins the team.
     pub fn add_user(&mut self, new: NewUser) -> String {
         let id = self.new_id('U');
         let bot = new.is_bot.then(|| Bot { id: self.new_id('B'), app_id: self.new_id('A') });
@@ -28,9 +27,9 @@ impl Workspace {
             is_deleted: false,
             updated: self.unix_seconds(),
         };
-        let shape = self.user_json(&user);
+        let object = self.user_json(&user);
         self.users.insert(id.clone(), user);
-        self.emit(json!({ "type": "team_join", "user": shape, "cache_ts": self.unix_seconds() }));
+        self.emit(json!({ "type": "team_join", "user": object, "cache_ts": self.unix_seconds() }));
         id
     }
 
@@ -41,7 +40,7 @@ impl Workspace {
         })
     }
 
-    /// An account is closed. What the person said stays.
+    /// Deactivates an account. The user's messages stay.
     pub fn deactivate_user(&mut self, user: &str) -> Result<(), ApiError> {
         self.update_user(user, |user| user.is_deleted = true)
     }
@@ -55,15 +54,15 @@ impl Workspace {
         let user = self.user_mut(user)?;
         change(user);
         user.updated = now;
-        let shape = user.clone();
-        let shape = self.user_json(&shape);
+        let user = user.clone();
+        let object = self.user_json(&user);
         for kind in ["user_change", "user_profile_changed"] {
-            self.emit(json!({ "type": kind, "user": shape, "cache_ts": now }));
+            self.emit(json!({ "type": kind, "user": object, "cache_ts": now }));
         }
         Ok(())
     }
 
-    /// What the app is told when it loses its place.
+    /// The events that tell the app of its uninstallation.
     pub fn uninstalled_events(&self) -> [Value; 2] {
         let tokens = json!({ "oauth": [], "bot": [self.bot_user] });
         [

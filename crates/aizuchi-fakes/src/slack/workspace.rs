@@ -1,4 +1,4 @@
-//! One team as Slack knows it: its people, channels and messages, and what its app is told of changes.
+//! One workspace: its users, channels and messages, and the events about their changes.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ pub struct Workspace {
     pub id: String,
     pub name: String,
     pub domain: String,
-    /// The user whose tokens the app has.
+    /// The id of the app's own user.
     pub bot_user: String,
     pub bot: Bot,
     pub users: BTreeMap<String, FakeUser>,
     pub channels: BTreeMap<String, FakeChannel>,
-    /// What only one person sees.
+    /// Messages that only one user sees.
     pub ephemeral: Vec<EphemeralMessage>,
     pub usergroups: Vec<Value>,
     pub emoji: BTreeMap<String, String>,
-    /// What the app is to be told, oldest first.
+    /// The events that the app has not been sent yet, oldest first.
     pub pending_events: Vec<Value>,
     clock: Clock,
-    /// How far the team's time is ahead of the clock.
+    /// How far the workspace's time is ahead of the clock.
     clock_offset: SignedDuration,
     last_ts: Ts,
     last_id: u32,
@@ -44,7 +44,7 @@ pub struct EphemeralMessage {
     pub text: String,
 }
 
-/// A line was said here.
+/// Identifies a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageKey {
     pub channel: String,
@@ -52,7 +52,7 @@ pub struct MessageKey {
 }
 
 impl Workspace {
-    /// A team in which nobody is but the bot.
+    /// A workspace with no user but the bot.
     pub fn new(name: &str, domain: &str, bot_name: &str, clock: Clock) -> Self {
         let bot = Bot { id: "B0DEV00001".to_owned(), app_id: "A0DEV00001".to_owned() };
         let mut workspace = Self {
@@ -91,7 +91,7 @@ impl Workspace {
         self.clock.now().checked_add(self.clock_offset).unwrap_or_else(|_| self.clock.now())
     }
 
-    /// From here on, time goes on from this moment.
+    /// Sets the workspace's time, which goes on from this moment.
     pub fn set_time(&mut self, now: Timestamp) {
         self.clock_offset = now.duration_since(self.clock.now());
         self.last_ts = Ts::default();
@@ -101,23 +101,23 @@ impl Workspace {
         Ts::from_timestamp(self.now()).unix_seconds()
     }
 
-    /// Now, but never the same twice.
-    /// Only this person sees it.
+    /// Shows a message to one user only.
     pub fn post_ephemeral(&mut self, channel: &str, user: &str, text: &str) {
         let ts = self.new_ts();
         let (channel, user, text) = (channel.to_owned(), user.to_owned(), text.to_owned());
         self.ephemeral.push(EphemeralMessage { channel, user, thread: None, ts, text });
     }
 
+    /// The present time, but unique.
     pub fn new_ts(&mut self) -> Ts {
         self.last_ts = Ts::from_timestamp(self.now()).max(self.last_ts.next());
         self.last_ts
     }
 
-    /// Ids of people, channels and bots are the same at each start.
-    pub fn new_id(&mut self, letter: char) -> String {
+    /// Ids of users, channels and bots are sequential, so they are the same at each start.
+    pub fn new_id(&mut self, prefix: char) -> String {
         self.last_id += 1;
-        format!("{letter}0DEV{:05}", self.last_id)
+        format!("{prefix}0DEV{:05}", self.last_id)
     }
 
     pub fn user(&self, id: &str) -> Result<&FakeUser, ApiError> {
@@ -145,7 +145,7 @@ impl Workspace {
         messages.get_mut(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
-    /// A channel that the app may know of.
+    /// A channel that the app may see.
     pub fn visible_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
         let channel = self.channel(id)?;
         let is_visible =
@@ -153,7 +153,6 @@ impl Workspace {
         is_visible.then_some(channel).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    /// A channel that the app is in.
     pub fn joined_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
         let channel = self.visible_channel(id)?;
         let is_member = channel.members.contains(&self.bot_user);
@@ -168,23 +167,23 @@ impl Workspace {
         user.to_json(&self.id)
     }
 
-    /// A message as histories and events show it.
+    /// A message as history and events show it.
     pub fn message_json(&self, channel: &FakeChannel, message: &FakeMessage) -> Value {
-        let mut shape = message.to_json();
+        let mut object = message.to_json();
         if message.user.is_some() {
-            shape["team"] = json!(self.id);
+            object["team"] = json!(self.id);
         }
         if let Some(profile) = self.bot_profile(message) {
-            shape["bot_profile"] = profile;
+            object["bot_profile"] = profile;
         }
         if let Some(thread) = channel.thread_json(message.ts) {
-            merge_fields(&mut shape, thread);
+            merge_fields(&mut object, thread);
         }
         if let Some(parent) = message.thread.filter(|thread| *thread != message.ts) {
             let parent = channel.messages.get(&parent).and_then(|parent| parent.user.as_ref());
-            shape["parent_user_id"] = json!(parent);
+            object["parent_user_id"] = json!(parent);
         }
-        shape
+        object
     }
 
     fn bot_profile(&self, message: &FakeMessage) -> Option<Value> {
@@ -203,7 +202,7 @@ impl Workspace {
         }))
     }
 
-    /// Tells the app of something in a channel, if it is in it.
+    /// Emits an event about a channel, if the app is a member.
     pub fn emit_in_channel(&mut self, channel: &str, event: Value) {
         let channel = self.channels.get(channel);
         if channel.is_some_and(|channel| channel.members.contains(&self.bot_user)) {
@@ -211,7 +210,6 @@ impl Workspace {
         }
     }
 
-    /// Tells the app of something.
     pub fn emit(&mut self, mut event: Value) {
         if event.get("event_ts").is_none() {
             event["event_ts"] = json!(self.new_ts());
@@ -220,8 +218,8 @@ impl Workspace {
     }
 }
 
-/// An id that no other team, start or test has.
+/// An id that is unique across workspaces, starts and tests.
 pub fn unique_id(prefix: &str) -> String {
-    let letters = Uuid::now_v7().simple().to_string().to_uppercase();
-    format!("{prefix}{}", &letters[12..])
+    let random = Uuid::now_v7().simple().to_string().to_uppercase();
+    format!("{prefix}{}", &random[12..])
 }

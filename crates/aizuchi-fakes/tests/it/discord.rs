@@ -1,5 +1,4 @@
-//! What our fake Discord promises to those who test against it. That it is like Discord is proven by
-//! clients that others have written (`scripts/peers`).
+//! Tests of the fake Discord. `scripts/peers` checks with independent clients that it behaves like Discord.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +23,8 @@ mod page;
 mod channels;
 mod payloads;
 
-/// A fake Discord with a guild of Mio's and one channel in it.
-struct Stage {
+/// A running fake Discord with a guild that Mio owns, and one channel, `#tea`.
+struct Harness {
     discord: Arc<FakeDiscord>,
     address: String,
     http: reqwest::Client,
@@ -36,12 +35,12 @@ struct Stage {
     _stop: DropGuard,
 }
 
-/// No test waits longer than this for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The most that a test waits for something that should happen at once.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const TOKEN: &str = "dev-discord-token";
 
-fn usual() -> Intents {
+fn default_intents() -> Intents {
     Intents::GUILDS
         | Intents::GUILD_MESSAGES
         | Intents::GUILD_MESSAGE_REACTIONS
@@ -49,7 +48,7 @@ fn usual() -> Intents {
         | Intents::MESSAGE_CONTENT
 }
 
-/// As in life, but sessions may begin as fast as they like.
+/// The default settings, but without a least time between IDENTIFYs.
 fn settings() -> FakeDiscordSettings {
     FakeDiscordSettings {
         identify_interval: SignedDuration::ZERO,
@@ -57,7 +56,7 @@ fn settings() -> FakeDiscordSettings {
     }
 }
 
-impl Stage {
+impl Harness {
     async fn new() -> Self {
         Self::with(settings()).await
     }
@@ -77,34 +76,34 @@ impl Stage {
         Self { discord, address, http: http(), bot, mio, guild, tea, _stop }
     }
 
-    /// What a request is answered, and with which status.
-    async fn ask(&self, verb: &str, path: &str, body: Value) -> (u16, Value) {
-        let answer = self.send(verb, path, body).await.unwrap();
-        let status = answer.status().as_u16();
-        let text = answer.text().await.unwrap();
+    /// Sends a request and returns the status and the body of the response.
+    async fn request(&self, http_method: &str, path: &str, body: Value) -> (u16, Value) {
+        let response = self.send(http_method, path, body).await.unwrap();
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
     async fn send(
         &self,
-        verb: &str,
+        http_method: &str,
         path: &str,
         body: Value,
     ) -> reqwest::Result<reqwest::Response> {
         let url = format!("http://{}/api/v10/{path}", self.address);
-        let request = self.http.request(verb.parse().unwrap(), url);
+        let request = self.http.request(http_method.parse().unwrap(), url);
         request.header("authorization", format!("Bot {TOKEN}")).json(&body).send().await
     }
 
     async fn post(&self, body: Value) -> (u16, Value) {
-        self.ask("POST", &format!("channels/{}/messages", self.tea), body).await
+        self.request("POST", &format!("channels/{}/messages", self.tea), body).await
     }
 
     async fn get(&self, path: &str) -> (u16, Value) {
         let url = format!("http://{}/api/v10/{path}", self.address);
         let request = self.http.get(url).header("authorization", format!("Bot {TOKEN}"));
-        let answer = request.send().await.unwrap();
-        (answer.status().as_u16(), answer.json().await.unwrap())
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
     }
 
     async fn connect(&self) -> Socket {
@@ -112,12 +111,12 @@ impl Stage {
         Socket(tokio_tungstenite::connect_async(url).await.unwrap().0)
     }
 
-    /// A connection with a session, and the READY that began it.
+    /// A connection with a session, and the data of its READY.
     async fn listen(&self, intents: Intents) -> (Socket, Value) {
         let mut socket = self.connect().await;
-        assert_eq!(socket.heard().await["op"], 10);
+        assert_eq!(socket.next_payload().await["op"], 10);
         socket.identify(intents).await;
-        let ready = socket.heard().await;
+        let ready = socket.next_payload().await;
         assert_eq!(ready["t"], "READY", "{ready}");
         if intents.contains(Intents::GUILDS) {
             socket.event("GUILD_CREATE").await;
@@ -125,28 +124,27 @@ impl Stage {
         (socket, ready["d"].clone())
     }
 
-    async fn until(&self, is_so: impl Fn(&FakeDiscord) -> bool) {
+    async fn wait_until(&self, condition: impl Fn(&FakeDiscord) -> bool) {
         let mut changed = self.discord.subscribe();
-        let come = async {
-            while !is_so(&self.discord) {
+        let holds = async {
+            while !condition(&self.discord) {
                 changed.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(PATIENCE, come).await.expect("it comes in time");
+        tokio::time::timeout(TIMEOUT, holds).await.expect("the condition holds in time");
     }
 }
 
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
-/// How a connection ended.
 #[derive(Debug, PartialEq)]
-enum End {
+enum ConnectionEnd {
     Closed(u16),
     Reset,
 }
 
 impl Socket {
-    async fn say(&mut self, op: u64, data: Value) {
+    async fn send_payload(&mut self, op: u64, data: Value) {
         let frame = json!({ "op": op, "d": data }).to_string();
         self.0.send(Message::text(frame)).await.unwrap();
     }
@@ -154,42 +152,43 @@ impl Socket {
     async fn identify(&mut self, intents: Intents) {
         let properties = json!({ "os": "linux", "browser": "test", "device": "test" });
         let identify = json!({ "token": TOKEN, "intents": intents, "properties": properties });
-        self.say(2, identify).await;
+        self.send_payload(2, identify).await;
     }
 
     async fn resume(&mut self, session: &Value, seq: u64) {
         let resume = json!({ "token": TOKEN, "session_id": session, "seq": seq });
-        self.say(6, resume).await;
+        self.send_payload(6, resume).await;
     }
 
-    /// The next frame.
-    async fn heard(&mut self) -> Value {
-        let heard = tokio::time::timeout(PATIENCE, self.0.next()).await;
-        match heard.expect("it comes in time").unwrap().unwrap() {
+    async fn next_payload(&mut self) -> Value {
+        let frame = tokio::time::timeout(TIMEOUT, self.0.next()).await;
+        match frame.expect("a frame comes in time").unwrap().unwrap() {
             Message::Text(text) => serde_json::from_str(text.as_str()).unwrap(),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The data of the next frame, which must be this event.
+    /// The data of the next payload, which must be this event.
     async fn event(&mut self, name: &str) -> Value {
-        let frame = self.heard().await;
-        assert_eq!(frame["t"], name, "{frame}");
-        frame["d"].clone()
+        let payload = self.next_payload().await;
+        assert_eq!(payload["t"], name, "{payload}");
+        payload["d"].clone()
     }
 
-    async fn end(&mut self) -> End {
+    async fn wait_for_end(&mut self) -> ConnectionEnd {
         let ended = async {
             loop {
                 match self.0.next().await {
                     Some(Ok(Message::Close(close))) => {
-                        return End::Closed(close.map_or(1005, |close| close.code.into()));
+                        return ConnectionEnd::Closed(
+                            close.map_or(1005, |close| close.code.into()),
+                        );
                     }
                     Some(Ok(_)) => {}
-                    Some(Err(_)) | None => return End::Reset,
+                    Some(Err(_)) | None => return ConnectionEnd::Reset,
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, ended).await.expect("it ends in time")
+        tokio::time::timeout(TIMEOUT, ended).await.expect("the connection ends in time")
     }
 }

@@ -1,4 +1,4 @@
-//! The stand-ins from outside, in one binary.
+//! Tests of the fakes over HTTP and WebSockets, in one binary.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What requests carry and what goes back.
+//! The parameters and bodies of requests, and response bodies.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use twilight_model::id::Id;
 use crate::discord::api::ParsedRequest;
 use crate::discord::api_error::ApiError;
 
-/// What goes back over HTTP; nothing at all for 204.
+/// A successful response. One with the status 204 has no body.
 #[derive(Debug)]
 pub struct ApiResponse {
     pub status: u16,
@@ -40,11 +40,11 @@ impl IntoResponse for ApiResponse {
     }
 }
 
-/// It is neither JSON nor a form with JSON in it.
+/// The body is neither JSON nor a form with JSON in it.
 #[derive(Debug)]
 pub struct InvalidBody;
 
-/// Reads a body: JSON, or a form with files and JSON beside them.
+/// Parses a body: JSON, or a multipart form with files and JSON.
 pub fn parse_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, InvalidBody> {
     if bytes.is_empty() {
         return Ok(json!({}));
@@ -59,7 +59,7 @@ pub fn parse_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, InvalidBod
     serde_json::from_slice(json).map_err(|_| InvalidBody)
 }
 
-/// The part of a form that is called `payload_json`.
+/// The `payload_json` part of a form.
 fn form_payload<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
     let name = find_bytes(bytes, b"name=\"payload_json\"")?;
     let part = &bytes[name..];
@@ -73,7 +73,6 @@ fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 impl ParsedRequest {
-    /// An id in the path.
     pub fn path_id<T>(&self, name: &str) -> Result<Id<T>, ApiError> {
         let part = self.path_parameters.get(name).map(String::as_str).unwrap_or_default();
         part.parse().map_err(|_| not_a_snowflake(name, part))
@@ -83,7 +82,6 @@ impl ParsedRequest {
         self.path_parameters.get(name).map(String::as_str).unwrap_or_default()
     }
 
-    /// A value behind the path's question mark.
     pub fn query_parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
@@ -93,22 +91,22 @@ impl ParsedRequest {
         let Some(text) = self.query_parameter(name) else {
             return Ok(None);
         };
-        // Nothing is older than nothing.
+        // Clients pass 0 for "from the beginning", but it is not a valid id.
         let text = if text == "0" { "1" } else { text };
         text.parse().map(Some).map_err(|_| not_a_snowflake(name, text))
     }
 
-    /// How many are wanted.
-    pub fn limit(&self, usual: usize, most: usize) -> Result<usize, ApiError> {
+    /// The page size that the request asks for.
+    pub fn limit(&self, default: usize, max: usize) -> Result<usize, ApiError> {
         let Some(text) = self.query_parameter("limit") else {
-            return Ok(usual);
+            return Ok(default);
         };
         let limit: usize = text.parse().map_err(|_| {
             let message = format!("Value \"{text}\" is not int.");
             ApiError::invalid_field("limit", "NUMBER_TYPE_COERCE", &message)
         })?;
-        if limit > most {
-            let message = format!("int value should be less than or equal to {most}.");
+        if limit > max {
+            let message = format!("int value should be less than or equal to {max}.");
             return Err(ApiError::invalid_field("limit", "NUMBER_TYPE_MAX", &message));
         }
         if limit == 0 {
@@ -118,7 +116,7 @@ impl ParsedRequest {
         Ok(limit)
     }
 
-    /// The body as what it should be.
+    /// The body as a `T`.
     pub fn parse_body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_value(self.body.clone())
             .map_err(|error| ApiError::invalid_body(&error.to_string()))
@@ -135,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_has_its_json_beside_the_files() {
+    fn the_json_of_a_form_is_found() {
         let mut headers = HeaderMap::new();
         let kind = "multipart/form-data; boundary=xyz".parse().unwrap();
         headers.insert(header::CONTENT_TYPE, kind);

@@ -1,4 +1,4 @@
-//! Channels and threads as such.
+//! Requests about channels and threads themselves.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,32 +11,33 @@ use crate::discord::id::ChannelId;
 use crate::discord::permission::OverwriteTarget;
 use crate::discord::world::World;
 
-pub fn channel(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn channel(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     let channel = world.require_permissions(
         world.bot_user,
-        asked.path_id("channel")?,
+        request.path_id("channel")?,
         Permissions::VIEW_CHANNEL,
     )?;
     Ok(ApiResponse::ok(world.channel_json(channel)))
 }
 
-/// Names, topics, and whether a thread is archived or locked.
-pub fn update(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+/// Changes the name, the topic, and whether a thread is archived or locked.
+pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
-    let is_own_thread = channel.thread.as_ref().is_some_and(|one| one.owner == world.bot_user);
-    let needed = match (&channel.thread, is_own_thread) {
+    let is_own_thread =
+        channel.thread.as_ref().is_some_and(|thread| thread.owner == world.bot_user);
+    let required = match (&channel.thread, is_own_thread) {
         (Some(_), true) => Permissions::SEND_MESSAGES_IN_THREADS,
         (Some(_), false) => Permissions::MANAGE_THREADS,
         (None, _) => Permissions::MANAGE_CHANNELS,
     };
-    world.require_permissions(world.bot_user, id, needed)?;
-    if let Some(name) = asked.body["name"].as_str() {
+    world.require_permissions(world.bot_user, id, required)?;
+    if let Some(name) = request.body["name"].as_str() {
         twilight_validate::channel::name(name).map_err(|error| {
             ApiError::invalid_field("name", "BASE_TYPE_BAD_LENGTH", &error.to_string())
         })?;
     }
-    let body = asked.body.clone();
+    let body = request.body.clone();
     world.update_channel(id, |channel| {
         if let Some(name) = body["name"].as_str() {
             name.clone_into(&mut channel.name);
@@ -55,32 +56,31 @@ pub fn update(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, A
     Ok(ApiResponse::ok(world.channel_json(world.channel(id)?)))
 }
 
-pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
-    let shape = world.channel_json(channel);
-    let needed = match channel.thread {
+    let object = world.channel_json(channel);
+    let required = match channel.thread {
         Some(_) => Permissions::MANAGE_THREADS,
         None => Permissions::MANAGE_CHANNELS,
     };
-    world.require_permissions(world.bot_user, id, needed)?;
+    world.require_permissions(world.bot_user, id, required)?;
     world.delete_channel(id)?;
-    Ok(ApiResponse::ok(shape))
+    Ok(ApiResponse::ok(object))
 }
 
-pub fn start_typing(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+pub fn start_typing(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
-    let needed = match channel.thread {
+    let required = match channel.thread {
         Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
         None => Permissions::SEND_MESSAGES,
     };
-    world.require_permissions(world.bot_user, id, needed)?;
+    world.require_permissions(world.bot_user, id, required)?;
     world.start_typing(id, world.bot_user)?;
     Ok(ApiResponse::no_content())
 }
 
-/// What a channel's rule says of a role or a member.
 #[derive(Deserialize)]
 struct OverwriteBody {
     #[serde(default = "Permissions::empty")]
@@ -92,39 +92,37 @@ struct OverwriteBody {
     kind: u8,
 }
 
-pub fn put_overwrite(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
-    let OverwriteBody { allow, deny, kind } = asked.parse_body()?;
-    let mine = world.permissions(
+pub fn put_overwrite(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
+    let OverwriteBody { allow, deny, kind } = request.parse_body()?;
+    let own_permissions = world.permissions(
         world.bot_user,
         world.require_permissions(world.bot_user, id, Permissions::MANAGE_ROLES)?,
     );
-    // Nobody gives what they have not.
-    if !mine.contains(allow | deny) {
+    // The app cannot set permissions that it does not have itself.
+    if !own_permissions.contains(allow | deny) {
         return Err(ErrorCode::MissingPermissions.into());
     }
-    let whom = match kind {
-        0 => OverwriteTarget::Role(asked.path_id("overwrite")?),
-        1 => OverwriteTarget::Member(asked.path_id("overwrite")?),
+    let target = match kind {
+        0 => OverwriteTarget::Role(request.path_id("overwrite")?),
+        1 => OverwriteTarget::Member(request.path_id("overwrite")?),
         _ => {
             let message = "Value must be one of {0, 1}.";
             return Err(ApiError::invalid_field("type", "BASE_TYPE_CHOICES", message));
         }
     };
-    world.set_overwrite(id, whom, allow, deny)?;
+    world.set_overwrite(id, target, allow, deny)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn delete_overwrite(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+pub fn delete_overwrite(
+    world: &mut World,
+    request: &ParsedRequest,
+) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     world.require_permissions(world.bot_user, id, Permissions::MANAGE_ROLES)?;
-    let nothing = Permissions::empty();
-    // Roles and members share their numbers' space.
-    world.set_overwrite(
-        id,
-        OverwriteTarget::Role(asked.path_id("overwrite")?),
-        nothing,
-        nothing,
-    )?;
+    let none = Permissions::empty();
+    // Roles and members share one id space, so the kind of target does not matter.
+    world.set_overwrite(id, OverwriteTarget::Role(request.path_id("overwrite")?), none, none)?;
     Ok(ApiResponse::no_content())
 }

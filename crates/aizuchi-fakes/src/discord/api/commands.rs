@@ -1,4 +1,4 @@
-//! The app's slash commands.
+//! Requests about the app's slash commands.
 
 use serde_json::{Value, json};
 use twilight_model::application::command::Command;
@@ -9,56 +9,56 @@ use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::GuildId;
 use crate::discord::world::World;
 
-/// For which guild a request is, if for one.
-fn request_guild(world: &World, asked: &ParsedRequest) -> Result<Option<GuildId>, ApiError> {
-    if asked.path_parameter("application") != world.application().to_string() {
+/// The guild of a request; `None` for global commands.
+fn request_guild(world: &World, request: &ParsedRequest) -> Result<Option<GuildId>, ApiError> {
+    if request.path_parameter("application") != world.application().to_string() {
         return Err(ErrorCode::MissingAccess.into());
     }
-    match asked.path_parameters.contains_key("guild") {
-        true => Ok(Some(world.guild(asked.path_id("guild")?)?.id)),
+    match request.path_parameters.contains_key("guild") {
+        true => Ok(Some(world.guild(request.path_id("guild")?)?.id)),
         false => Ok(None),
     }
 }
 
-pub fn list(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_guild(world, asked)?;
-    Ok(ApiResponse::ok(json!(world.commands.registered.get(&place).cloned().unwrap_or_default())))
+pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, request)?;
+    Ok(ApiResponse::ok(json!(world.commands.registered.get(&guild).cloned().unwrap_or_default())))
 }
 
-pub fn create(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_guild(world, asked)?;
-    validate(&asked.body)?;
-    Ok(ApiResponse::ok(world.register_command(place, &asked.body)))
+pub fn create(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, request)?;
+    validate(&request.body)?;
+    Ok(ApiResponse::ok(world.register_command(guild, &request.body)))
 }
 
-/// All commands at once; those that are not among them go.
-pub fn replace_all(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_guild(world, asked)?;
-    let wanted: Vec<Value> = asked.parse_body()?;
-    wanted.iter().try_for_each(validate)?;
-    let is_wanted = |old: &Value| wanted.iter().any(|new| new["name"] == old["name"]);
-    world.commands.registered.entry(place).or_default().retain(is_wanted);
-    let registered = wanted.iter().map(|command| world.register_command(place, command));
+/// Replaces all commands of a guild, or all global ones.
+pub fn replace_all(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, request)?;
+    let new_commands: Vec<Value> = request.parse_body()?;
+    new_commands.iter().try_for_each(validate)?;
+    let is_kept = |old: &Value| new_commands.iter().any(|new| new["name"] == old["name"]);
+    world.commands.registered.entry(guild).or_default().retain(is_kept);
+    let registered = new_commands.iter().map(|command| world.register_command(guild, command));
     Ok(ApiResponse::ok(registered.collect()))
 }
 
-pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_guild(world, asked)?;
-    let list = world.commands.registered.entry(place).or_default();
-    let found = list.iter().position(|one| one["id"] == asked.path_parameter("command"));
+pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, request)?;
+    let list = world.commands.registered.entry(guild).or_default();
+    let found = list.iter().position(|command| command["id"] == request.path_parameter("command"));
     list.remove(found.ok_or(ErrorCode::UnknownCommand)?);
     Ok(ApiResponse::no_content())
 }
 
-/// Refuses commands that Discord would not take.
+/// Rejects commands that Discord would reject.
 fn validate(body: &Value) -> Result<(), ApiError> {
-    let mut whole = json!({ "type": 1, "description": "", "version": "1" });
+    let mut with_defaults = json!({ "type": 1, "description": "", "version": "1" });
     for (name, value) in body.as_object().into_iter().flatten() {
-        whole[name] = value.clone();
+        with_defaults[name] = value.clone();
     }
-    let wrong =
+    let invalid =
         |message: &str| ApiError::invalid_field("name", "APPLICATION_COMMAND_INVALID", message);
     let command: Command =
-        serde_json::from_value(whole).map_err(|error| wrong(&error.to_string()))?;
-    twilight_validate::command::command(&command).map_err(|error| wrong(&error.to_string()))
+        serde_json::from_value(with_defaults).map_err(|error| invalid(&error.to_string()))?;
+    twilight_validate::command::command(&command).map_err(|error| invalid(&error.to_string()))
 }

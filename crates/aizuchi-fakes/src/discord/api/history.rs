@@ -1,4 +1,4 @@
-//! What was said, newest first.
+//! Requests for messages.
 
 use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
@@ -14,23 +14,23 @@ use crate::discord::message::FakeMessage;
 use crate::discord::serialize::{Transport, redact_content};
 use crate::discord::world::World;
 
-pub fn messages(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let limit = asked.limit(50, 100)?;
+pub fn messages(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let limit = request.limit(50, 100)?;
     let channel = world.require_permissions(
         world.bot_user,
-        asked.path_id("channel")?,
+        request.path_id("channel")?,
         Permissions::VIEW_CHANNEL,
     )?;
     if !channel.is_text() {
         return Err(ErrorCode::NotATextChannel.into());
     }
-    // Who may not read the history is told that there is none.
+    // Discord returns an empty list, not an error, if the app may not read the history.
     if !world.has_permissions(world.bot_user, channel, Permissions::READ_MESSAGE_HISTORY) {
         return Ok(ApiResponse::ok(json!([])));
     }
-    let before: Option<MessageId> = asked.query_id("before")?;
-    let after: Option<MessageId> = asked.query_id("after")?;
-    let around: Option<MessageId> = asked.query_id("around")?;
+    let before: Option<MessageId> = request.query_id("before")?;
+    let after: Option<MessageId> = request.query_id("after")?;
+    let around: Option<MessageId> = request.query_id("around")?;
     let all = &channel.messages;
     let mut found: Vec<&FakeMessage> = match (around, before, after) {
         (Some(around), _, _) => {
@@ -41,7 +41,7 @@ pub fn messages(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, Api
         (None, Some(before), _) => {
             all.range(..before).rev().take(limit).map(|(_, message)| message).collect()
         }
-        // Those that come next, not those that came last.
+        // The messages right after the id, not the newest ones of the channel.
         (None, None, Some(after)) => {
             let newer = all.range(after..).filter(|(id, _)| **id > after);
             newer.take(limit).map(|(_, message)| message).collect()
@@ -54,21 +54,21 @@ pub fn messages(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, Api
     ))
 }
 
-pub fn message(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+pub fn message(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
     if !world.has_permissions(world.bot_user, channel, Permissions::READ_MESSAGE_HISTORY) {
         return Err(ErrorCode::MissingAccess.into());
     }
-    let message = world.message(id, asked.path_id("message")?)?;
+    let message = world.message(id, request.path_id("message")?)?;
     Ok(ApiResponse::ok(readable_message_json(world, channel, message)))
 }
 
-/// A message as the app may read it. Its nonce is not kept: only who sends hears it again.
+/// A message as the app may read it. It has no nonce: only the response to its post has one.
 pub fn readable_message_json(world: &World, channel: &FakeChannel, message: &FakeMessage) -> Value {
-    let mut shape = world.message_json(channel, message, Transport::Rest);
+    let mut object = world.message_json(channel, message, Transport::Rest);
     if !world.enabled_privileged_intents.contains(Intents::MESSAGE_CONTENT) {
-        redact_content(&mut shape, world.bot_user, channel.kind == ChannelType::Private);
+        redact_content(&mut object, world.bot_user, channel.kind == ChannelType::Private);
     }
-    shape
+    object
 }

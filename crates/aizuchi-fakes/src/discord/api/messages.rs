@@ -1,4 +1,4 @@
-//! What the app says, changes and takes back.
+//! Requests that post, edit and delete messages.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use crate::discord::message_actions::MessageKey;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
 
-/// A message that the app writes.
+/// The body of a post or an edit.
 #[derive(Deserialize)]
 pub struct MessageBody {
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct MessageBody {
     flags: Option<u64>,
 }
 
-/// The message that it answers.
+/// The message that a post replies to.
 #[derive(Deserialize)]
 struct ReplyTarget {
     message_id: MessageId,
@@ -65,7 +65,7 @@ fn default_true() -> bool {
 }
 
 impl MessageBody {
-    /// Refuses what no message may be.
+    /// Rejects what Discord does not allow in any message.
     pub fn validate(&self) -> Result<(), ApiError> {
         if let Some(content) = &self.content {
             twilight_validate::message::content(content).map_err(|_| {
@@ -88,14 +88,15 @@ impl MessageBody {
         }
     }
 
-    /// Nothing at all would be seen.
+    /// Whether the message would be blank.
     pub fn is_empty(&self) -> bool {
-        let is_there = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|one| !one.is_empty());
-        let is_said = self.content.as_ref().is_some_and(|content| !content.trim().is_empty());
-        let is_embedded = self.embeds.as_ref().is_some_and(|embeds| !embeds.is_empty());
-        let is_attached = [&self.components, &self.sticker_ids, &self.attachments];
-        let is_attached = is_attached.into_iter().any(is_there) || self.poll.is_some();
-        !is_said && !is_embedded && !is_attached
+        let is_filled =
+            |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
+        let has_text = self.content.as_ref().is_some_and(|content| !content.trim().is_empty());
+        let has_embeds = self.embeds.as_ref().is_some_and(|embeds| !embeds.is_empty());
+        let lists = [&self.components, &self.sticker_ids, &self.attachments];
+        let has_parts = lists.into_iter().any(is_filled) || self.poll.is_some();
+        !has_text && !has_embeds && !has_parts
     }
 
     pub fn effective_allowed_mentions(&self) -> AllowedMentions {
@@ -111,8 +112,8 @@ impl MessageBody {
         message.nonce = self.nonce.clone().filter(|nonce| !nonce.is_null());
         message.flags = MessageFlags::from_bits_truncate(self.flags.unwrap_or(0));
         if let Some(target) = &self.message_reference {
-            let known = world.message(channel, target.message_id).is_ok();
-            if known {
+            let exists = world.message(channel, target.message_id).is_ok();
+            if exists {
                 message.kind = MessageKind::Reply;
                 message.reference =
                     Some(MessageReference { channel, message: Some(target.message_id) });
@@ -129,30 +130,30 @@ impl MessageBody {
         if !world.has_permissions(world.bot_user, channel, Permissions::READ_MESSAGE_HISTORY) {
             return Err(ErrorCode::ReplyWithoutHistory.into());
         }
-        let refused = |code: &str, message: &str| {
+        let invalid = |code: &str, message: &str| {
             Err(ApiError::invalid_field("message_reference", code, message))
         };
-        let elsewhere = target.channel_id.is_some_and(|other| other != channel.id);
+        let is_elsewhere = target.channel_id.is_some_and(|other| other != channel.id);
         match channel.messages.get(&target.message_id) {
-            Some(message) if message.kind.is_system() => refused(
+            Some(message) if message.kind.is_system() => invalid(
                 "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE",
                 "Cannot reply to a system message",
             ),
-            Some(_) if !elsewhere => Ok(()),
-            _ if target.fail_if_not_exists => refused("REPLIES_UNKNOWN_MESSAGE", "Unknown message"),
+            Some(_) if !is_elsewhere => Ok(()),
+            _ if target.fail_if_not_exists => invalid("REPLIES_UNKNOWN_MESSAGE", "Unknown message"),
             _ => Ok(()),
         }
     }
 }
 
-/// One may name people or allow all of them, not both.
+/// A list of users or roles and permission for all of them exclude each other.
 fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> {
-    let both = |sort, is_empty: bool| allowed.parse.contains(&sort) && !is_empty;
-    for (name, is_both) in [
-        ("users", both(MentionType::Users, allowed.users.is_empty())),
-        ("roles", both(MentionType::Roles, allowed.roles.is_empty())),
+    let has_both = |kind, is_empty: bool| allowed.parse.contains(&kind) && !is_empty;
+    for (name, is_invalid) in [
+        ("users", has_both(MentionType::Users, allowed.users.is_empty())),
+        ("roles", has_both(MentionType::Roles, allowed.roles.is_empty())),
     ] {
-        if is_both {
+        if is_invalid {
             let message =
                 format!("parse:[\"{name}\"] and {name}: [ids...] are mutually exclusive.");
             return Err(ApiError::invalid_field(
@@ -165,13 +166,14 @@ fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// Refuses where the app may not speak.
-pub fn require_can_send(world: &World, id: ChannelId) -> Result<&FakeChannel, ApiError> {
-    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
+/// Fails if the app may not send messages to a channel.
+pub fn require_can_send(world: &World, channel_id: ChannelId) -> Result<&FakeChannel, ApiError> {
+    let channel =
+        world.require_permissions(world.bot_user, channel_id, Permissions::VIEW_CHANNEL)?;
     if !channel.is_text() {
         return Err(ErrorCode::NotATextChannel.into());
     }
-    let needed = match &channel.thread {
+    let required = match &channel.thread {
         Some(thread) if thread.is_locked => return Err(ErrorCode::ThreadLocked.into()),
         Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
         None => Permissions::SEND_MESSAGES,
@@ -180,129 +182,136 @@ pub fn require_can_send(world: &World, id: ChannelId) -> Result<&FakeChannel, Ap
     if recipient.is_some_and(|user| user.has_closed_direct_messages) {
         return Err(ErrorCode::CannotSendToUser.into());
     }
-    world.require_permissions(world.bot_user, id, needed)
+    world.require_permissions(world.bot_user, channel_id, required)
 }
 
 pub fn create(
     state: &mut FakeDiscordState,
     settings: &FakeDiscordSettings,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> Result<ApiResponse, ApiError> {
     let world = &mut state.world;
-    let id: ChannelId = asked.path_id("channel")?;
-    let written: MessageBody = asked.parse_body()?;
-    let channel = require_can_send(world, id)?;
-    written.validate()?;
-    if written.is_empty() {
+    let channel_id: ChannelId = request.path_id("channel")?;
+    let body: MessageBody = request.parse_body()?;
+    let channel = require_can_send(world, channel_id)?;
+    body.validate()?;
+    if body.is_empty() {
         return Err(ErrorCode::EmptyMessage.into());
     }
-    written.validate_reply_target(world, channel)?;
-    let nonce = written.nonce.as_ref().filter(|nonce| !nonce.is_null());
-    if let Some(nonce) = nonce.filter(|_| written.enforce_nonce)
-        && let Some(known) = world.nonces.find(nonce, world.now(), settings.nonce_ttl)
+    body.validate_reply_target(world, channel)?;
+    let nonce = body.nonce.as_ref().filter(|nonce| !nonce.is_null());
+    if let Some(nonce) = nonce.filter(|_| body.enforce_nonce)
+        && let Some(posted) = world.nonces.find(nonce, world.now(), settings.nonce_ttl)
     {
-        // Said already. If it is gone meanwhile, so is the answer.
-        return message_response(world, known, nonce);
+        // Posted already. If it has been deleted meanwhile, the response is an error.
+        return message_response(world, posted, nonce);
     }
-    let new: MessageId = world.new_id();
-    let message = written.to_message(world, id, new);
+    let message_id: MessageId = world.new_id();
+    let message = body.to_message(world, channel_id, message_id);
     if let Some(nonce) = nonce {
-        let place = MessageKey { channel: id, message: new };
+        let key = MessageKey { channel: channel_id, message: message_id };
         let now = world.now();
-        world.nonces.insert(nonce, place, now);
+        world.nonces.insert(nonce, key, now);
     }
     let (text, at) = (message.content.clone(), world.now());
-    world.insert_message(id, message, EventDelivery::Delivered)?;
-    let body = asked.body.clone();
-    state.journal.posts.push(RecordedPost { channel: id, id: new, text, body, at });
+    world.insert_message(channel_id, message, EventDelivery::Delivered)?;
+    let request_body = request.body.clone();
+    state.journal.posts.push(RecordedPost {
+        channel: channel_id,
+        id: message_id,
+        text,
+        body: request_body,
+        at,
+    });
     message_response(
         &state.world,
-        MessageKey { channel: id, message: new },
+        MessageKey { channel: channel_id, message: message_id },
         nonce.unwrap_or(&Value::Null),
     )
 }
 
 fn message_response(
     world: &World,
-    place: MessageKey,
+    key: MessageKey,
     nonce: &Value,
 ) -> Result<ApiResponse, ApiError> {
-    let channel = world.channel(place.channel)?;
-    let message = world.message(place.channel, place.message)?;
-    let mut shape = readable_message_json(world, channel, message);
+    let channel = world.channel(key.channel)?;
+    let message = world.message(key.channel, key.message)?;
+    let mut object = readable_message_json(world, channel, message);
     if !nonce.is_null() {
-        shape["nonce"] = nonce.clone();
+        object["nonce"] = nonce.clone();
     }
-    Ok(ApiResponse::ok(shape))
+    Ok(ApiResponse::ok(object))
 }
 
-/// The place of a request, if the app sees it.
-pub fn request_message_key(world: &World, asked: &ParsedRequest) -> Result<MessageKey, ApiError> {
-    let place =
-        MessageKey { channel: asked.path_id("channel")?, message: asked.path_id("message")? };
-    world.require_permissions(world.bot_user, place.channel, Permissions::VIEW_CHANNEL)?;
-    world.message(place.channel, place.message)?;
-    Ok(place)
+/// The message of a request, if the app can see its channel.
+pub fn request_message_key(world: &World, request: &ParsedRequest) -> Result<MessageKey, ApiError> {
+    let key =
+        MessageKey { channel: request.path_id("channel")?, message: request.path_id("message")? };
+    world.require_permissions(world.bot_user, key.channel, Permissions::VIEW_CHANNEL)?;
+    world.message(key.channel, key.message)?;
+    Ok(key)
 }
 
-pub fn update(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    let written: MessageBody = asked.parse_body()?;
-    written.validate()?;
-    let channel = world.channel(place.channel)?;
+pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    let body: MessageBody = request.parse_body()?;
+    body.validate()?;
+    let channel = world.channel(key.channel)?;
     if channel.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    let message = world.message(place.channel, place.message)?;
+    let message = world.message(key.channel, key.message)?;
     if !message.is_by(world.bot_user) {
         return Err(ErrorCode::NotTheAuthor.into());
     }
-    let text = written.content.clone().unwrap_or_else(|| message.content.clone());
-    if text.trim().is_empty() && message.embeds.is_empty() && written.is_empty() {
+    let text = body.content.clone().unwrap_or_else(|| message.content.clone());
+    if text.trim().is_empty() && message.embeds.is_empty() && body.is_empty() {
         return Err(ErrorCode::EmptyMessage.into());
     }
-    world.edit_message(place, &text, &written.effective_allowed_mentions())?;
-    let channel = world.channel(place.channel)?;
+    world.edit_message(key, &text, &body.effective_allowed_mentions())?;
+    let channel = world.channel(key.channel)?;
     Ok(ApiResponse::ok(readable_message_json(
         world,
         channel,
-        world.message(place.channel, place.message)?,
+        world.message(key.channel, key.message)?,
     )))
 }
 
-pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    let is_own = world.message(place.channel, place.message)?.is_by(world.bot_user);
+pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    let is_own = world.message(key.channel, key.message)?.is_by(world.bot_user);
     if !is_own {
-        world.require_permissions(world.bot_user, place.channel, Permissions::MANAGE_MESSAGES)?;
+        world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
     }
-    if world.channel(place.channel)?.is_archived() {
+    if world.channel(key.channel)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    world.delete_message(place)?;
+    world.delete_message(key)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn bulk_delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn bulk_delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     #[derive(Deserialize)]
     struct BulkDeleteBody {
         messages: Vec<MessageId>,
     }
-    /// How old they may be.
+    /// Discord does not delete older messages in bulk.
     const MAX_AGE: SignedDuration = SignedDuration::from_hours(14 * 24);
-    let id: ChannelId = asked.path_id("channel")?;
-    let chosen: BulkDeleteBody = asked.parse_body()?;
-    let channel = world.require_permissions(world.bot_user, id, Permissions::MANAGE_MESSAGES)?;
+    let channel_id: ChannelId = request.path_id("channel")?;
+    let request_body: BulkDeleteBody = request.parse_body()?;
+    let channel =
+        world.require_permissions(world.bot_user, channel_id, Permissions::MANAGE_MESSAGES)?;
     if channel.kind == ChannelType::Private {
         return Err(ErrorCode::WrongChannelType.into());
     }
-    if !(2..=100).contains(&chosen.messages.len()) {
+    if !(2..=100).contains(&request_body.messages.len()) {
         return Err(ErrorCode::InvalidMessageCount.into());
     }
     let now = world.now();
-    if chosen.messages.iter().any(|one| now.duration_since(created_at(*one)) > MAX_AGE) {
+    if request_body.messages.iter().any(|id| now.duration_since(created_at(*id)) > MAX_AGE) {
         return Err(ErrorCode::TooOldToDelete.into());
     }
-    world.bulk_delete_messages(id, &chosen.messages)?;
+    world.bulk_delete_messages(channel_id, &request_body.messages)?;
     Ok(ApiResponse::no_content())
 }

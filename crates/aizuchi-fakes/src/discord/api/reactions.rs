@@ -1,4 +1,4 @@
-//! Reactions.
+//! Requests about reactions.
 
 use serde_json::Value;
 use twilight_model::guild::Permissions;
@@ -12,64 +12,64 @@ use crate::discord::id::UserId;
 use crate::discord::message::FakeEmoji;
 use crate::discord::world::World;
 
-/// Who reacted with an emoji.
-pub fn list(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    let emoji = parse_emoji(asked)?;
-    let limit = asked.limit(25, 100)?;
-    let after: Option<UserId> = asked.query_id("after")?;
-    let reactions = &world.message(place.channel, place.message)?.reactions;
-    let found = reactions.iter().find(|reaction| reaction.emoji == emoji);
-    let mut users = found.map(|reaction| reaction.users.clone()).unwrap_or_default();
+/// The users who reacted with an emoji.
+pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    let emoji = parse_emoji(request)?;
+    let limit = request.limit(25, 100)?;
+    let after: Option<UserId> = request.query_id("after")?;
+    let reactions = &world.message(key.channel, key.message)?.reactions;
+    let reaction = reactions.iter().find(|reaction| reaction.emoji == emoji);
+    let mut users = reaction.map(|reaction| reaction.users.clone()).unwrap_or_default();
     users.sort();
     users.retain(|user| after.is_none_or(|after| *user > after));
     let users = users.iter().filter_map(|user| world.users.get(user));
     Ok(ApiResponse::ok(users.take(limit).map(FakeUser::to_json).collect::<Vec<Value>>().into()))
 }
 
-pub fn add(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    let emoji = parse_emoji(asked)?;
+pub fn add(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    let emoji = parse_emoji(request)?;
     let channel = world.require_permissions(
         world.bot_user,
-        place.channel,
+        key.channel,
         Permissions::READ_MESSAGE_HISTORY,
     )?;
     if channel.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    let reactions = &world.message(place.channel, place.message)?.reactions;
+    let reactions = &world.message(key.channel, key.message)?.reactions;
     if !reactions.iter().any(|reaction| reaction.emoji == emoji) {
-        // To join in with others needs no permission.
-        world.require_permissions(world.bot_user, place.channel, Permissions::ADD_REACTIONS)?;
+        // Adding to an existing reaction needs no permission.
+        world.require_permissions(world.bot_user, key.channel, Permissions::ADD_REACTIONS)?;
     }
-    world.add_reaction(place, world.bot_user, &emoji)?;
+    world.add_reaction(key, world.bot_user, &emoji)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn remove_own(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    world.remove_reaction(place, world.bot_user, &parse_emoji(asked)?)?;
+pub fn remove_own(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    world.remove_reaction(key, world.bot_user, &parse_emoji(request)?)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn remove(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    world.require_permissions(world.bot_user, place.channel, Permissions::MANAGE_MESSAGES)?;
-    world.remove_reaction(place, asked.path_id("user")?, &parse_emoji(asked)?)?;
+pub fn remove(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
+    world.remove_reaction(key, request.path_id("user")?, &parse_emoji(request)?)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn remove_all(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    world.require_permissions(world.bot_user, place.channel, Permissions::MANAGE_MESSAGES)?;
-    world.clear_reactions(place)?;
+pub fn remove_all(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let key = request_message_key(world, request)?;
+    world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
+    world.clear_reactions(key)?;
     Ok(ApiResponse::no_content())
 }
 
-/// Discord knows its emoji; a name in letters is none.
-fn parse_emoji(asked: &ParsedRequest) -> Result<FakeEmoji, ApiError> {
-    let emoji = FakeEmoji::parse(asked.path_parameter("emoji"));
+/// Discord rejects emoji that it does not know. A name in letters without an id is none.
+fn parse_emoji(request: &ParsedRequest) -> Result<FakeEmoji, ApiError> {
+    let emoji = FakeEmoji::parse(request.path_parameter("emoji"));
     let is_standard =
         emoji.name.chars().any(|letter| !letter.is_ascii_alphanumeric() && letter != '_');
     match emoji.id.is_some() || is_standard {

@@ -1,4 +1,4 @@
-//! Threads and posts in forums.
+//! Requests about threads and forum posts.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, UserId};
 use crate::discord::journal::RecordedPost;
+use crate::discord::message::FakeMessage;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::thread::NewThread;
 use crate::discord::world::World;
@@ -26,7 +27,7 @@ struct NewThreadBody {
     kind: Option<u8>,
     #[serde(default)]
     applied_tags: Option<Vec<Value>>,
-    /// What a post in a forum begins with.
+    /// The first message of a forum post.
     #[serde(default)]
     message: Option<MessageBody>,
 }
@@ -47,124 +48,136 @@ impl NewThreadBody {
     }
 
     fn to_new_thread(&self, parent: ChannelId, owner: UserId, kind: ChannelType) -> NewThread {
-        let usual = NewThread::new(parent, owner, &self.name);
+        let default = NewThread::new(parent, owner, &self.name);
         NewThread {
             kind,
-            auto_archive_minutes: self.auto_archive_duration.unwrap_or(usual.auto_archive_minutes),
+            auto_archive_minutes: self
+                .auto_archive_duration
+                .unwrap_or(default.auto_archive_minutes),
             tags: self.applied_tags.clone().unwrap_or_default(),
-            ..usual
+            ..default
         }
     }
 }
 
 pub fn start_from_message(
     world: &mut World,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> Result<ApiResponse, ApiError> {
-    let place = request_message_key(world, asked)?;
-    let begun: NewThreadBody = asked.parse_body()?;
-    let needed = Permissions::CREATE_PUBLIC_THREADS;
-    let channel = world.require_permissions(world.bot_user, place.channel, needed)?;
+    let key = request_message_key(world, request)?;
+    let body: NewThreadBody = request.parse_body()?;
+    let required = Permissions::CREATE_PUBLIC_THREADS;
+    let channel = world.require_permissions(world.bot_user, key.channel, required)?;
     let kind = match channel.kind {
         ChannelType::GuildText => ChannelType::PublicThread,
         ChannelType::GuildAnnouncement => ChannelType::AnnouncementThread,
         _ => return Err(ErrorCode::WrongChannelType.into()),
     };
-    if world.message(place.channel, place.message)?.kind.is_system() {
+    if world.message(key.channel, key.message)?.kind.is_system() {
         return Err(ErrorCode::SystemMessage.into());
     }
-    begun.validate()?;
-    let new = begun.to_new_thread(place.channel, world.bot_user, kind);
-    let id = world.start_thread_from_message(place.message, new)?;
+    body.validate()?;
+    let new = body.to_new_thread(key.channel, world.bot_user, kind);
+    let id = world.start_thread_from_message(key.message, new)?;
     Ok(ApiResponse::created(world.channel_json(world.channel(id)?)))
 }
 
-/// A thread beside the talk, or a post in a forum.
-pub fn start(state: &mut FakeDiscordState, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+/// Starts a thread without a message, or creates a forum post.
+pub fn start(
+    state: &mut FakeDiscordState,
+    request: &ParsedRequest,
+) -> Result<ApiResponse, ApiError> {
     let world = &mut state.world;
-    let parent: ChannelId = asked.path_id("channel")?;
-    let begun: NewThreadBody = asked.parse_body()?;
-    begun.validate()?;
+    let parent: ChannelId = request.path_id("channel")?;
+    let body: NewThreadBody = request.parse_body()?;
+    body.validate()?;
     let channel = world.require_permissions(world.bot_user, parent, Permissions::VIEW_CHANNEL)?;
     if channel.is_forum() {
-        return create_forum_post(state, asked, parent, begun);
+        return create_forum_post(state, request, parent, body);
     }
     if channel.kind != ChannelType::GuildText && channel.kind != ChannelType::GuildAnnouncement {
         return Err(ErrorCode::WrongChannelType.into());
     }
-    // Without a kind it is private, as it always was.
-    let kind = ChannelType::from(begun.kind.unwrap_or(12));
-    let needed = match kind {
+    // The API's default is a private thread.
+    let kind = ChannelType::from(body.kind.unwrap_or(12));
+    let required = match kind {
         ChannelType::PublicThread | ChannelType::AnnouncementThread => {
             Permissions::CREATE_PUBLIC_THREADS
         }
         _ => Permissions::CREATE_PRIVATE_THREADS,
     };
-    world.require_permissions(world.bot_user, parent, needed)?;
-    let id = world.start_thread(begun.to_new_thread(parent, world.bot_user, kind))?;
+    world.require_permissions(world.bot_user, parent, required)?;
+    let id = world.start_thread(body.to_new_thread(parent, world.bot_user, kind))?;
     Ok(ApiResponse::created(world.channel_json(world.channel(id)?)))
 }
 
 fn create_forum_post(
     state: &mut FakeDiscordState,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
     parent: ChannelId,
-    begun: NewThreadBody,
+    body: NewThreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let world = &mut state.world;
     world.require_permissions(world.bot_user, parent, Permissions::SEND_MESSAGES)?;
-    let new = begun.to_new_thread(parent, world.bot_user, ChannelType::PublicThread);
-    let written = begun.message.ok_or_else(|| {
+    let new = body.to_new_thread(parent, world.bot_user, ChannelType::PublicThread);
+    let message_body = body.message.ok_or_else(|| {
         ApiError::invalid_field("message", "BASE_TYPE_REQUIRED", "This field is required")
     })?;
-    written.validate()?;
-    if written.is_empty() {
+    message_body.validate()?;
+    if message_body.is_empty() {
         return Err(ErrorCode::EmptyMessage.into());
     }
-    let top = written.to_message(world, parent, UserId::new(1).cast());
-    let id =
-        world.create_forum_post(new, |id| crate::discord::message::FakeMessage { id, ..top })?;
+    let first_message = message_body.to_message(world, parent, UserId::new(1).cast());
+    let id = world.create_forum_post(new, |id| FakeMessage { id, ..first_message })?;
     let channel = world.channel(id)?;
     let message = world.message(id, id.cast())?;
-    let mut shape = world.channel_json(channel);
-    shape["message"] = readable_message_json(world, channel, message);
+    let mut object = world.channel_json(channel);
+    object["message"] = readable_message_json(world, channel, message);
     let (text, at) = (message.content.clone(), world.now());
-    let body = asked.body.clone();
-    state.journal.posts.push(RecordedPost { channel: id, id: id.cast(), text, body, at });
-    Ok(ApiResponse::created(shape))
+    let request_body = request.body.clone();
+    state.journal.posts.push(RecordedPost {
+        channel: id,
+        id: id.cast(),
+        text,
+        body: request_body,
+        at,
+    });
+    Ok(ApiResponse::created(object))
 }
 
-/// Threads that rest, those that were put to rest last come first.
-pub fn archived(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    list_archived(world, asked, |channel| channel.kind != ChannelType::PrivateThread)
+/// The archived public threads; the last archived come first.
+pub fn archived(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    list_archived(world, request, |channel| channel.kind != ChannelType::PrivateThread)
 }
 
-/// The same of private threads, for whoever can manage them.
-pub fn archived_private(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+/// The archived private threads, which requires the permission to manage threads.
+pub fn archived_private(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     world.require_permissions(
         world.bot_user,
-        asked.path_id("channel")?,
+        request.path_id("channel")?,
         Permissions::MANAGE_THREADS,
     )?;
-    list_archived(world, asked, |channel| channel.kind == ChannelType::PrivateThread)
+    list_archived(world, request, |channel| channel.kind == ChannelType::PrivateThread)
 }
 
 fn list_archived(
     world: &World,
-    asked: &ParsedRequest,
-    is_wanted: impl Fn(&FakeChannel) -> bool,
+    request: &ParsedRequest,
+    matches: impl Fn(&FakeChannel) -> bool,
 ) -> Result<ApiResponse, ApiError> {
-    let parent: ChannelId = asked.path_id("channel")?;
-    let limit = asked.limit(50, 100)?;
+    let parent: ChannelId = request.path_id("channel")?;
+    let limit = request.limit(50, 100)?;
     world.require_permissions(world.bot_user, parent, Permissions::READ_MESSAGE_HISTORY)?;
-    let before = asked.query_parameter("before").and_then(|at| at.parse::<jiff::Timestamp>().ok());
-    let at = |channel: &FakeChannel| channel.thread.as_ref().map(|thread| thread.archived_at);
+    let before =
+        request.query_parameter("before").and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    let archived_at =
+        |channel: &FakeChannel| channel.thread.as_ref().map(|thread| thread.archived_at);
     let mut found: Vec<&FakeChannel> = (world.channels.values())
         .filter(|channel| channel.parent == Some(parent) && channel.is_archived())
-        .filter(|channel| is_wanted(channel))
-        .filter(|channel| before.is_none_or(|before| at(channel) < Some(before)))
+        .filter(|channel| matches(channel))
+        .filter(|channel| before.is_none_or(|before| archived_at(channel) < Some(before)))
         .collect();
-    found.sort_by_key(|channel| std::cmp::Reverse(at(channel)));
+    found.sort_by_key(|channel| std::cmp::Reverse(archived_at(channel)));
     let has_more = found.len() > limit;
     found.truncate(limit);
     let threads: Vec<Value> = found.iter().map(|thread| world.channel_json(thread)).collect();
@@ -172,19 +185,19 @@ fn list_archived(
     Ok(ApiResponse::ok(json!({ "threads": threads, "members": members, "has_more": has_more })))
 }
 
-pub fn member(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
-    let user = match asked.path_parameter("user") {
+pub fn member(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
+    let user = match request.path_parameter("user") {
         "@me" => world.bot_user,
-        _ => asked.path_id("user")?,
+        _ => request.path_id("user")?,
     };
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
     let thread = channel.thread.as_ref().ok_or(ErrorCode::WrongChannelType)?;
     Ok(ApiResponse::ok(thread.member_json(id, user).ok_or(ErrorCode::UnknownMember)?))
 }
 
-pub fn members(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = request.path_id("channel")?;
     let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
     let thread = channel.thread.as_ref().ok_or(ErrorCode::WrongChannelType)?;
     let members = thread.members.keys().filter_map(|user| thread.member_json(id, *user));
@@ -193,10 +206,10 @@ pub fn members(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiE
 
 pub fn join(
     world: &mut World,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
     user: UserId,
 ) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+    let id: ChannelId = request.path_id("channel")?;
     if world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
@@ -206,10 +219,10 @@ pub fn join(
 
 pub fn leave(
     world: &mut World,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
     user: UserId,
 ) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = asked.path_id("channel")?;
+    let id: ChannelId = request.path_id("channel")?;
     if world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }

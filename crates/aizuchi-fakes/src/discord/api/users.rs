@@ -1,6 +1,6 @@
-//! The app itself, other people, and the way to the gateway.
+//! Requests about users, the app's guilds, and the URL of the gateway.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
@@ -9,39 +9,40 @@ use crate::discord::api::ParsedRequest;
 use crate::discord::api::body::ApiResponse;
 use crate::discord::api_error::ApiError;
 use crate::discord::gateway::gateway_url;
+use crate::discord::guild::FakeGuild;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
 
-pub fn gateway(asked: &ParsedRequest) -> ApiResponse {
-    ApiResponse::ok(json!({ "url": gateway_url(&asked.host) }))
+pub fn gateway(request: &ParsedRequest) -> ApiResponse {
+    ApiResponse::ok(json!({ "url": gateway_url(&request.host) }))
 }
 
 pub fn gateway_bot(
     state: &mut FakeDiscordState,
     settings: &FakeDiscordSettings,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> ApiResponse {
     let now = settings.clock.now();
     state.gateway.session_start_quota.reset_if_due(now);
-    let budget = state.gateway.session_start_quota;
+    let quota = state.gateway.session_start_quota;
     ApiResponse::ok(json!({
-        "url": gateway_url(&asked.host),
+        "url": gateway_url(&request.host),
         "shards": settings.min_shards,
         "session_start_limit": {
-            "total": budget.total,
-            "remaining": budget.remaining,
-            "reset_after": budget.resets_at.duration_since(now).as_millis().max(0) as u64,
+            "total": quota.total,
+            "remaining": quota.remaining,
+            "reset_after": quota.resets_at.duration_since(now).as_millis().max(0) as u64,
             "max_concurrency": settings.max_concurrency,
         },
     }))
 }
 
-pub fn my_guilds(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let limit = asked.limit(200, 200)?;
-    let after: Option<Id<GuildMarker>> = asked.query_id("after")?;
-    let mine = world.guilds.values().filter(|guild| guild.members.contains_key(&world.bot_user));
-    let mine = mine.filter(|guild| after.is_none_or(|after| guild.id > after));
-    let shape = |guild: &crate::discord::guild::FakeGuild| {
+pub fn my_guilds(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let limit = request.limit(200, 200)?;
+    let after: Option<Id<GuildMarker>> = request.query_id("after")?;
+    let guilds = world.guilds.values().filter(|guild| guild.members.contains_key(&world.bot_user));
+    let guilds = guilds.filter(|guild| after.is_none_or(|after| guild.id > after));
+    let to_json = |guild: &FakeGuild| {
         json!({
             "id": guild.id,
             "name": guild.name,
@@ -51,19 +52,19 @@ pub fn my_guilds(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, Ap
             "features": [],
         })
     };
-    Ok(ApiResponse::ok(mine.take(limit).map(shape).collect()))
+    Ok(ApiResponse::ok(guilds.take(limit).map(to_json).collect()))
 }
 
-pub fn leave_guild(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    world.remove_member(asked.path_id("guild")?, world.bot_user)?;
+pub fn leave_guild(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    world.remove_member(request.path_id("guild")?, world.bot_user)?;
     Ok(ApiResponse::no_content())
 }
 
 pub fn open_direct_message(
     world: &mut World,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> Result<ApiResponse, ApiError> {
-    let user = asked.body["recipient_id"].clone();
+    let user = request.body["recipient_id"].clone();
     let user = serde_json::from_value(user).map_err(|_| {
         ApiError::invalid_field("recipient_id", "BASE_TYPE_REQUIRED", "This field is required")
     })?;
@@ -71,7 +72,6 @@ pub fn open_direct_message(
     Ok(ApiResponse::ok(world.channel_json(world.channel(channel)?)))
 }
 
-pub fn user(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let shape: Value = world.user(asked.path_id("user")?)?.to_json();
-    Ok(ApiResponse::ok(shape))
+pub fn user(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    Ok(ApiResponse::ok(world.user(request.path_id("user")?)?.to_json()))
 }

@@ -1,4 +1,4 @@
-//! What Discord does to its apps: it closes, refuses, forgets and fails.
+//! Faults of Discord that a test injects: lost connections, refused sessions and failed requests.
 
 use serde_json::json;
 
@@ -9,30 +9,34 @@ use crate::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal
 use crate::discord::state::TokenStatus;
 
 impl FakeDiscord {
-    /// Asks all connections to come again (op 7).
+    /// Asks all connections to reconnect (op 7).
     pub fn request_reconnect(&self) {
-        let frame = json!({ "op": 7, "d": null, "s": null, "t": null });
-        self.send_to_all(|| SocketCommand::Send(frame.clone()));
+        let command = json!({ "op": 7, "d": null, "s": null, "t": null });
+        self.send_to_all(|| SocketCommand::Send(command.clone()));
     }
 
-    /// Tells all connections that their sessions are gone, or only interrupted (op 9).
-    pub fn invalidate_sessions(&self, refused: SessionRefusal) {
+    /// Tells all connections that their sessions are invalid, or can be resumed (op 9).
+    pub fn invalidate_sessions(&self, refusal: SessionRefusal) {
         self.change(|state| {
-            let all: Vec<u64> = state.gateway.connections.iter().map(|one| one.id).collect();
-            all.into_iter().for_each(|connection| state.invalidate(connection, refused));
+            let connections: Vec<u64> =
+                state.gateway.connections.iter().map(|connection| connection.id).collect();
+            connections.into_iter().for_each(|connection| state.invalidate(connection, refusal));
         });
     }
 
-    /// The next session that is begun or resumed meets this; several form a queue.
-    pub fn refuse_next_session(&self, refused: SessionRefusal) {
-        self.change(|state| state.gateway.refusals.push_back(refused));
+    /// Refuses the next IDENTIFY or RESUME. Several refusals form a queue.
+    pub fn refuse_next_session(&self, refusal: SessionRefusal) {
+        self.change(|state| state.gateway.refusals.push_back(refusal));
     }
 
     /// Closes all connections with this code.
     pub fn close_connections(&self, code: u16) {
         self.change(|state| {
-            let all: Vec<u64> = state.gateway.connections.iter().map(|one| one.id).collect();
-            all.into_iter().for_each(|connection| state.gateway.close(connection, code, ""));
+            let connections: Vec<u64> =
+                state.gateway.connections.iter().map(|connection| connection.id).collect();
+            connections
+                .into_iter()
+                .for_each(|connection| state.gateway.close(connection, code, ""));
         });
     }
 
@@ -41,7 +45,7 @@ impl FakeDiscord {
         self.send_to_all(|| SocketCommand::Reset);
     }
 
-    /// All connections stay, and nothing goes through them any more.
+    /// Keeps all connections open, but neither reads from them nor writes to them anymore.
     pub fn stall_connections(&self) {
         self.change(|state| {
             for connection in &mut state.gateway.connections {
@@ -51,43 +55,44 @@ impl FakeDiscord {
         });
     }
 
-    /// What becomes of heartbeats from now on.
-    pub fn set_heartbeat_behavior(&self, pulse: HeartbeatBehavior) {
-        self.change(|state| state.gateway.heartbeat_behavior = pulse);
+    /// Sets how heartbeats are treated from now on.
+    pub fn set_heartbeat_behavior(&self, behavior: HeartbeatBehavior) {
+        self.change(|state| state.gateway.heartbeat_behavior = behavior);
     }
 
-    fn send_to_all(&self, frame: impl Fn() -> SocketCommand) {
+    fn send_to_all(&self, command: impl Fn() -> SocketCommand) {
         self.change(|state| {
             for connection in &state.gateway.connections {
-                // One that is just ending needs no more.
-                let _ = connection.commands.send(frame());
+                // The receiver is gone if the connection is just ending.
+                let _ = connection.commands.send(command());
             }
         });
     }
 
-    /// How connections are received from now on.
-    pub fn set_connect_behavior(&self, greeting: ConnectBehavior) {
-        self.change(|state| state.gateway.connect_behavior = greeting);
+    /// Sets how new connections are received.
+    pub fn set_connect_behavior(&self, behavior: ConnectBehavior) {
+        self.change(|state| state.gateway.connect_behavior = behavior);
     }
 
-    /// No session can be resumed any more, as after a few minutes away.
+    /// Expires all disconnected sessions, so that none can be resumed.
     pub fn expire_sessions(&self) {
         self.change(|state| {
-            let left = state.gateway.sessions.iter_mut().filter(|one| one.connection.is_none());
-            left.for_each(|session| session.is_expired = true);
+            let disconnected =
+                state.gateway.sessions.iter_mut().filter(|session| session.connection.is_none());
+            disconnected.for_each(|session| session.is_expired = true);
         });
     }
 
-    /// So many sessions may begin yet.
+    /// Sets how many more sessions may be started.
     pub fn set_remaining_session_starts(&self, remaining: u32) {
         self.change(|state| state.gateway.session_start_quota.remaining = remaining);
     }
 
-    pub fn set_token_status(&self, token: TokenStatus) {
-        self.change(|state| state.token_status = token);
+    pub fn set_token_status(&self, status: TokenStatus) {
+        self.change(|state| state.token_status = status);
     }
 
-    /// The next request of a kind meets this; several form a queue.
+    /// Makes the next request of a kind fail. Several faults form a queue.
     pub fn inject_fault(&self, method: Method, fault: Fault) {
         self.change(|state| state.faults.push(method, fault));
     }
@@ -98,12 +103,12 @@ impl FakeDiscord {
         }
     }
 
-    /// Forgets the faults that have not been met, and lets go of requests that hang.
+    /// Drops the faults that no request has met yet, and releases hanging requests.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }
 
-    /// Lets go of requests that hang.
+    /// Releases hanging requests.
     pub fn release_hanging(&self) {
         self.change(|state| state.faults.releases += 1);
     }

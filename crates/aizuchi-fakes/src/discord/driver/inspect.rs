@@ -1,4 +1,4 @@
-//! What can be seen of the app: a test's eyes.
+//! What a test can inspect: what the app has done, and the state that came of it.
 
 use serde_json::Value;
 
@@ -21,27 +21,29 @@ impl FakeDiscord {
         calls.into_iter().filter(|call| call.method == method).collect()
     }
 
-    /// What it has told the gateway with an opcode: 1 a heartbeat, 2 IDENTIFY, 6 RESUME.
+    /// The payloads that the app has sent to the gateway with an opcode: 1 heartbeat, 2 IDENTIFY, 6 RESUME.
     pub fn payloads(&self, op: u64) -> Vec<ReceivedPayload> {
-        let said = self.read(|state| state.journal.payloads.clone());
-        said.into_iter().filter(|one| one.op == op).collect()
+        let payloads = self.read(|state| state.journal.payloads.clone());
+        payloads.into_iter().filter(|payload| payload.op == op).collect()
     }
 
-    /// The codes that it has closed connections with; without one, they just ended.
+    /// The close codes of the app's connections; `None` where a connection ended without a close frame.
     pub fn close_codes(&self) -> Vec<Option<u16>> {
         self.read(|state| state.journal.close_codes.clone())
     }
 
-    /// How many connections carry words.
+    /// The number of connections that are not stalled.
     pub fn connection_count(&self) -> usize {
         self.read(|state| state.gateway.open_connections())
     }
 
-    /// How many connections have a session.
+    /// The number of connections that have a session and are not stalled.
     pub fn session_count(&self) -> usize {
         self.read(|state| {
             let connections = state.gateway.connections.iter();
-            connections.filter(|one| one.session.is_some() && !one.is_stalled).count()
+            connections
+                .filter(|connection| connection.session.is_some() && !connection.is_stalled)
+                .count()
         })
     }
 
@@ -53,22 +55,22 @@ impl FakeDiscord {
         self.read(|state| state.world.commands.interactions.get(&id).cloned())
     }
 
-    /// The commands for everywhere, or those of a guild.
+    /// The global commands, or those of a guild.
     pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
         self.read(|state| state.world.commands.registered.get(&guild).cloned().unwrap_or_default())
     }
 
-    /// The messages of a channel or a thread as they are now, oldest first.
+    /// The present messages of a channel or a thread, oldest first.
     pub fn messages(&self, channel: ChannelId) -> Result<Vec<FakeMessage>, ApiError> {
         self.read(|state| Ok(state.world.channel(channel)?.messages.values().cloned().collect()))
     }
 
-    /// Their texts.
+    /// The texts of [`Self::messages`].
     pub fn texts(&self, channel: ChannelId) -> Result<Vec<String>, ApiError> {
         Ok(self.messages(channel)?.into_iter().map(|message| message.content).collect())
     }
 
-    /// The app's own user.
+    /// The id of the app's user.
     pub fn bot_user(&self) -> UserId {
         self.read(|state| state.world.bot_user)
     }

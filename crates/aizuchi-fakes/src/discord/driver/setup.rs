@@ -1,4 +1,4 @@
-//! People and rooms, and who may do what: what a guild's owner sets up.
+//! What the owner of a guild sets up: members, channels, roles and permissions.
 
 use serde::Deserialize;
 use twilight_model::gateway::Intents;
@@ -11,7 +11,7 @@ use crate::discord::guild::NewUser;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
 use crate::discord::permission::OverwriteTarget;
 
-/// Whether Discord allows something.
+/// Whether to grant permissions or to take them away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionEffect {
@@ -20,7 +20,7 @@ pub enum PermissionEffect {
 }
 
 impl FakeDiscord {
-    /// Adds somebody with this name, and says who it is.
+    /// Adds a user with this name and returns its id.
     pub fn add_user(&self, name: &str) -> UserId {
         self.add_user_with(NewUser { name: name.to_owned(), ..NewUser::default() })
     }
@@ -29,7 +29,7 @@ impl FakeDiscord {
         self.with_world(|world| world.add_user(new))
     }
 
-    /// A guild of `owner`'s, to which the app was invited.
+    /// Adds a guild that belongs to `owner` and that the app is in.
     pub fn add_guild(&self, name: &str, owner: UserId) -> GuildId {
         let permissions = self.settings.permissions;
         self.with_world(|world| world.add_guild(name, owner, permissions))
@@ -39,7 +39,7 @@ impl FakeDiscord {
         self.with_world(|world| world.rename_guild(guild, name))
     }
 
-    /// Begins or ends an outage.
+    /// Starts or ends an outage of a guild.
     pub fn set_unavailable(&self, guild: GuildId, is_unavailable: bool) -> Result<(), ApiError> {
         self.with_world(|world| world.set_unavailable(guild, is_unavailable))
     }
@@ -48,7 +48,7 @@ impl FakeDiscord {
         self.with_world(|world| world.add_member(guild, user))
     }
 
-    /// Somebody leaves or is thrown out; the app, too, if it is named.
+    /// A user leaves or is removed. The user may be the app's own.
     pub fn remove_member(&self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
         self.with_world(|world| world.remove_member(guild, user))
     }
@@ -77,17 +77,17 @@ impl FakeDiscord {
         })
     }
 
-    /// A channel or a thread goes, with all that was said in it.
+    /// Deletes a channel or a thread with its messages.
     pub fn delete_channel(&self, channel: ChannelId) -> Result<(), ApiError> {
         self.with_world(|world| world.delete_channel(channel))
     }
 
-    /// The direct message of the app and somebody.
+    /// Opens the direct message between the app and a user, or returns the existing one.
     pub fn open_direct_message(&self, user: UserId) -> Result<ChannelId, ApiError> {
         self.with_world(|world| world.open_direct_message(user))
     }
 
-    /// Somebody takes no direct messages any more.
+    /// A user stops accepting direct messages.
     pub fn close_direct_messages(&self, user: UserId) -> Result<(), ApiError> {
         self.with_world(|world| {
             let user = world.users.get_mut(&user).ok_or(ErrorCode::UnknownUser)?;
@@ -96,38 +96,38 @@ impl FakeDiscord {
         })
     }
 
-    /// Gives the app permissions in a channel, or takes them.
+    /// Grants permissions in a channel to the app, or takes them away.
     pub fn set_permissions(
         &self,
         channel: ChannelId,
-        rule: PermissionEffect,
+        effect: PermissionEffect,
         permissions: Permissions,
     ) -> Result<(), ApiError> {
-        let me = self.bot_user();
-        self.set_permissions_for(channel, OverwriteTarget::Member(me), rule, permissions)
+        let bot_user = self.bot_user();
+        self.set_permissions_for(channel, OverwriteTarget::Member(bot_user), effect, permissions)
     }
 
-    /// The same for anybody; for @everyone, it is the role with the guild's number.
+    /// Like [`Self::set_permissions`], for any role or user. `@everyone` is the role with the guild's id.
     pub fn set_permissions_for(
         &self,
         channel: ChannelId,
-        whom: OverwriteTarget,
-        rule: PermissionEffect,
+        target: OverwriteTarget,
+        effect: PermissionEffect,
         permissions: Permissions,
     ) -> Result<(), ApiError> {
         self.with_world(|world| {
-            let (allow, deny) = world.overwrite_for(channel, whom);
-            let (allow, deny) = match rule {
+            let (allow, deny) = world.overwrite_for(channel, target);
+            let (allow, deny) = match effect {
                 PermissionEffect::Allow => (allow | permissions, deny.difference(permissions)),
                 PermissionEffect::Deny => (allow.difference(permissions), deny | permissions),
             };
-            world.set_overwrite(channel, whom, allow, deny)
+            world.set_overwrite(channel, target, allow, deny)
         })
     }
 
-    /// Switches a privileged intent on or off for the app, as its owner does.
-    pub fn set_privileged_intents(&self, rule: PermissionEffect, intents: Intents) {
-        self.with_world(|world| match rule {
+    /// Enables or disables privileged intents for the app.
+    pub fn set_privileged_intents(&self, effect: PermissionEffect, intents: Intents) {
+        self.with_world(|world| match effect {
             PermissionEffect::Allow => world.enabled_privileged_intents |= intents,
             PermissionEffect::Deny => {
                 world.enabled_privileged_intents =

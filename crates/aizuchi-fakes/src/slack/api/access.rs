@@ -1,20 +1,19 @@
-//! Who calls, and whether it may: tokens and scopes.
+//! Checks the token and the scopes of a call.
 
 use crate::slack::FakeSlackSettings;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::state::{FakeSlackState, TokenStatus};
 
-/// What a method asks of its caller.
+/// What a method requires of its caller.
 enum Requirement {
-    /// Any valid token of the bot's.
+    /// A valid bot token.
     BotToken,
-    /// No token at all.
     NoToken,
-    /// The token of the app itself.
+    /// The app-level token.
     AppToken,
     Scope(&'static str),
-    /// `channels:…`, `groups:…` and so on, by the kind of the channel that is named.
+    /// A scope such as `channels:…` or `groups:…`, by the kind of the channel in the arguments.
     ChannelScope(&'static str),
 }
 
@@ -25,8 +24,8 @@ pub fn check(
     token: Option<&str>,
     arguments: &Arguments,
 ) -> Result<(), ApiError> {
-    let needed = requirement(method);
-    if matches!(needed, Requirement::NoToken) {
+    let requirement = requirement(method);
+    if matches!(requirement, Requirement::NoToken) {
         return Ok(());
     }
     let token = token.ok_or_else(|| api_error("not_authed"))?;
@@ -39,25 +38,24 @@ pub fn check(
         TokenStatus::Revoked => return Err(api_error("token_revoked")),
         TokenStatus::Inactive => return Err(api_error("account_inactive")),
     }
-    if is_app != matches!(needed, Requirement::AppToken) {
+    if is_app != matches!(requirement, Requirement::AppToken) {
         return Err(api_error("not_allowed_token_type"));
     }
-    match needed {
+    match requirement {
         Requirement::BotToken | Requirement::NoToken | Requirement::AppToken => Ok(()),
         Requirement::Scope(scope) => require_scope(settings, scope),
-        Requirement::ChannelScope(what) => {
+        Requirement::ChannelScope(action) => {
             let channel = arguments.text("channel").and_then(|id| state.workspace.channel(id).ok());
-            // Of a channel that is not there, the method itself says so.
+            // The method itself reports a channel that does not exist.
             channel.map_or(Ok(()), |channel| {
-                require_scope(settings, &format!("{}:{what}", channel.kind.scope_prefix()))
+                require_scope(settings, &format!("{}:{action}", channel.kind.scope_prefix()))
             })
         }
     }
 }
 
-/// Fails as Slack does for a token without a scope.
 fn require_scope(settings: &FakeSlackSettings, scope: &str) -> Result<(), ApiError> {
-    if settings.scopes.iter().any(|own| own == scope) {
+    if settings.scopes.iter().any(|granted| granted == scope) {
         return Ok(());
     }
     let provided = settings.scopes.join(",");
@@ -82,7 +80,7 @@ fn requirement(method: &str) -> Requirement {
         }
         "reactions.add" | "reactions.remove" => Requirement::Scope("reactions:write"),
         "reactions.get" => Requirement::Scope("reactions:read"),
-        // Without a scope of its own, or unknown.
+        // A method without a scope of its own, or an unknown one.
         _ => Requirement::BotToken,
     }
 }

@@ -1,4 +1,4 @@
-//! Methods that say something, or change what was said.
+//! `chat.*`: posts, edits and deletions.
 
 use serde_json::{Value, json};
 
@@ -11,58 +11,59 @@ use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::{EphemeralMessage, MessageKey, Workspace};
 
-/// Longer texts are cut.
+/// Longer texts are truncated.
 const MAX_TEXT_CHARS: usize = 40_000;
 
 pub fn post(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
-    let team = &mut state.workspace;
-    let channel = resolve_channel(team, arguments)?;
-    let mut message = compose_message(team, arguments)?;
-    message.ts = team.new_ts();
-    let is_cut = message.text.chars().count() > MAX_TEXT_CHARS;
+    let workspace = &mut state.workspace;
+    let channel = resolve_channel(workspace, arguments)?;
+    let mut message = compose_message(workspace, arguments)?;
+    message.ts = workspace.new_ts();
+    let is_truncated = message.text.chars().count() > MAX_TEXT_CHARS;
     message.text = message.text.chars().take(MAX_TEXT_CHARS).collect();
     if message.blocks.is_none() && !message.text.is_empty() {
         message.blocks = Some(rich_text_blocks(&message.text));
     }
-    let ts = team.insert_message(&channel, message, true)?;
-    let message = team.message(&channel, ts)?;
+    let ts = workspace.insert_message(&channel, message, true)?;
+    let message = workspace.message(&channel, ts)?;
     state.journal.posts.push(RecordedPost {
         channel: channel.clone(),
         ts,
         thread: message.thread,
         text: message.text.clone(),
         arguments: Value::Object(arguments.0.clone()),
-        at: team.now(),
+        at: workspace.now(),
     });
-    let shape = team.message_json(team.channel(&channel)?, message);
-    let mut answer = json!({ "ok": true, "channel": channel, "ts": ts, "message": shape });
-    if is_cut {
+    let object = workspace.message_json(workspace.channel(&channel)?, message);
+    let mut response = json!({ "ok": true, "channel": channel, "ts": ts, "message": object });
+    if is_truncated {
         let warning = "message_truncated";
-        let sentence = format!("[WARN] A message must be less than {MAX_TEXT_CHARS} characters");
-        let metadata = json!({ "warnings": [warning], "messages": [sentence] });
-        merge_fields(&mut answer, json!({ "warning": warning, "response_metadata": metadata }));
+        let text = format!("[WARN] A message must be less than {MAX_TEXT_CHARS} characters");
+        let metadata = json!({ "warnings": [warning], "messages": [text] });
+        merge_fields(&mut response, json!({ "warning": warning, "response_metadata": metadata }));
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// The channel that is meant: by its id or name, or a person's direct message.
-fn resolve_channel(team: &mut Workspace, arguments: &Arguments) -> Result<String, ApiError> {
-    let named = arguments.required("channel", "channel_not_found")?;
-    if team.users.contains_key(named) {
-        return Ok(team.open_direct_message(named)?.0);
+/// Resolves a channel by id or name, or a user id to the direct message with that user.
+fn resolve_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, ApiError> {
+    let name_or_id = arguments.required("channel", "channel_not_found")?;
+    if workspace.users.contains_key(name_or_id) {
+        return Ok(workspace.open_direct_message(name_or_id)?.0);
     }
-    let name = named.strip_prefix('#').unwrap_or(named);
-    let by_name = team.channels.values().find(|channel| channel.name == name && !name.is_empty());
-    let id = by_name.map_or(named, |channel| &channel.id).to_owned();
-    let channel = team.joined_channel(&id)?;
+    let name = name_or_id.strip_prefix('#').unwrap_or(name_or_id);
+    let by_name =
+        workspace.channels.values().find(|channel| channel.name == name && !name.is_empty());
+    let id = by_name.map_or(name_or_id, |channel| &channel.id).to_owned();
+    let channel = workspace.joined_channel(&id)?;
     if channel.is_archived {
         return Err(api_error("is_archived"));
     }
     Ok(id)
 }
 
-/// What the bot wants to say.
-fn compose_message(team: &Workspace, arguments: &Arguments) -> Result<FakeMessage, ApiError> {
+/// Builds the bot's message from the arguments.
+fn compose_message(workspace: &Workspace, arguments: &Arguments) -> Result<FakeMessage, ApiError> {
     let blocks = arguments.json("blocks", "invalid_blocks_format")?;
     let attachments = arguments.json("attachments", "invalid_attachments")?;
     let text = arguments.text("text").unwrap_or_default();
@@ -72,9 +73,9 @@ fn compose_message(team: &Workspace, arguments: &Arguments) -> Result<FakeMessag
     let thread = arguments.ts("thread_ts", "invalid_thread_ts")?;
     let is_broadcast = thread.is_some() && arguments.is_true("reply_broadcast");
     Ok(FakeMessage {
-        user: Some(team.bot_user.clone()),
-        bot_id: Some(team.bot.id.clone()),
-        app_id: Some(team.bot.app_id.clone()),
+        user: Some(workspace.bot_user.clone()),
+        bot_id: Some(workspace.bot.id.clone()),
+        app_id: Some(workspace.bot.app_id.clone()),
         text: text.to_owned(),
         thread,
         subtype: is_broadcast.then(|| "thread_broadcast".to_owned()),
@@ -97,65 +98,65 @@ fn parse_metadata(arguments: &Arguments) -> Result<Option<Value>, ApiError> {
     }
 }
 
-/// A message of the bot's own.
+/// Resolves a message that the bot itself has posted.
 fn own_message(
-    team: &Workspace,
+    workspace: &Workspace,
     arguments: &Arguments,
     error: &str,
 ) -> Result<MessageKey, ApiError> {
     let channel = arguments.required("channel", "channel_not_found")?;
     let ts = arguments.required_ts("ts", "message_not_found")?;
-    team.visible_channel(channel)?;
-    let author = team.message(channel, ts)?.user.as_ref();
-    if author != Some(&team.bot_user) {
+    workspace.visible_channel(channel)?;
+    let author = workspace.message(channel, ts)?.user.as_ref();
+    if author != Some(&workspace.bot_user) {
         return Err(api_error(error));
     }
     Ok(MessageKey { channel: channel.to_owned(), ts })
 }
 
-pub fn update(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let place = own_message(team, arguments, "cant_update_message")?;
-    if team.channel(&place.channel)?.is_archived {
+pub fn update(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let key = own_message(workspace, arguments, "cant_update_message")?;
+    if workspace.channel(&key.channel)?.is_archived {
         return Err(api_error("is_archived"));
     }
-    let new = compose_message(team, arguments)?;
+    let new = compose_message(workspace, arguments)?;
     if new.text.chars().count() > MAX_TEXT_CHARS {
         return Err(api_error("msg_too_long"));
     }
-    let edited = EditInfo { user: team.bot_user.clone(), ts: team.new_ts() };
-    team.update_message(&place, |message| {
+    let edited = EditInfo { user: workspace.bot_user.clone(), ts: workspace.new_ts() };
+    workspace.update_message(&key, |message| {
         message.blocks = new.blocks.or_else(|| Some(rich_text_blocks(&new.text)));
         message.text = new.text;
         message.attachments = new.attachments;
         message.metadata = new.metadata.or(message.metadata.take());
         message.edited = Some(edited);
     })?;
-    let changed = team.message(&place.channel, place.ts)?;
-    let message = team.message_json(team.channel(&place.channel)?, changed);
+    let updated = workspace.message(&key.channel, key.ts)?;
+    let message = workspace.message_json(workspace.channel(&key.channel)?, updated);
     let text = message["text"].clone();
-    let channel = place.channel;
-    Ok(json!({ "ok": true, "channel": channel, "ts": place.ts, "text": text, "message": message }))
+    let channel = key.channel;
+    Ok(json!({ "ok": true, "channel": channel, "ts": key.ts, "text": text, "message": message }))
 }
 
-pub fn delete(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let place = own_message(team, arguments, "cant_delete_message")?;
-    team.delete_message(&place)?;
-    Ok(json!({ "ok": true, "channel": place.channel, "ts": place.ts }))
+pub fn delete(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let key = own_message(workspace, arguments, "cant_delete_message")?;
+    workspace.delete_message(&key)?;
+    Ok(json!({ "ok": true, "channel": key.channel, "ts": key.ts }))
 }
 
-pub fn post_ephemeral(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn post_ephemeral(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let channel = arguments.required("channel", "channel_not_found")?;
-    let place = team.joined_channel(channel)?;
-    if place.is_archived {
+    let target = workspace.joined_channel(channel)?;
+    if target.is_archived {
         return Err(api_error("is_archived"));
     }
     let user = arguments.required("user", "no_user_specified")?;
-    if !place.members.contains(user) {
+    if !target.members.contains(user) {
         return Err(api_error("user_not_in_channel"));
     }
-    let message = compose_message(team, arguments)?;
-    let ts = team.new_ts();
-    team.ephemeral.push(EphemeralMessage {
+    let message = compose_message(workspace, arguments)?;
+    let ts = workspace.new_ts();
+    workspace.ephemeral.push(EphemeralMessage {
         channel: channel.to_owned(),
         user: user.to_owned(),
         thread: message.thread,
@@ -165,21 +166,21 @@ pub fn post_ephemeral(team: &mut Workspace, arguments: &Arguments) -> Result<Val
     Ok(json!({ "ok": true, "message_ts": ts }))
 }
 
-pub fn permalink(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn permalink(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let channel = arguments.required("channel", "channel_not_found")?;
-    team.visible_channel(channel)?;
+    workspace.visible_channel(channel)?;
     let ts = arguments.required_ts("message_ts", "message_not_found")?;
-    let thread = team.message(channel, ts)?.thread.filter(|thread| *thread != ts);
-    let permalink = message_link(team, channel, ts, thread);
+    let thread = workspace.message(channel, ts)?.thread.filter(|thread| *thread != ts);
+    let permalink = message_link(workspace, channel, ts, thread);
     Ok(json!({ "ok": true, "channel": channel, "permalink": permalink }))
 }
 
-/// A message's address.
-pub fn message_link(team: &Workspace, channel: &str, ts: Ts, thread: Option<Ts>) -> String {
-    let address = format!(
+/// The permalink of a message.
+pub fn message_link(workspace: &Workspace, channel: &str, ts: Ts, thread: Option<Ts>) -> String {
+    let url = format!(
         "https://{}.slack.com/archives/{channel}/p{}",
-        team.domain,
+        workspace.domain,
         ts.to_string().replace('.', "")
     );
-    thread.map_or(address.clone(), |thread| format!("{address}?thread_ts={thread}&cid={channel}"))
+    thread.map_or(url.clone(), |thread| format!("{url}?thread_ts={thread}&cid={channel}"))
 }

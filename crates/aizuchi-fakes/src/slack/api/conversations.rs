@@ -1,4 +1,4 @@
-//! Methods about channels, but for what is said in them.
+//! `conversations.*`: channels and their members.
 
 use serde_json::{Value, json};
 
@@ -10,50 +10,52 @@ use crate::slack::channel_actions::OpenOutcome;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::Workspace;
 
-/// All channels that the app may know of.
-pub fn list(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let shape = |channel: &FakeChannel| channel.to_json_with_member_count(&team.id, &team.bot_user);
-    let is_visible = |channel: &FakeChannel| team.visible_channel(&channel.id).is_ok();
-    list_page(team, arguments, is_visible, shape)
+/// All channels that the app may see.
+pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let to_json = |channel: &FakeChannel| {
+        channel.to_json_with_member_count(&workspace.id, &workspace.bot_user)
+    };
+    let is_visible = |channel: &FakeChannel| workspace.visible_channel(&channel.id).is_ok();
+    list_page(workspace, arguments, is_visible, to_json)
 }
 
-/// The channels that somebody is in; without a name, the bot's.
-pub fn list_for_user(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let user = arguments.text("user").unwrap_or(&team.bot_user);
-    team.user(user)?;
-    let shape = |channel: &FakeChannel| {
-        let mut shape = team.channel_json(channel);
-        if let Some(shape) = shape.as_object_mut() {
-            shape.remove("is_member");
+/// The channels that a user is in; by default, the bot.
+pub fn list_for_user(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let user = arguments.text("user").unwrap_or(&workspace.bot_user);
+    workspace.user(user)?;
+    let to_json = |channel: &FakeChannel| {
+        let mut object = workspace.channel_json(channel);
+        if let Some(object) = object.as_object_mut() {
+            object.remove("is_member");
         }
-        shape
+        object
     };
-    let is_seen = |channel: &FakeChannel| {
-        channel.members.contains(user) && team.visible_channel(&channel.id).is_ok()
+    let is_visible = |channel: &FakeChannel| {
+        channel.members.contains(user) && workspace.visible_channel(&channel.id).is_ok()
     };
-    list_page(team, arguments, is_seen, shape)
+    list_page(workspace, arguments, is_visible, to_json)
 }
 
 fn list_page(
-    team: &Workspace,
+    workspace: &Workspace,
     arguments: &Arguments,
-    is_seen: impl Fn(&FakeChannel) -> bool,
-    shape: impl Fn(&FakeChannel) -> Value,
+    is_visible: impl Fn(&FakeChannel) -> bool,
+    to_json: impl Fn(&FakeChannel) -> Value,
 ) -> Result<Value, ApiError> {
     let kinds: Vec<&str> =
         arguments.text("types").unwrap_or("public_channel").split(',').map(str::trim).collect();
     if !kinds.iter().all(|kind| is_conversation_type(kind)) {
         return Err(api_error("invalid_types"));
     }
-    let skips_archived = arguments.is_true("exclude_archived");
+    let excludes_archived = arguments.is_true("exclude_archived");
     let is_wanted = |channel: &&FakeChannel| {
         kinds.contains(&channel.kind.conversation_type())
-            && is_seen(channel)
-            && !(skips_archived && channel.is_archived)
+            && is_visible(channel)
+            && !(excludes_archived && channel.is_archived)
     };
-    let channels = team.channels.values().filter(is_wanted);
+    let channels = workspace.channels.values().filter(is_wanted);
     let page = paginate(arguments, channels.map(|channel| (channel.id.as_str(), channel)), 100)?;
-    let channels: Vec<Value> = page.items.into_iter().map(shape).collect();
+    let channels: Vec<Value> = page.items.into_iter().map(to_json).collect();
     let metadata = response_metadata(&page.next_cursor);
     Ok(json!({ "ok": true, "channels": channels, "response_metadata": metadata }))
 }
@@ -64,101 +66,105 @@ fn is_conversation_type(name: &str) -> bool {
     kinds.iter().any(|kind| kind.conversation_type() == name)
 }
 
-pub fn info(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let channel = team.visible_channel(arguments.required("channel", "channel_not_found")?)?;
-    let mut shape = if arguments.is_true("include_num_members") {
-        channel.to_json_with_member_count(&team.id, &team.bot_user)
+pub fn info(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let channel = workspace.visible_channel(arguments.required("channel", "channel_not_found")?)?;
+    let mut object = if arguments.is_true("include_num_members") {
+        channel.to_json_with_member_count(&workspace.id, &workspace.bot_user)
     } else {
-        team.channel_json(channel)
+        workspace.channel_json(channel)
     };
-    if channel.members.contains(&team.bot_user) {
-        merge_fields(&mut shape, json!({ "last_read": "0000000000.000000" }));
+    if channel.members.contains(&workspace.bot_user) {
+        merge_fields(&mut object, json!({ "last_read": "0000000000.000000" }));
     }
-    Ok(json!({ "ok": true, "channel": shape }))
+    Ok(json!({ "ok": true, "channel": object }))
 }
 
-pub fn members(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let channel = team.visible_channel(arguments.required("channel", "channel_not_found")?)?;
+pub fn members(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let channel = workspace.visible_channel(arguments.required("channel", "channel_not_found")?)?;
     let members = channel.members.iter().map(|member| (member.as_str(), member));
     let page = paginate(arguments, members, 100)?;
     let metadata = response_metadata(&page.next_cursor);
     Ok(json!({ "ok": true, "members": page.items, "response_metadata": metadata }))
 }
 
-pub fn join(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn join(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let channel = arguments.required("channel", "channel_not_found")?;
-    let bot = team.bot_user.clone();
-    let place = team.visible_channel(channel)?;
-    if place.kind != ChannelKind::Public {
+    let bot = workspace.bot_user.clone();
+    let target = workspace.visible_channel(channel)?;
+    if target.kind != ChannelKind::Public {
         return Err(api_error("method_not_supported_for_channel_type"));
     }
-    let is_member = place.members.contains(&bot);
+    let is_member = target.members.contains(&bot);
     if !is_member {
-        team.join(channel, &bot)?;
+        workspace.join(channel, &bot)?;
     }
-    let mut answer = json!({ "ok": true, "channel": team.channel_json(team.channel(channel)?) });
+    let mut response =
+        json!({ "ok": true, "channel": workspace.channel_json(workspace.channel(channel)?) });
     if is_member {
         let warning = "already_in_channel";
         let metadata = json!({ "warnings": [warning] });
-        merge_fields(&mut answer, json!({ "warning": warning, "response_metadata": metadata }));
+        merge_fields(&mut response, json!({ "warning": warning, "response_metadata": metadata }));
     }
-    Ok(answer)
+    Ok(response)
 }
 
-pub fn leave(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn leave(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     let channel = arguments.required("channel", "channel_not_found")?;
-    let bot = team.bot_user.clone();
-    if !team.visible_channel(channel)?.members.contains(&bot) {
+    let bot = workspace.bot_user.clone();
+    if !workspace.visible_channel(channel)?.members.contains(&bot) {
         return Ok(json!({ "ok": true, "not_in_channel": true }));
     }
-    team.leave(channel, &bot)?;
+    workspace.leave(channel, &bot)?;
     Ok(json!({ "ok": true }))
 }
 
-/// A direct message with one person or with several.
-pub fn open(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+/// Opens a direct message with one or several users.
+pub fn open(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
     if let Some(channel) = arguments.text("channel") {
-        team.visible_channel(channel)?;
+        workspace.visible_channel(channel)?;
         let channel = channel.to_owned();
-        return Ok(open_response(team, arguments, &channel, OpenOutcome::Existing));
+        return Ok(open_response(workspace, arguments, &channel, OpenOutcome::Existing));
     }
     let users = arguments.required("users", "users_list_not_supplied")?.to_owned();
     let users: Vec<&str> = users.split(',').map(str::trim).collect();
-    let (channel, newness) = match users[..] {
-        [user] => team.open_direct_message(user)?,
-        _ => open_group(team, &users)?,
+    let (channel, outcome) = match users[..] {
+        [user] => workspace.open_direct_message(user)?,
+        _ => open_group(workspace, &users)?,
     };
-    Ok(open_response(team, arguments, &channel, newness))
+    Ok(open_response(workspace, arguments, &channel, outcome))
 }
 
-fn open_group(team: &mut Workspace, users: &[&str]) -> Result<(String, OpenOutcome), ApiError> {
+fn open_group(
+    workspace: &mut Workspace,
+    users: &[&str],
+) -> Result<(String, OpenOutcome), ApiError> {
     let mut members: Vec<String> = users.iter().map(|user| (*user).to_owned()).collect();
-    members.push(team.bot_user.clone());
-    let set = members.iter().cloned().collect();
-    let known = team
+    members.push(workspace.bot_user.clone());
+    let member_set = members.iter().cloned().collect();
+    let existing = workspace
         .channels
         .values()
-        .find(|channel| channel.kind == ChannelKind::Group && channel.members == set);
-    if let Some(channel) = known {
+        .find(|channel| channel.kind == ChannelKind::Group && channel.members == member_set);
+    if let Some(channel) = existing {
         return Ok((channel.id.clone(), OpenOutcome::Existing));
     }
     let new = NewChannel { kind: ChannelKind::Group, members, ..NewChannel::default() };
-    Ok((team.add_channel(new)?, OpenOutcome::Created))
+    Ok((workspace.add_channel(new)?, OpenOutcome::Created))
 }
 
 fn open_response(
-    team: &Workspace,
+    workspace: &Workspace,
     arguments: &Arguments,
     channel: &str,
-    newness: OpenOutcome,
+    outcome: OpenOutcome,
 ) -> Value {
-    let shape = match team.channel(channel) {
-        Ok(place) if arguments.is_true("return_im") => team.channel_json(place),
+    let object = match workspace.channel(channel) {
+        Ok(channel) if arguments.is_true("return_im") => workspace.channel_json(channel),
         Ok(_) | Err(_) => json!({ "id": channel }),
     };
-    let mut answer = json!({ "ok": true, "channel": shape });
-    if newness == OpenOutcome::Existing {
-        merge_fields(&mut answer, json!({ "no_op": true, "already_open": true }));
+    let mut response = json!({ "ok": true, "channel": object });
+    if outcome == OpenOutcome::Existing {
+        merge_fields(&mut response, json!({ "no_op": true, "already_open": true }));
     }
-    answer
+    response
 }

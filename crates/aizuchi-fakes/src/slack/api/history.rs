@@ -1,4 +1,4 @@
-//! What was said: a channel's top level, and one thread.
+//! `conversations.history` and `conversations.replies`.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::Workspace;
 
-/// From when to when, and whether that includes both ends.
+/// The range of timestamps that a call asks for.
 struct TsRange {
     oldest: Option<Ts>,
     latest: Option<Ts>,
@@ -29,66 +29,67 @@ impl TsRange {
     }
 
     fn contains(&self, ts: Ts) -> bool {
-        let is_end = self.is_inclusive && (self.oldest == Some(ts) || self.latest == Some(ts));
+        let is_boundary = self.is_inclusive && (self.oldest == Some(ts) || self.latest == Some(ts));
         let is_inside = self.oldest.is_none_or(|oldest| oldest < ts)
             && self.latest.is_none_or(|latest| ts < latest);
-        is_end || is_inside
+        is_boundary || is_inside
     }
 }
 
-/// The top level, newest first.
+/// A channel's top level, newest first.
 pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.history", now)?;
-    let team = &state.workspace;
-    let channel = team.joined_channel(arguments.required("channel", "channel_not_found")?)?;
-    let (span, limit) = (TsRange::from_arguments(arguments)?, page_limit(arguments, 100).min(cap));
+    let workspace = &state.workspace;
+    let channel = workspace.joined_channel(arguments.required("channel", "channel_not_found")?)?;
+    let (range, limit) = (TsRange::from_arguments(arguments)?, page_limit(arguments, 100).min(cap));
     let from = parse_cursor_ts(arguments)?;
-    let is_wanted = |message: &&FakeMessage| {
+    let matches = |message: &&FakeMessage| {
         message.is_top_level()
-            && span.contains(message.ts)
+            && range.contains(message.ts)
             && from.is_none_or(|from| message.ts <= from)
     };
-    let mut rest = channel.messages.values().rev().filter(is_wanted);
+    let mut rest = channel.messages.values().rev().filter(matches);
     let messages: Vec<&FakeMessage> = rest.by_ref().take(limit).collect();
     let next = rest.next().map(|message| message.ts);
-    let mut answer = messages_response(team, channel, arguments, &messages, next);
-    let more = json!({
+    let mut response = messages_response(workspace, channel, arguments, &messages, next);
+    let extra_fields = json!({
         "pin_count": 0,
         "channel_actions_ts": null,
         "channel_actions_count": 0,
     });
-    merge_fields(&mut answer, more);
+    merge_fields(&mut response, extra_fields);
     for name in ["oldest", "latest"] {
         if let Some(end) = arguments.text(name) {
-            answer[name] = json!(end);
+            response[name] = json!(end);
         }
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// A thread: its parent, and then the replies, oldest first. The parent comes with each page.
+/// A thread's parent and its replies, oldest first. Every page repeats the parent.
 pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.replies", now)?;
-    let team = &state.workspace;
-    let channel = team.joined_channel(arguments.required("channel", "channel_not_found")?)?;
+    let workspace = &state.workspace;
+    let channel = workspace.joined_channel(arguments.required("channel", "channel_not_found")?)?;
     let ts = arguments.required_ts("ts", "invalid_arguments")?;
-    let named = channel.messages.get(&ts).ok_or_else(|| api_error("thread_not_found"))?;
-    let parent = named.thread.unwrap_or(ts);
-    let (span, limit) = (TsRange::from_arguments(arguments)?, page_limit(arguments, 1000).min(cap));
+    let target = channel.messages.get(&ts).ok_or_else(|| api_error("thread_not_found"))?;
+    let parent = target.thread.unwrap_or(ts);
+    let (range, limit) =
+        (TsRange::from_arguments(arguments)?, page_limit(arguments, 1000).min(cap));
     let from = parse_cursor_ts(arguments)?;
-    let is_wanted = |message: &&FakeMessage| {
-        span.contains(message.ts) && from.is_none_or(|from| from <= message.ts)
+    let matches = |message: &&FakeMessage| {
+        range.contains(message.ts) && from.is_none_or(|from| from <= message.ts)
     };
-    let mut rest = channel.replies(parent).filter(is_wanted);
-    // A first page may hold the parent alone; a later one must get further.
-    let least = usize::from(from.is_some());
-    let messages = rest.by_ref().take((limit - 1).max(least));
+    let mut rest = channel.replies(parent).filter(matches);
+    // A first page may hold the parent alone. A later one must make progress.
+    let min_replies = usize::from(from.is_some());
+    let messages = rest.by_ref().take((limit - 1).max(min_replies));
     let messages: Vec<&FakeMessage> =
         channel.messages.get(&parent).into_iter().chain(messages).collect();
     let next = rest.next().map(|message| message.ts);
-    Ok(messages_response(team, channel, arguments, &messages, next))
+    Ok(messages_response(workspace, channel, arguments, &messages, next))
 }
 
 fn parse_cursor_ts(arguments: &Arguments) -> Result<Option<Ts>, ApiError> {
@@ -97,26 +98,26 @@ fn parse_cursor_ts(arguments: &Arguments) -> Result<Option<Ts>, ApiError> {
 }
 
 fn messages_response(
-    team: &Workspace,
+    workspace: &Workspace,
     channel: &FakeChannel,
     arguments: &Arguments,
     messages: &[&FakeMessage],
     next: Option<Ts>,
 ) -> Value {
-    let is_full = arguments.is_true("include_all_metadata");
-    let shape = |message: &&FakeMessage| {
-        let mut shape = team.message_json(channel, message);
-        let metadata = shape.get_mut("metadata").and_then(Value::as_object_mut);
-        if let Some(metadata) = metadata.filter(|_| !is_full) {
+    let include_payload = arguments.is_true("include_all_metadata");
+    let to_json = |message: &&FakeMessage| {
+        let mut object = workspace.message_json(channel, message);
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| !include_payload) {
             metadata.remove("event_payload");
         }
-        shape
+        object
     };
-    let shapes: Vec<Value> = messages.iter().map(shape).collect();
-    let mut answer = json!({ "ok": true, "messages": shapes, "has_more": next.is_some() });
+    let objects: Vec<Value> = messages.iter().map(to_json).collect();
+    let mut response = json!({ "ok": true, "messages": objects, "has_more": next.is_some() });
     if let Some(next) = next {
-        answer["response_metadata"] =
+        response["response_metadata"] =
             response_metadata(&encode_cursor("next_ts", &next.to_string()));
     }
-    answer
+    response
 }

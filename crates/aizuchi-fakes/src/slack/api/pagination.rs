@@ -1,37 +1,37 @@
-//! Long lists come in pages, each with a cursor to the next.
+//! Cursor pagination.
 
 use serde_json::{Value, json};
 
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::arguments::Arguments;
 
-/// Some of a list, and where it goes on; empty at its end.
+/// A page of a list, and the cursor of the next one; empty on the last page.
 pub struct ListPage<T> {
     pub items: Vec<T>,
     pub next_cursor: String,
 }
 
-/// The items that a call asks for. They stand in the order of their keys.
+/// The page that a call asks for. `items` must be sorted by key.
 pub fn paginate<'a, T>(
     arguments: &Arguments,
     items: impl Iterator<Item = (&'a str, T)>,
-    usual: usize,
+    default: usize,
 ) -> Result<ListPage<T>, ApiError> {
     let from = decode_cursor(arguments, "id")?.unwrap_or_default();
-    let limit = page_limit(arguments, usual);
+    let limit = page_limit(arguments, default);
     let mut rest = items.skip_while(|(key, _)| *key < from.as_str());
     let items = rest.by_ref().take(limit).map(|(_, item)| item).collect();
     let next = rest.next().map(|(key, _)| encode_cursor("id", key)).unwrap_or_default();
     Ok(ListPage { items, next_cursor: next })
 }
 
-/// How many a call asks for.
-pub fn page_limit(arguments: &Arguments, usual: usize) -> usize {
+/// The page size that a call asks for.
+pub fn page_limit(arguments: &Arguments, default: usize) -> usize {
     let limit = arguments.number("limit").and_then(|limit| usize::try_from(limit).ok());
-    limit.filter(|limit| *limit > 0).unwrap_or(usual).min(1000)
+    limit.filter(|limit| *limit > 0).unwrap_or(default).min(1000)
 }
 
-/// Opaque to clients; it ends in what must be escaped in a URL, as Slack's do.
+/// Clients must treat it as opaque. Like Slack's, it ends in a character that a URL must escape.
 pub fn encode_cursor(kind: &str, key: &str) -> String {
     format!("{kind}:{key}=")
 }
@@ -44,7 +44,6 @@ pub fn decode_cursor(arguments: &Arguments, kind: &str) -> Result<Option<String>
     key.map(|key| Some(key.to_owned())).ok_or_else(|| api_error("invalid_cursor"))
 }
 
-/// What a list's answer says of the next page.
 pub fn response_metadata(next: &str) -> Value {
     json!({ "next_cursor": next })
 }

@@ -1,4 +1,4 @@
-//! Methods about reactions.
+//! `reactions.*`.
 
 use serde_json::{Value, json};
 
@@ -7,51 +7,51 @@ use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::workspace::{MessageKey, Workspace};
 
-pub fn add(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let (place, bot) = (target_message(team, arguments)?, team.bot_user.clone());
-    if team.channel(&place.channel)?.is_archived {
+pub fn add(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let (key, bot) = (target_message(workspace, arguments)?, workspace.bot_user.clone());
+    if workspace.channel(&key.channel)?.is_archived {
         return Err(api_error("is_archived"));
     }
-    team.add_reaction(&place, &bot, reaction_name(arguments)?)?;
+    workspace.add_reaction(&key, &bot, reaction_name(arguments)?)?;
     Ok(json!({ "ok": true }))
 }
 
-pub fn remove(team: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let (place, bot) = (target_message(team, arguments)?, team.bot_user.clone());
-    team.remove_reaction(&place, &bot, reaction_name(arguments)?)?;
+pub fn remove(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let (key, bot) = (target_message(workspace, arguments)?, workspace.bot_user.clone());
+    workspace.remove_reaction(&key, &bot, reaction_name(arguments)?)?;
     Ok(json!({ "ok": true }))
 }
 
-pub fn list(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let place = target_message(team, arguments)?;
-    let thread = team.message(&place.channel, place.ts)?.thread;
-    let mut message = team.message_json_at(&place)?;
+pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let key = target_message(workspace, arguments)?;
+    let thread = workspace.message(&key.channel, key.ts)?.thread;
+    let mut message = workspace.message_json_at(&key)?;
     message["permalink"] = json!(message_link(
-        team,
-        &place.channel,
-        place.ts,
-        thread.filter(|thread| *thread != place.ts)
+        workspace,
+        &key.channel,
+        key.ts,
+        thread.filter(|thread| *thread != key.ts)
     ));
-    let channel = place.channel;
+    let channel = key.channel;
     Ok(json!({ "ok": true, "type": "message", "channel": channel, "message": message }))
 }
 
-fn target_message(team: &Workspace, arguments: &Arguments) -> Result<MessageKey, ApiError> {
+fn target_message(workspace: &Workspace, arguments: &Arguments) -> Result<MessageKey, ApiError> {
     let channel = arguments.required("channel", "no_item_specified")?;
-    team.joined_channel(channel)?;
+    workspace.joined_channel(channel)?;
     let ts = arguments.required_ts("timestamp", "bad_timestamp")?;
-    team.message(channel, ts)?;
+    workspace.message(channel, ts)?;
     Ok(MessageKey { channel: channel.to_owned(), ts })
 }
 
-/// Small letters, digits and a few signs, and maybe a skin tone.
+/// A valid emoji name: lower-case letters, digits and a few signs, with an optional skin tone.
 fn reaction_name(arguments: &Arguments) -> Result<&str, ApiError> {
     let name = arguments.required("name", "invalid_name")?.trim_matches(':');
-    let is_letter = |letter: char| {
+    let is_valid = |letter: char| {
         letter.is_alphanumeric() && !letter.is_uppercase()
             || matches!(letter, '_' | '-' | '+' | ':' | '\'')
     };
-    if name.is_empty() || !name.chars().all(is_letter) {
+    if name.is_empty() || !name.chars().all(is_valid) {
         return Err(api_error("invalid_name"));
     }
     Ok(name)

@@ -1,4 +1,4 @@
-//! Methods about the team and who is in it.
+//! `auth.test`, `team.info` and `users.*`.
 
 use serde_json::{Value, json};
 
@@ -7,21 +7,21 @@ use crate::slack::api_error::ApiError;
 use crate::slack::arguments::Arguments;
 use crate::slack::workspace::Workspace;
 
-pub fn auth_test(team: &Workspace) -> Result<Value, ApiError> {
-    let bot = team.user(&team.bot_user)?;
+pub fn auth_test(workspace: &Workspace) -> Result<Value, ApiError> {
+    let bot = workspace.user(&workspace.bot_user)?;
     Ok(json!({
         "ok": true,
-        "url": format!("https://{}.slack.com/", team.domain),
-        "team": team.name,
+        "url": format!("https://{}.slack.com/", workspace.domain),
+        "team": workspace.name,
         "user": bot.name,
-        "team_id": team.id,
-        "user_id": team.bot_user,
-        "bot_id": team.bot.id,
+        "team_id": workspace.id,
+        "user_id": workspace.bot_user,
+        "bot_id": workspace.bot.id,
         "is_enterprise_install": false,
     }))
 }
 
-pub fn team_info(team: &Workspace) -> Result<Value, ApiError> {
+pub fn team_info(workspace: &Workspace) -> Result<Value, ApiError> {
     let mut icon = json!({ "image_default": true });
     for size in ["34", "44", "68", "88", "102", "132", "230"] {
         icon[format!("image_{size}")] = json!(format!("https://a.slack-edge.com/dev/{size}.png"));
@@ -29,10 +29,10 @@ pub fn team_info(team: &Workspace) -> Result<Value, ApiError> {
     Ok(json!({
         "ok": true,
         "team": {
-            "id": team.id,
-            "name": team.name,
-            "url": format!("https://{}.slack.com/", team.domain),
-            "domain": team.domain,
+            "id": workspace.id,
+            "name": workspace.name,
+            "url": format!("https://{}.slack.com/", workspace.domain),
+            "domain": workspace.domain,
             "email_domain": "",
             "icon": icon,
             "avatar_base_url": "https://ca.slack-edge.com/",
@@ -41,18 +41,18 @@ pub fn team_info(team: &Workspace) -> Result<Value, ApiError> {
     }))
 }
 
-pub fn users_list(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let users = team.users.values().map(|user| (user.id.as_str(), team.user_json(user)));
+pub fn users_list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let users = workspace.users.values().map(|user| (user.id.as_str(), workspace.user_json(user)));
     let page = paginate(arguments, users, 1000)?;
     Ok(json!({
         "ok": true,
         "members": page.items,
-        "cache_ts": team.unix_seconds(),
+        "cache_ts": workspace.unix_seconds(),
         "response_metadata": response_metadata(&page.next_cursor),
     }))
 }
 
-pub fn users_info(team: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let user = team.user(arguments.required("user", "user_not_found")?)?;
-    Ok(json!({ "ok": true, "user": team.user_json(user) }))
+pub fn users_info(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+    let user = workspace.user(arguments.required("user", "user_not_found")?)?;
+    Ok(json!({ "ok": true, "user": workspace.user_json(user) }))
 }

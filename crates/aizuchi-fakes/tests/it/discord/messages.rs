@@ -1,4 +1,4 @@
-//! What is said over REST, and what Discord says to it.
+//! Tests of messages over REST: posts, errors, permissions, rate limits and faults.
 
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
@@ -12,60 +12,60 @@ use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use super::{Stage, usual};
+use super::{Harness, default_intents};
 
 #[tokio::test]
-async fn a_post_is_kept_told_and_echoed() {
-    let stage = Stage::new().await;
-    let (mut socket, _) = stage.listen(usual()).await;
+async fn a_post_is_stored_and_its_event_has_the_nonce() {
+    let harness = Harness::new().await;
+    let (mut socket, _) = harness.listen(default_intents()).await;
     let body = json!({ "content": "Tea is ready.", "nonce": "n-1", "enforce_nonce": true });
-    let (status, message) = stage.post(body.clone()).await;
+    let (status, message) = harness.post(body.clone()).await;
     assert_eq!((status, &message["nonce"]), (200, &json!("n-1")));
-    let told = socket.event("MESSAGE_CREATE").await;
-    assert_eq!((&told["id"], &told["nonce"]), (&message["id"], &json!("n-1")));
-    let posts = stage.discord.posts();
+    let event = socket.event("MESSAGE_CREATE").await;
+    assert_eq!((&event["id"], &event["nonce"]), (&message["id"], &json!("n-1")));
+    let posts = harness.discord.posts();
     assert_eq!(
         (posts.len(), &posts[0].text, &posts[0].body),
         (1, &"Tea is ready.".to_owned(), &body)
     );
-    let (_, history) = stage.get(&format!("channels/{}/messages", stage.tea)).await;
+    let (_, history) = harness.get(&format!("channels/{}/messages", harness.tea)).await;
     assert_eq!(history[0]["content"], "Tea is ready.");
-    assert_eq!(history[0]["nonce"], Value::Null, "a nonce is not kept with the message");
+    assert_eq!(history[0]["nonce"], Value::Null, "the nonce is not stored with the message");
 }
 
 #[tokio::test]
-async fn one_nonce_makes_one_message() {
-    let stage = Stage::new().await;
+async fn posting_is_idempotent_on_an_enforced_nonce() {
+    let harness = Harness::new().await;
     let body = json!({ "content": "once", "nonce": "n", "enforce_nonce": true });
-    let (_, first) = stage.post(body.clone()).await;
-    let (status, again) = stage.post(body.clone()).await;
+    let (_, first) = harness.post(body.clone()).await;
+    let (status, again) = harness.post(body.clone()).await;
     assert_eq!((status, &again["id"]), (200, &first["id"]));
-    assert_eq!(stage.discord.texts(stage.tea).unwrap(), ["once"]);
-    // Without the wish it is said anew.
-    stage.post(json!({ "content": "twice", "nonce": "n" })).await;
-    assert_eq!(stage.discord.posts().len(), 2);
-    let id: Value = stage.post(body.clone()).await.1["id"].clone();
-    let path = format!("channels/{}/messages/{}", stage.tea, id.as_str().unwrap());
-    assert_eq!(stage.ask("DELETE", &path, json!({})).await.0, 204);
-    let (status, gone) = stage.post(body).await;
-    assert_eq!((status, &gone["code"]), (404, &json!(10008)), "said, and gone meanwhile");
+    assert_eq!(harness.discord.texts(harness.tea).unwrap(), ["once"]);
+    // Without `enforce_nonce`, the message is posted again.
+    harness.post(json!({ "content": "twice", "nonce": "n" })).await;
+    assert_eq!(harness.discord.posts().len(), 2);
+    let id: Value = harness.post(body.clone()).await.1["id"].clone();
+    let path = format!("channels/{}/messages/{}", harness.tea, id.as_str().unwrap());
+    assert_eq!(harness.request("DELETE", &path, json!({})).await.0, 204);
+    let (status, gone) = harness.post(body).await;
+    assert_eq!((status, &gone["code"]), (404, &json!(10008)), "posted, and deleted meanwhile");
 }
 
 #[tokio::test]
-async fn refusals_have_discords_numbers() {
-    let stage = Stage::new().await;
-    let tea = stage.tea;
-    let theirs = stage.discord.send_message(tea, stage.mio, "mine").unwrap();
-    let board = stage.discord.add_channel(aizuchi_fakes::discord::channel::NewChannel {
+async fn errors_have_discords_codes() {
+    let harness = Harness::new().await;
+    let tea = harness.tea;
+    let theirs = harness.discord.send_message(tea, harness.mio, "mine").unwrap();
+    let board = harness.discord.add_channel(aizuchi_fakes::discord::channel::NewChannel {
         name: "board".to_owned(),
-        members: vec![stage.mio],
+        members: vec![harness.mio],
         ..Default::default()
     });
     let board = board.unwrap();
-    stage.discord.start_thread_from_message(tea, theirs, stage.mio, "talk").unwrap();
+    harness.discord.start_thread_from_message(tea, theirs, harness.mio, "talk").unwrap();
     let long = "x".repeat(2001);
     let text = json!({ "content": "x" });
-    for (verb, path, body, status, code) in [
+    for (http_method, path, body, expected_status, code) in [
         ("POST", "channels/1/messages".to_owned(), text.clone(), 404, 10003),
         ("POST", format!("channels/{board}/messages"), text.clone(), 403, 50001),
         ("POST", format!("channels/{tea}/messages"), json!({ "content": " " }), 400, 50006),
@@ -121,47 +121,55 @@ async fn refusals_have_discords_numbers() {
         ("GET", "nothing/here".to_owned(), json!({}), 404, 0),
         ("PUT", "users/@me".to_owned(), json!({}), 405, 0),
     ] {
-        let (told, answer) = stage.ask(verb, &path, body).await;
-        assert_eq!((told, &answer["code"]), (status, &json!(code)), "{verb} {path}: {answer}");
+        let (status, response) = harness.request(http_method, &path, body).await;
+        assert_eq!(
+            (status, &response["code"]),
+            (expected_status, &json!(code)),
+            "{http_method} {path}: {response}"
+        );
     }
-    assert_eq!(stage.discord.posts(), []);
+    assert_eq!(harness.discord.posts(), []);
 }
 
 #[tokio::test]
 async fn permissions_decide_what_the_app_may_do() {
-    let stage = Stage::new().await;
-    let path = format!("channels/{}/messages", stage.tea);
-    stage.discord.send_message(stage.tea, stage.mio, "hello").unwrap();
+    let harness = Harness::new().await;
+    let path = format!("channels/{}/messages", harness.tea);
+    harness.discord.send_message(harness.tea, harness.mio, "hello").unwrap();
     for (permission, expected) in [
         (Permissions::READ_MESSAGE_HISTORY, (200, json!([]))),
         (Permissions::VIEW_CHANNEL, (403, json!({ "message": "Missing Access", "code": 50001 }))),
     ] {
-        stage.discord.set_permissions(stage.tea, PermissionEffect::Deny, permission).unwrap();
-        assert_eq!(stage.get(&path).await, expected);
-        stage.discord.set_permissions(stage.tea, PermissionEffect::Allow, permission).unwrap();
+        harness.discord.set_permissions(harness.tea, PermissionEffect::Deny, permission).unwrap();
+        assert_eq!(harness.get(&path).await, expected);
+        harness.discord.set_permissions(harness.tea, PermissionEffect::Allow, permission).unwrap();
     }
-    stage
+    harness
         .discord
-        .set_permissions(stage.tea, PermissionEffect::Deny, Permissions::SEND_MESSAGES)
+        .set_permissions(harness.tea, PermissionEffect::Deny, Permissions::SEND_MESSAGES)
         .unwrap();
-    assert_eq!(stage.post(json!({ "content": "x" })).await.1["code"], 50013);
-    assert_eq!(stage.get(&path).await.1.as_array().unwrap().len(), 1);
-    stage.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
-    assert_eq!(stage.get(&path).await.1[0]["content"], "");
-    let (_, application) = stage.get("applications/@me").await;
-    assert_eq!(application["flags"].as_u64().unwrap() & (1 << 19), 0, "the app can see it");
+    assert_eq!(harness.post(json!({ "content": "x" })).await.1["code"], 50013);
+    assert_eq!(harness.get(&path).await.1.as_array().unwrap().len(), 1);
+    harness.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
+    assert_eq!(harness.get(&path).await.1[0]["content"], "");
+    let (_, application) = harness.get("applications/@me").await;
+    assert_eq!(
+        application["flags"].as_u64().unwrap() & (1 << 19),
+        0,
+        "the flag shows the app that it lacks the intent"
+    );
 }
 
 #[tokio::test]
-async fn history_comes_newest_first_from_either_side() {
-    let stage = Stage::new().await;
-    let begin: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+async fn history_is_newest_first_in_both_directions() {
+    let harness = Harness::new().await;
+    let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let mut ids = Vec::new();
     for number in 0..5 {
-        let at = Some(begin + SignedDuration::from_secs(number));
-        let saying = NewFakeMessage::new(stage.tea, stage.mio, &number.to_string());
-        let saying = NewFakeMessage { at, delivery: EventDelivery::Lost, ..saying };
-        ids.push(stage.discord.send_message_with(saying).unwrap());
+        let at = Some(start + SignedDuration::from_secs(number));
+        let message = NewFakeMessage::new(harness.tea, harness.mio, &number.to_string());
+        let message = NewFakeMessage { at, delivery: EventDelivery::Lost, ..message };
+        ids.push(harness.discord.send_message_with(message).unwrap());
     }
     let middle = ids[2];
     for (query, expected) in [
@@ -173,19 +181,19 @@ async fn history_comes_newest_first_from_either_side() {
         (format!("around={middle}&limit=3"), "321"),
         (String::new(), "43210"),
     ] {
-        let (_, found) = stage.get(&format!("channels/{}/messages?{query}", stage.tea)).await;
+        let (_, found) = harness.get(&format!("channels/{}/messages?{query}", harness.tea)).await;
         let texts = found.as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap());
         assert_eq!(texts.collect::<String>(), expected, "{query}");
     }
 }
 
 #[tokio::test]
-async fn only_whom_the_app_lets_is_pinged() {
-    let stage = Stage::new().await;
-    let asked = stage.discord.send_message(stage.tea, stage.mio, "who?").unwrap();
-    let content = format!("<@{}> @everyone", stage.mio);
-    let to = json!({ "message_id": asked });
-    for (allowed, pinged) in [
+async fn allowed_mentions_decide_who_is_pinged() {
+    let harness = Harness::new().await;
+    let question = harness.discord.send_message(harness.tea, harness.mio, "who?").unwrap();
+    let content = format!("<@{}> @everyone", harness.mio);
+    let to = json!({ "message_id": question });
+    for (allowed, expected) in [
         (json!({ "parse": [] }), 0),
         (json!({ "parse": [], "replied_user": true }), 1),
         (json!({ "parse": ["users"] }), 1),
@@ -193,83 +201,83 @@ async fn only_whom_the_app_lets_is_pinged() {
     ] {
         let body =
             json!({ "content": content, "allowed_mentions": allowed, "message_reference": to });
-        let (_, message) = stage.post(body).await;
-        assert_eq!(message["mentions"].as_array().unwrap().len(), pinged, "{allowed}");
-        assert_eq!(message["mention_everyone"], false, "it has no such permission");
+        let (_, message) = harness.post(body).await;
+        assert_eq!(message["mentions"].as_array().unwrap().len(), expected, "{allowed}");
+        assert_eq!(message["mention_everyone"], false, "the app lacks the permission");
         assert_eq!(message["referenced_message"]["content"], "who?");
     }
 }
 
 #[tokio::test]
-async fn buckets_are_told_and_kept() {
-    let stage = Stage::new().await;
-    let path = format!("channels/{}/messages", stage.tea);
-    for left in [4, 3, 2, 1, 0] {
-        let answer = stage.send("POST", &path, json!({ "content": "x" })).await.unwrap();
-        assert_eq!(answer.headers()["x-ratelimit-limit"], "5");
-        assert_eq!(answer.headers()["x-ratelimit-remaining"], left.to_string());
+async fn rate_limits_are_reported_and_enforced() {
+    let harness = Harness::new().await;
+    let path = format!("channels/{}/messages", harness.tea);
+    for remaining in [4, 3, 2, 1, 0] {
+        let response = harness.send("POST", &path, json!({ "content": "x" })).await.unwrap();
+        assert_eq!(response.headers()["x-ratelimit-limit"], "5");
+        assert_eq!(response.headers()["x-ratelimit-remaining"], remaining.to_string());
     }
-    let refused = stage.send("POST", &path, json!({ "content": "x" })).await.unwrap();
+    let refused = harness.send("POST", &path, json!({ "content": "x" })).await.unwrap();
     assert_eq!(refused.status().as_u16(), 429);
     assert_eq!(refused.headers()["x-ratelimit-scope"], "user");
-    let told: Value = refused.json().await.unwrap();
-    assert!(told["retry_after"].as_f64().unwrap() > 1.0, "{told}");
-    assert_eq!(told["global"], false);
-    assert_eq!(stage.discord.posts().len(), 5);
+    let error: Value = refused.json().await.unwrap();
+    assert!(error["retry_after"].as_f64().unwrap() > 1.0, "{error}");
+    assert_eq!(error["global"], false);
+    assert_eq!(harness.discord.posts().len(), 5);
 
-    stage.discord.inject_fault(Method::GetMe, Fault::rate_limited(0.5, RateLimitScope::Global));
-    let refused = stage.send("GET", "users/@me", json!({})).await.unwrap();
+    harness.discord.inject_fault(Method::GetMe, Fault::rate_limited(0.5, RateLimitScope::Global));
+    let refused = harness.send("GET", "users/@me", json!({})).await.unwrap();
     assert_eq!(refused.headers()["x-ratelimit-global"], "true");
     assert_eq!(refused.headers()["retry-after"], "1");
     assert_eq!(refused.json::<Value>().await.unwrap()["retry_after"], 0.5);
 }
 
 #[tokio::test]
-async fn faults_lose_answers_before_and_after() {
-    let stage = Stage::new().await;
-    let path = format!("channels/{}/messages", stage.tea);
+async fn faults_lose_responses_before_and_after_the_commit() {
+    let harness = Harness::new().await;
+    let path = format!("channels/{}/messages", harness.tea);
     let body = |text: &str| json!({ "content": text });
-    let said = |stage: &Stage| stage.discord.texts(stage.tea).unwrap();
-    stage.discord.inject_fault(Method::CreateMessage, Fault::ResetBefore);
-    assert!(stage.send("POST", &path, body("a")).await.is_err());
-    stage.discord.inject_fault(Method::CreateMessage, Fault::ResetAfter);
-    assert!(stage.send("POST", &path, body("b")).await.is_err());
-    stage.discord.inject_fault(Method::CreateMessage, Fault::Status(503));
-    assert_eq!(stage.post(body("c")).await.0, 503);
-    stage.discord.inject_fault(Method::CreateMessage, Fault::StatusAfter(502));
-    assert_eq!(stage.post(body("d")).await.0, 502);
-    assert_eq!(said(&stage), ["b", "d"]);
+    let texts = |harness: &Harness| harness.discord.texts(harness.tea).unwrap();
+    harness.discord.inject_fault(Method::CreateMessage, Fault::ResetBefore);
+    assert!(harness.send("POST", &path, body("a")).await.is_err());
+    harness.discord.inject_fault(Method::CreateMessage, Fault::ResetAfter);
+    assert!(harness.send("POST", &path, body("b")).await.is_err());
+    harness.discord.inject_fault(Method::CreateMessage, Fault::Status(503));
+    assert_eq!(harness.post(body("c")).await.0, 503);
+    harness.discord.inject_fault(Method::CreateMessage, Fault::StatusAfter(502));
+    assert_eq!(harness.post(body("d")).await.0, 502);
+    assert_eq!(texts(&harness), ["b", "d"]);
 
-    stage.discord.inject_fault(Method::CreateMessage, Fault::HangAfter(Hang::UntilReleased));
-    let hanging = stage.send("POST", &path, body("e"));
+    harness.discord.inject_fault(Method::CreateMessage, Fault::HangAfter(Hang::UntilReleased));
+    let hanging = harness.send("POST", &path, body("e"));
     let released = async {
-        stage.until(|discord| discord.posts().len() == 3).await;
-        stage.discord.release_hanging();
+        harness.wait_until(|discord| discord.posts().len() == 3).await;
+        harness.discord.release_hanging();
     };
-    let (answer, ()) = tokio::join!(hanging, released);
-    assert_eq!(answer.unwrap().status().as_u16(), 200);
+    let (response, ()) = tokio::join!(hanging, released);
+    assert_eq!(response.unwrap().status().as_u16(), 200);
 
     let after = SignedDuration::from_millis(1);
-    stage
+    harness
         .discord
-        .inject_fault(Method::CreateMessage, Fault::CommitLater { after, answer: Some(504) });
-    assert_eq!(stage.post(body("f")).await.0, 504);
-    stage.until(|discord| discord.posts().len() == 4).await;
-    assert_eq!(said(&stage), ["b", "d", "e", "f"]);
+        .inject_fault(Method::CreateMessage, Fault::CommitLater { after, status: Some(504) });
+    assert_eq!(harness.post(body("f")).await.0, 504);
+    harness.wait_until(|discord| discord.posts().len() == 4).await;
+    assert_eq!(texts(&harness), ["b", "d", "e", "f"]);
 }
 
 #[tokio::test]
-async fn people_can_be_written_to_unless_they_close_the_door() {
-    let stage = Stage::new().await;
+async fn users_get_direct_messages_unless_they_close_them() {
+    let harness = Harness::new().await;
     let (_, direct) =
-        stage.ask("POST", "users/@me/channels", json!({ "recipient_id": stage.mio })).await;
+        harness.request("POST", "users/@me/channels", json!({ "recipient_id": harness.mio })).await;
     let id: ChannelId = serde_json::from_value(direct["id"].clone()).unwrap();
     assert_eq!(
         (&direct["type"], id),
-        (&json!(1), stage.discord.open_direct_message(stage.mio).unwrap())
+        (&json!(1), harness.discord.open_direct_message(harness.mio).unwrap())
     );
     let path = format!("channels/{id}/messages");
-    assert_eq!(stage.ask("POST", &path, json!({ "content": "hello" })).await.0, 200);
-    stage.discord.close_direct_messages(stage.mio).unwrap();
-    assert_eq!(stage.ask("POST", &path, json!({ "content": "?" })).await.1["code"], 50007);
+    assert_eq!(harness.request("POST", &path, json!({ "content": "hello" })).await.0, 200);
+    harness.discord.close_direct_messages(harness.mio).unwrap();
+    assert_eq!(harness.request("POST", &path, json!({ "content": "?" })).await.1["code"], 50007);
 }

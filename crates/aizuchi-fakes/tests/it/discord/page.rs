@@ -1,44 +1,44 @@
-//! The page, for people without a server.
+//! Tests of the web page.
 
 use serde_json::json;
 
-use super::Stage;
+use super::Harness;
 
 #[tokio::test]
-async fn people_talk_on_the_page() {
-    let stage = Stage::new().await;
-    let (tea, mio) = (stage.tea, stage.mio);
-    let page = |path: String| format!("http://{}{path}", stage.address);
-    let fill = async |verb: &str, text: &str, line: &str| {
+async fn the_page_sends_edits_and_deletes_messages() {
+    let harness = Harness::new().await;
+    let (tea, mio) = (harness.tea, harness.mio);
+    let url = |path: String| format!("http://{}{path}", harness.address);
+    let submit = async |verb: &str, text: &str, message: &str| {
         let form = [
             ("user", mio.to_string()),
             ("channel", tea.to_string()),
             ("text", text.to_owned()),
-            ("line", line.to_owned()),
+            ("line", message.to_owned()),
         ];
-        let answer = stage.http.post(page(format!("/page/{verb}"))).form(&form).send().await;
-        answer.unwrap().text().await.unwrap()
+        let response = harness.http.post(url(format!("/page/{verb}"))).form(&form).send().await;
+        response.unwrap().text().await.unwrap()
     };
-    fill("say", "@Aizuchi <b>tea?</b>", "").await;
-    let said = stage.discord.messages(tea).unwrap().remove(0);
-    assert_eq!(said.content, format!("<@{}> <b>tea?</b>", stage.bot));
-    fill("react", "", &said.id.to_string()).await;
-    let lines = stage.http.get(page(format!("/lines?user={mio}&channel={tea}"))).send().await;
-    let lines = lines.unwrap().text().await.unwrap();
-    assert!(lines.contains("@Aizuchi &#60;b&#62;tea?"), "{lines}");
-    assert!(lines.contains("👍 1"), "{lines}");
-    fill("edit", "coffee?", &said.id.to_string()).await;
-    assert_eq!(stage.discord.texts(tea).unwrap(), ["coffee?"]);
-    fill("delete", "", &said.id.to_string()).await;
-    assert_eq!(stage.discord.texts(tea).unwrap().len(), 0);
-    let refused = fill("say", "/dance", "").await;
-    assert!(refused.contains("Unknown application command (10063)"), "{refused}");
+    submit("say", "@Aizuchi <b>tea?</b>", "").await;
+    let message = harness.discord.messages(tea).unwrap().remove(0);
+    assert_eq!(message.content, format!("<@{}> <b>tea?</b>", harness.bot));
+    submit("react", "", &message.id.to_string()).await;
+    let messages = harness.http.get(url(format!("/lines?user={mio}&channel={tea}"))).send().await;
+    let messages = messages.unwrap().text().await.unwrap();
+    assert!(messages.contains("@Aizuchi &#60;b&#62;tea?"), "{messages}");
+    assert!(messages.contains("👍 1"), "{messages}");
+    submit("edit", "coffee?", &message.id.to_string()).await;
+    assert_eq!(harness.discord.texts(tea).unwrap(), ["coffee?"]);
+    submit("delete", "", &message.id.to_string()).await;
+    assert_eq!(harness.discord.texts(tea).unwrap().len(), 0);
+    let page = submit("say", "/dance", "").await;
+    assert!(page.contains("Unknown application command (10063)"), "{page}");
     let command = json!({ "name": "aizuchi", "options": [{ "name": "mode", "type": 1, "options": [{ "name": "to", "type": 3 }] }] });
-    stage.discord.change(|state| state.world.register_command(None, &command));
-    fill("say", "/aizuchi mode quiet", "").await;
-    let used = stage.discord.read(|state| state.world.commands.interactions.len());
-    assert_eq!(used, 1);
+    harness.discord.change(|state| state.world.register_command(None, &command));
+    submit("say", "/aizuchi mode quiet", "").await;
+    let interaction_count = harness.discord.read(|state| state.world.commands.interactions.len());
+    assert_eq!(interaction_count, 1);
     let japanese =
-        stage.http.get(page("/".to_owned())).header("accept-language", "ja").send().await;
+        harness.http.get(url("/".to_owned())).header("accept-language", "ja").send().await;
     assert!(japanese.unwrap().text().await.unwrap().contains("Discord もどき"));
 }
