@@ -34,11 +34,11 @@ async fn r17_the_settings_are_the_seeds() {
         ),
     );
     assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
-    on_every_store(async |kept| {
-        let extras = HarnessOptions { wait_settings: own, ..HarnessOptions::fixed_wait() };
-        let world = Harness::new(kept).await.with_options(extras);
-        world.says("alice", "hello").await;
-        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(20));
+    on_every_store(async |store| {
+        let options = HarnessOptions { wait_settings: own, ..HarnessOptions::fixed_wait() };
+        let harness = Harness::new(store).await.with_options(options);
+        harness.says("alice", "hello").await;
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(20));
     })
     .await;
 }
