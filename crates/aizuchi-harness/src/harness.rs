@@ -340,23 +340,23 @@ impl Harness {
     }
 
     /// A user posts a message at the top level of `garden`. `@Aizuchi` mentions the persona, `@bob` mentions bob.
-    pub async fn says(&self, who: &str, text: &str) -> MessageId {
-        self.says_in(top_level("garden"), who, text).await
+    pub async fn says(&self, name: &str, text: &str) -> MessageId {
+        self.says_in(top_level("garden"), name, text).await
     }
 
-    pub async fn after_5s_says(&self, who: &str, text: &str) {
+    pub async fn after_5s_says(&self, name: &str, text: &str) {
         self.clock.advance_to(self.clock.now() + SignedDuration::from_secs(5));
-        self.says(who, text).await;
+        self.says(name, text).await;
     }
 
-    pub async fn says_in(&self, conversation: ConversationId, who: &str, text: &str) -> MessageId {
+    pub async fn says_in(&self, conversation: ConversationId, name: &str, text: &str) -> MessageId {
         let number = self.next_message.fetch_add(1, Ordering::SeqCst);
-        let message = message(conversation, &format!("m{number:03}"), self.clock.now(), who, text);
+        let message = message(conversation, &format!("m{number:03}"), self.clock.now(), name, text);
         let id = message.id.clone();
         let user = User {
             workspace: workspace(),
             id: message.author.id.clone(),
-            name: who.into(),
+            name: name.into(),
             kind: message.author.kind,
             role: Role::Member,
         };
@@ -641,15 +641,15 @@ pub fn message(
     conversation: ConversationId,
     id: &str,
     at: Timestamp,
-    who: &str,
+    name: &str,
     text: &str,
 ) -> Message {
-    let kind = if who.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
+    let kind = if name.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
     Message {
         conversation,
         id: MessageId::new(id),
         at,
-        author: Author { id: UserId::new(format!("u-{who}")), kind },
+        author: Author { id: UserId::new(format!("u-{name}")), kind },
         text: text.into(),
         mentions: mentions(text),
         edits: 0,
@@ -674,7 +674,7 @@ type Interruption = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 pub struct TestMind {
     pub script: ScriptedMind,
     interruptions: Mutex<VecDeque<(PromptVerb, Interruption)>>,
-    asked: Mutex<Vec<Prompt>>,
+    recorded: Mutex<Vec<Prompt>>,
     refused_text: Mutex<Option<String>>,
 }
 
@@ -699,19 +699,19 @@ impl TestMind {
 
     /// The prompts for this verb.
     pub fn prompts(&self, verb: PromptVerb) -> Vec<Prompt> {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
+        let recorded = self.recorded.lock().unwrap();
+        recorded.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
     }
 
     /// Takes all recorded prompts, in order.
     pub fn calls(&self) -> Vec<Prompt> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+        std::mem::take(&mut self.recorded.lock().unwrap())
     }
 
     /// The verbs of all recorded prompts: `state judge reply`.
     pub fn verbs(&self) -> String {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
+        let recorded = self.recorded.lock().unwrap();
+        recorded.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -722,7 +722,7 @@ impl Llm for TestMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        self.asked.lock().unwrap().push(prompt.clone());
+        self.recorded.lock().unwrap().push(prompt.clone());
         let interruption = {
             let mut interruptions = self.interruptions.lock().unwrap();
             let is_next = interruptions.front().is_some_and(|(verb, _)| *verb == prompt.verb);

@@ -76,17 +76,17 @@ async fn further_messages_do_not_delay_the_judgment_of_a_question() {
             harness.says("alice", "does anyone have a ladder?").await;
             let (asked, began) =
                 (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
-            let mut lines = 0;
+            let mut messages = 0;
             while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
                 harness.pass(gap).await;
                 if harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
-                    harness.says(["bob", "carol"][lines % 2], "so it goes").await;
+                    harness.says(["bob", "carol"][messages % 2], "so it goes").await;
                     harness.pass(0).await;
-                    lines += 1;
+                    messages += 1;
                 }
             }
             let waited = harness.clock.now().duration_since(began).as_secs();
-            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {lines} lines below\n"));
+            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {messages} lines below\n"));
             harness.pass(1000).await;
         }
         told
@@ -124,14 +124,15 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
         let inbox = harness.inbox.clone();
         let clock = harness.clock.clone();
         harness.mind.meanwhile(PromptVerb::Judge, move || async move {
-            let line = aizuchi_harness::harness::message(
+            let message = aizuchi_harness::harness::message(
                 aizuchi_harness::harness::top_level("garden"),
                 "m9",
                 clock.now(),
                 "carol",
                 "hm",
             );
-            let heard = aizuchi_core::chat::Heard::Message(line, aizuchi_core::chat::Arrival::Live);
+            let heard =
+                aizuchi_core::chat::Heard::Message(message, aizuchi_core::chat::Arrival::Live);
             inbox.hear(heard).await.unwrap();
         });
         harness.says("alice", "does anyone have a ladder?").await;
@@ -186,7 +187,7 @@ proptest! {
     #[test]
     fn slower_channels_have_longer_waits(
         gaps in prop::collection::vec((0..5000i64, 0..5000i64), 1..50),
-        lines in 0..30usize,
+        messages in 0..30usize,
         age in 0..1000i64,
         is_open: bool,
         bounds in bounds(),
@@ -194,7 +195,7 @@ proptest! {
         let fast = tempo(&gaps.iter().map(|(gap, _)| *gap).collect::<Vec<_>>());
         let slow = tempo(&gaps.iter().map(|(gap, more)| gap + more).collect::<Vec<_>>());
         let now = at(1_000_000);
-        let asked = is_open.then(|| asked(now - seconds(age), lines));
+        let asked = is_open.then(|| asked(now - seconds(age), messages));
         let since = now - seconds(age);
         let of = |tempo| judge_due(now, tempo, asked.as_ref(), since, &bounds);
         prop_assert!(of(&fast) <= of(&slow));
@@ -203,18 +204,18 @@ proptest! {
     #[test]
     fn a_question_never_lengthens_the_wait_and_has_a_deadline(
         gaps in prop::collection::vec(0..5000i64, 0..50),
-        lines in 0..30usize,
+        messages in 0..30usize,
         age in 0..1000i64,
         bounds in bounds(),
     ) {
         let tempo = tempo(&gaps);
         let (now, since) = (at(1_000_000), at(1_000_000 - age));
-        let asked = asked(since, lines);
+        let asked = asked(since, messages);
         let with = judge_due(now, &tempo, Some(&asked), since, &bounds);
         let without = judge_due(now, &tempo, None, since, &bounds);
         prop_assert!(now <= with && with <= without);
         prop_assert!(with <= now.max(since + seconds(300)));
         prop_assert!(without <= now.max(since + bounds.max_wait));
-        prop_assert!(lines < 16 || with == now);
+        prop_assert!(messages < 16 || with == now);
     }
 }

@@ -45,7 +45,9 @@ const QUERIES: [&str; 4] =
 /// Whether a text holds a canary of another place than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
-    canaries.any(|rest| PRIVATE.iter().any(|place| *place != home && rest.starts_with(place)))
+    canaries.any(|rest| {
+        PRIVATE.iter().any(|conversation| *conversation != home && rest.starts_with(conversation))
+    })
 }
 
 fn plan(room: &str) -> String {
@@ -139,14 +141,14 @@ impl Aviary {
         }
         let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
         for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
-            let who = format!("kanri{room}mia");
+            let user = format!("kanri{room}mia");
             let text = format!("the ledger says kanri{room}line, day {day}");
-            let parent = harness.says_in(top_level(room), &who, &text).await;
+            let parent = harness.says_in(top_level(room), &user, &text).await;
             let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
-            harness.says_in(thread(room, parent.as_str()), &who, &text).await;
+            harness.says_in(thread(room, parent.as_str()), &user, &text).await;
             let late = format!("late-{room}-{day}");
             let text = format!("the ledger says kanri{room}late, which was read later");
-            let late = message(top_level(room), &late, harness.clock.now(), &who, &text);
+            let late = message(top_level(room), &late, harness.clock.now(), &user, &text);
             harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
             self.parents.push((room.to_owned(), parent));
         }
@@ -203,10 +205,13 @@ impl Aviary {
     fn conversations(&self) -> Vec<ConversationId> {
         let mut all: Vec<ConversationId> = ROOMS.map(top_level).to_vec();
         for room in ROOMS {
-            let own = self.parents.iter().filter(|(place, _)| place == room);
+            let own = self.parents.iter().filter(|(conversation, _)| conversation == room);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
             // The first and the last; and a thread of another room, as if it were of this one.
-            let others = self.parents.iter().find(|(place, _)| place != room && *place == "attic");
+            let others = self
+                .parents
+                .iter()
+                .find(|(conversation, _)| conversation != room && *conversation == "attic");
             let threads = own.first().into_iter().chain(own.last()).copied();
             let threads = threads.chain(others.map(|(_, parent)| parent));
             all.extend(threads.map(|parent| thread(room, parent.as_str())));
@@ -280,8 +285,9 @@ impl Aviary {
             if room != "ghost" {
                 let is_remembered = |what: &str| {
                     let canary = format!("kanri{room}{what}");
-                    text.lines()
-                        .any(|line| line.starts_with("- 2027-01-") && line.contains(&canary))
+                    text.lines().any(|message| {
+                        message.starts_with("- 2027-01-") && message.contains(&canary)
+                    })
                 };
                 assert!(is_remembered("line") && is_remembered("thread"), "{text}");
             }
@@ -317,7 +323,7 @@ impl Aviary {
     }
 
     fn first_parent(&self, room: &str) -> MessageId {
-        self.parents.iter().find(|(place, _)| place == room).unwrap().1.clone()
+        self.parents.iter().find(|(conversation, _)| conversation == room).unwrap().1.clone()
     }
 }
 
@@ -330,9 +336,9 @@ async fn days(store: TestStore, moments: &[i64]) -> usize {
         if day == 0 {
             aviary.notes_down().await;
             for room in PRIVATE {
-                let who = format!("kanri{room}mia");
+                let user = format!("kanri{room}mia");
                 let text = format!("the ledger says kanri{room}gone");
-                gone.push((room, aviary.harness.says_in(top_level(room), &who, &text).await));
+                gone.push((room, aviary.harness.says_in(top_level(room), &user, &text).await));
             }
         }
         if day == CELLAR_CLOSES {
@@ -349,8 +355,8 @@ async fn days(store: TestStore, moments: &[i64]) -> usize {
             }
             let first = aviary.first_parent("garden");
             aviary.edits("garden", &first, "the ledger says that the garden is lost").await;
-            for (room, line) in &gone {
-                aviary.deletes(room, line).await;
+            for (room, message) in &gone {
+                aviary.deletes(room, message).await;
             }
         }
         if day >= CELLAR_CLOSES {
@@ -434,8 +440,8 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
         assert_ne!(reason(harness.decisions("kitchen").await.pop().unwrap()), "");
         let own = kept_prompts(&harness, "garden").await;
         let considered = *harness.store.store.revisions().borrow();
-        let line = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
-        let made_from = Lineage { messages: vec![line], memories: Vec::new() };
+        let message = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
+        let made_from = Lineage { messages: vec![message], memories: Vec::new() };
         let (here, there, store) =
             (top_level("kitchen"), top_level("garden"), &harness.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);

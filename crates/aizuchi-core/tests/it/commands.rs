@@ -23,16 +23,16 @@ fn in_mode(mode: Mode) -> HarnessOptions {
 
 /// Somebody who looks after the place says a line.
 async fn admin_says(harness: &Harness, id: &str, text: &str) {
-    let line = message(top_level("garden"), id, harness.clock.now(), "root", text);
-    let (id, kind) = (line.author.id.clone(), line.author.kind);
+    let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
+    let (id, kind) = (message.author.id.clone(), message.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
-    harness.hear(line).await;
+    harness.hear(message).await;
 }
 
 #[tokio::test]
 async fn why_explains_posts_and_silences() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi why?").await;
         harness.pass(5).await;
@@ -49,7 +49,7 @@ async fn why_explains_posts_and_silences() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi why?
        0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
        5s alice: the beans are up
@@ -69,7 +69,7 @@ async fn why_explains_posts_and_silences() {
 
 #[tokio::test]
 async fn why_in_japanese() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "豆が芽を出したよ").await;
         harness.pass(400).await;
@@ -77,7 +77,7 @@ async fn why_in_japanese() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: 豆が芽を出したよ
      400s 太郎: @Aizuchi なんで？
      400s (persona): 08:05 に黙っていました。理由：they get along。
@@ -88,7 +88,7 @@ async fn why_in_japanese() {
 
 #[tokio::test]
 async fn a_mute_holds_until_it_expires_or_is_undone() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi mute 2h").await;
         harness.pass(5).await;
@@ -104,7 +104,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
        0s (persona): I say nothing here until 10:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi are you there?
@@ -128,7 +128,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
 
 #[tokio::test]
 async fn mute_in_japanese() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "@Aizuchi 2時間ミュートして").await;
         harness.pass(5).await;
@@ -140,7 +140,7 @@ async fn mute_in_japanese() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
        0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
        5s 太郎: @Aizuchi いる？
@@ -157,7 +157,7 @@ async fn mute_in_japanese() {
 
 #[tokio::test]
 async fn stop_cancels_work_in_flight() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -168,7 +168,7 @@ async fn stop_cancels_work_in_flight() {
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
       90s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
@@ -179,7 +179,7 @@ async fn stop_cancels_work_in_flight() {
 
 #[tokio::test]
 async fn commands_do_not_prevent_a_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(10).await;
@@ -189,7 +189,7 @@ async fn commands_do_not_prevent_a_judgment() {
         assert!(judged.contains("roses") && !judged.contains("@Aizuchi"), "{judged}");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s bob: @Aizuchi help
       10s (persona): Say `@Aizuchi` and one of these:
@@ -207,14 +207,14 @@ async fn commands_do_not_prevent_a_judgment() {
 
 #[tokio::test]
 async fn a_command_and_a_question_are_both_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.says("bob", "@Aizuchi status").await;
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s bob: @Aizuchi status
        0s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
@@ -227,7 +227,7 @@ async fn a_command_and_a_question_are_both_answered() {
 
 #[tokio::test]
 async fn a_user_who_opted_out_can_still_give_commands() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi opt out").await;
         harness.pass(5).await;
@@ -243,7 +243,7 @@ async fn a_user_who_opted_out_can_still_give_commands() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi opt out
        0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
        0s (persona): there is in nothing that I think or remember, and I only take your commands.
@@ -270,7 +270,7 @@ async fn a_user_who_opted_out_can_still_give_commands() {
 
 #[tokio::test]
 async fn forget_me_deletes_what_the_user_said() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "the shed leaks").await;
         harness.says("bob", "again?").await;
@@ -284,7 +284,7 @@ async fn forget_me_deletes_what_the_user_said() {
         assert!(last.contains("a new day") && !last.contains("shed"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s bob: again?
      400s alice: @Aizuchi forget me
@@ -299,7 +299,7 @@ async fn forget_me_deletes_what_the_user_said() {
 
 #[tokio::test]
 async fn forget_me_in_japanese() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "納屋が雨漏りする").await;
         harness.pass(400).await;
@@ -309,7 +309,7 @@ async fn forget_me_in_japanese() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi 私のことを忘れて
      400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
@@ -323,7 +323,7 @@ async fn forget_me_in_japanese() {
 
 #[tokio::test]
 async fn only_admins_order_what_affects_others() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi mode observe").await;
         harness.pass(5).await;
@@ -342,7 +342,7 @@ async fn only_admins_order_what_affects_others() {
         assert!(harness.mind.prompt_texts(PromptVerb::Judge).is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mode observe
        0s (persona): Only an admin may order that.
        5s alice: @Aizuchi mute everywhere
@@ -371,20 +371,20 @@ async fn only_admins_order_what_affects_others() {
 #[tokio::test]
 async fn commands_work_in_channels_where_it_never_posts() {
     for mode in [Mode::Observe, Mode::Off, Mode::MentionOnly] {
-        let told = on_every_store(async |store| {
+        let transcript = on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(in_mode(mode));
             harness.says("alice", "@Aizuchi status").await;
             harness.pass(5).await;
             harness.transcript().await
         });
-        let told = told.await;
-        assert!(told.contains("(persona): In this channel"), "{mode:?}\n{told}");
+        let transcript = transcript.await;
+        assert!(transcript.contains("(persona): In this channel"), "{mode:?}\n{transcript}");
     }
 }
 
 #[tokio::test]
 async fn a_command_in_a_thread_is_answered_there() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let parent = harness.says("alice", "the tomatoes are late").await;
         harness.pass(400).await;
@@ -392,7 +392,7 @@ async fn a_command_in_a_thread_is_answered_there() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the tomatoes are late
      400s   bob: @Aizuchi status
      400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
@@ -404,7 +404,7 @@ async fn a_command_in_a_thread_is_answered_there() {
 
 #[tokio::test]
 async fn a_command_that_is_heard_twice_is_executed_once() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let mute =
             message(top_level("garden"), "m1", harness.clock.now(), "alice", "@Aizuchi mute");
@@ -419,7 +419,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute
        0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
        5s alice: @Aizuchi unmute
@@ -436,17 +436,17 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
 /// It must not say that it does what it does not do.
 #[tokio::test]
 async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let line = harness.says("alice", "@Aizuchi mut 2h").await;
-        harness.edits(&line, "@Aizuchi mute 2h").await;
+        let message = harness.says("alice", "@Aizuchi mut 2h").await;
+        harness.edits(&message, "@Aizuchi mute 2h").await;
         harness.pass(5).await;
         assert!(harness.mind.prompt_texts(PromptVerb::Reply).is_empty());
         harness.says("bob", "@Aizuchi are you there?").await;
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
        0s (persona): I take commands only as they are first written; please write it anew.
        5s bob: @Aizuchi are you there?
@@ -458,7 +458,7 @@ async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so()
 
 #[tokio::test]
 async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_written() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi mute 24h").await;
         harness.pass(5).await;
@@ -471,7 +471,7 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
         assert!(harness.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 24h
        0s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi stop
@@ -492,20 +492,21 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
 /// Histories are read out of order, so only who wants to be left out is obeyed late.
 #[tokio::test]
 async fn of_backfilled_commands_only_opting_out_is_executed() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let at = harness.clock.now();
-        for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
+        for (id, user, text) in
+            [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
-            let line = message(top_level("garden"), id, at, who, text);
-            harness.inbox.hear(Heard::Message(line, Arrival::Backfilled)).await.unwrap();
+            let message = message(top_level("garden"), id, at, user, text);
+            harness.inbox.hear(Heard::Message(message, Arrival::Backfilled)).await.unwrap();
         }
         harness.pass(5).await;
         let orders = harness.store.store.orders(&workspace()).await.unwrap();
         assert_eq!((orders.mutes.len(), orders.opted_out.len()), (0, 1));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
        0s u-bob: @Aizuchi opt out
        0s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
@@ -520,7 +521,7 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
 
 #[tokio::test]
 async fn the_other_commands_in_japanese() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         for text in [
             "@Aizuchi 状態",
@@ -539,7 +540,7 @@ async fn the_other_commands_in_japanese() {
         assert!(harness.mind.prompt_texts(PromptVerb::Reply).is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
        0s (persona): このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
@@ -579,7 +580,7 @@ async fn the_other_commands_in_japanese() {
 
 #[tokio::test]
 async fn memory_shows_what_is_remembered_of_this_channel_only() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {
@@ -600,7 +601,7 @@ async fn memory_shows_what_is_remembered_of_this_channel_only() {
         harness.pass(5).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi memory
        0s (persona): - 2026-03-01: the beans are up
     [m000] spoke by command: it was said to steer me ()

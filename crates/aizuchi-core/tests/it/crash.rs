@@ -90,9 +90,9 @@ async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, JOIN);
         mind.script.set_default(PromptVerb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
-        let room = Arc::new(TestPlatform::default());
-        room.fails(faults);
-        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, room);
+        let platform = Arc::new(TestPlatform::default());
+        platform.fails(faults);
+        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform);
         let has_died = live_until_death(&harness, &fuse).await;
         let harness = harness.restart().await;
         deliver(&harness.inbox).await;
@@ -173,10 +173,10 @@ async fn check(harness: &Harness, point: usize) {
         assert_eq!(answers.count(), 2, "point {point}: {question} has one answer of two halves");
     }
     for (channel, people) in [("garden", 2), ("kitchen", 1)] {
-        let lines = harness.messages(channel).await;
-        let heard = lines.iter().filter(|line| line.message.is_human()).count();
+        let messages = harness.messages(channel).await;
+        let heard = messages.iter().filter(|stored| stored.message.is_human()).count();
         assert_eq!(heard, people, "point {point}: a line of {channel} was lost or doubled");
-        let own = lines.len() - heard;
+        let own = messages.len() - heard;
         let here = harness.platform.posts_in(&top_level(channel));
         assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
         let rows = harness.decisions(channel).await;
@@ -321,9 +321,9 @@ impl Store for Mortal<dyn Store> {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        self.inner.has_heard(workspace, channel, line).await
+        self.inner.has_heard(workspace, channel, message).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
@@ -333,10 +333,10 @@ impl Store for Mortal<dyn Store> {
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         self.fuse.pass().await;
-        self.inner.source_messages(workspace, lines).await
+        self.inner.source_messages(workspace, messages).await
     }
 
     async fn claim_memory_jobs(

@@ -55,15 +55,15 @@ fn unmute(channel: &ConversationId) -> Order {
     }
 }
 
-fn opt_out(who: &str) -> Order {
-    Order::OptOut { workspace: workspace(), user: UserId::new(format!("u-{who}")) }
+fn opt_out(user: &str) -> Order {
+    Order::OptOut { workspace: workspace(), user: UserId::new(format!("u-{user}")) }
 }
 
 // What goes on in a facilitated room.
 
 #[tokio::test]
 async fn a_facilitators_reply_sees_messages_that_came_during_the_judge_call() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = harness.clone();
@@ -76,7 +76,7 @@ async fn a_facilitators_reply_sees_messages_that_came_during_the_judge_call() {
         assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("no idea"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
@@ -113,7 +113,7 @@ async fn the_judges_delay_is_capped() {
 
 #[tokio::test]
 async fn a_slow_judge_does_not_delay_the_next_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Judge, || async move {
@@ -130,12 +130,12 @@ async fn a_slow_judge_does_not_delay_the_next_judgment() {
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(40));
         harness.transcript().await
     });
-    drop(told.await);
+    drop(transcript.await);
 }
 
 #[tokio::test]
 async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.mind.script.push(PromptVerb::Reply, Ok("Too early."));
@@ -151,7 +151,7 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
         assert!(harness.mind.prompt_texts(PromptVerb::Reply)[1].contains("no idea"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
@@ -165,7 +165,7 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
 
 #[tokio::test]
 async fn a_draft_is_dropped_once_somebody_has_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = harness.clone();
@@ -177,7 +177,7 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
@@ -189,7 +189,7 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
 
 #[tokio::test]
 async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_thread() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = harness.clone();
@@ -201,7 +201,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
@@ -213,7 +213,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
 
 #[tokio::test]
 async fn an_edited_question_is_judged_again() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.mind.script.push(PromptVerb::Reply, Ok("Water them."));
@@ -227,7 +227,7 @@ async fn an_edited_question_is_judged_again() {
         assert!(harness.mind.prompt_texts(PromptVerb::Judge)[1].contains("what is for lunch?"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: never mind, what is for lunch?
@@ -238,7 +238,7 @@ async fn an_edited_question_is_judged_again() {
 
 #[tokio::test]
 async fn a_deleted_question_is_not_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.mind.script.push(PromptVerb::Reply, Ok("Water them."));
@@ -251,7 +251,7 @@ async fn a_deleted_question_is_not_answered() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: (deleted)
@@ -261,13 +261,13 @@ async fn a_deleted_question_is_not_answered() {
 
 #[tokio::test]
 async fn a_mention_supersedes_a_facilitators_work_in_flight() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        for (verb, who) in [(PromptVerb::Judge, "dan"), (PromptVerb::Reply, "eve")] {
+        for (verb, user) in [(PromptVerb::Judge, "dan"), (PromptVerb::Reply, "eve")] {
             let there = harness.clone();
             harness.mind.meanwhile(verb, move || async move {
-                there.after_5s_says(who, "@Aizuchi are you there?").await;
+                there.after_5s_says(user, "@Aizuchi are you there?").await;
             });
         }
         discuss(&harness).await;
@@ -277,7 +277,7 @@ async fn a_mention_supersedes_a_facilitators_work_in_flight() {
         assert_eq!(owed, ["m003", "m004"].map(MessageId::new));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
@@ -292,7 +292,7 @@ async fn a_mention_supersedes_a_facilitators_work_in_flight() {
 
 #[tokio::test]
 async fn a_mention_is_answered_though_another_one_was_deleted() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         let first = harness.says("alice", "@Aizuchi what about the roses?").await;
         let there = harness.clone();
@@ -303,7 +303,7 @@ async fn a_mention_is_answered_though_another_one_was_deleted() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: (deleted)
        0s bob: @Aizuchi and the tulips?
        0s (persona): Here I am.
@@ -315,7 +315,7 @@ async fn a_mention_is_answered_though_another_one_was_deleted() {
 
 #[tokio::test]
 async fn a_mention_during_a_mute_is_never_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.order(mute(&top_level("garden"))).await;
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -331,7 +331,7 @@ async fn a_mention_during_a_mute_is_never_answered() {
         assert_eq!(harness.mind.verbs(), "reply reply");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
     10020s alice: @Aizuchi are you there again?
     10020s (persona): Here I am.
@@ -409,7 +409,7 @@ async fn muted_mention(harness: &Harness) -> Harness {
 
 #[tokio::test]
 async fn observe_mode_decides_for_the_ledger_only() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(mode(Mode::Observe));
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -425,7 +425,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
         assert_eq!(harness.platform.calls.load(std::sync::atomic::Ordering::SeqCst), 0);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
      400s bob: we have won!
      800s alice: @Aizuchi are you there?
@@ -437,7 +437,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
 
 #[tokio::test]
 async fn mention_only_mode_answers_mentions_only() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(mode(Mode::MentionOnly));
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(100).await;
@@ -446,7 +446,7 @@ async fn mention_only_mode_answers_mentions_only() {
         assert_eq!(harness.mind.verbs(), "reply");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
      100s alice: @Aizuchi when do I cut the roses?
      100s (persona): Here I am.
@@ -458,23 +458,23 @@ async fn mention_only_mode_answers_mentions_only() {
 #[tokio::test]
 async fn off_mode_does_not_store_texts() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store)
             .await
             .with_options(HarnessOptions { memory: memory.clone(), ..mode(Mode::Off) });
-        let line = harness.says("alice", "the xyzzy is in the shed").await;
+        let message = harness.says("alice", "the xyzzy is in the shed").await;
         harness.says("bob", "@Aizuchi what is xyzzy?").await;
         harness.pass(10).await;
-        harness.edits(&line, "the xyzzy is in the barn").await;
-        harness.edits(&line, "@Aizuchi the xyzzy is in the barn").await;
+        harness.edits(&message, "the xyzzy is in the barn").await;
+        harness.edits(&message, "@Aizuchi the xyzzy is in the barn").await;
         assert_eq!(harness.store.store.next_memory_job().await.unwrap(), None);
         harness.pass(10_000).await;
         assert_eq!(harness.mind.verbs(), "");
-        let lines = harness.messages("garden").await;
-        assert!(lines.iter().all(|line| line.gate == Some(Gate::ChannelMode)));
+        let messages = harness.messages("garden").await;
+        assert!(messages.iter().all(|stored| stored.gate == Some(Gate::ChannelMode)));
         harness.transcript().await.replace(": \n", ":\n")
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
     0s alice:
     0s bob:
     ");
@@ -526,12 +526,12 @@ async fn an_ordered_mode_applies_to_a_waiting_reply() {
 #[tokio::test]
 async fn of_a_user_who_opted_out_only_the_id_is_stored() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store)
             .await
             .with_options(HarnessOptions { memory: memory.clone(), ..HarnessOptions::default() });
         harness.order(opt_out("zoe")).await;
-        let line = harness.says("zoe", "the xyzzy is in the shed").await;
+        let message = harness.says("zoe", "the xyzzy is in the shed").await;
         harness.says("zoe", "@Aizuchi do you remember the xyzzy?").await;
         assert_eq!(
             harness.store.store.next_memory_job().await.unwrap(),
@@ -540,9 +540,9 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
         );
         harness.pass(10).await;
         // What they change about it is as little listened to.
-        harness.edits(&line, "the xyzzy is in the barn").await;
+        harness.edits(&message, "the xyzzy is in the barn").await;
         harness.pass(10).await;
-        harness.edits(&line, "@Aizuchi the xyzzy is in the barn").await;
+        harness.edits(&message, "@Aizuchi the xyzzy is in the barn").await;
         harness.pass(100).await;
         assert_eq!(harness.mind.verbs(), "");
         harness.says("alice", "@Aizuchi what was said?").await;
@@ -554,11 +554,11 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
         {
             assert!(!prompt.contains("xyzzy") && !prompt.contains("zoe"), "{prompt}");
         }
-        let lines = harness.messages("garden").await;
-        assert_eq!(lines[0].gate, Some(Gate::OptedOut));
+        let messages = harness.messages("garden").await;
+        assert_eq!(messages[0].gate, Some(Gate::OptedOut));
         harness.transcript().await.replace(": \n", ":\n")
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s zoe:
        0s zoe:
      120s alice: @Aizuchi what was said?
@@ -622,7 +622,7 @@ async fn a_soft_budget_leaves_mentions_alone() {
     let workspace_limits =
         BudgetLimits { tokens_per_day: Some(10_000_000), ..BudgetLimits::default() };
     let book = Rulebook { workspace_limits, soft_share: 0.00001, ..Rulebook::default() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -635,7 +635,7 @@ async fn a_soft_budget_leaves_mentions_alone() {
         assert_eq!(harness.mind.verbs(), "judge reply");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
      100s bob: and the tulips?
      200s carol: @Aizuchi and the daisies?
@@ -650,11 +650,11 @@ async fn a_soft_budget_leaves_mentions_alone() {
 async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
     let workspace_limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
     let book = Rulebook { workspace_limits, ..Rulebook::default() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
-        let ask = async |place: ConversationId, text: &str| {
-            harness.says_in(place, "alice", text).await;
+        let ask = async |conversation: ConversationId, text: &str| {
+            harness.says_in(conversation, "alice", text).await;
             harness.pass(10).await;
         };
         ask(top_level("garden"), "@Aizuchi one?").await;
@@ -670,7 +670,7 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
         assert_eq!(harness.mind.verbs(), "reply reply");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi one?
        0s (persona): Here I am.
       10s alice: @Aizuchi two?
@@ -699,7 +699,7 @@ async fn the_answer_limit_is_per_user() {
     on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
-        for (who, verbs) in [
+        for (user, verbs) in [
             ("alice", 1),
             ("alice", 2),
             ("alice", 2),
@@ -708,9 +708,9 @@ async fn the_answer_limit_is_per_user() {
             ("bob", 4),
             ("bob", 4),
         ] {
-            harness.says(who, "@Aizuchi and this?").await;
+            harness.says(user, "@Aizuchi and this?").await;
             harness.pass(1).await;
-            assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), verbs, "{who}");
+            assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), verbs, "{user}");
         }
         assert_eq!(last(&harness).await.ended, Some(DecisionResult::OverBudget));
         harness.pass(3600).await;
@@ -733,8 +733,8 @@ async fn unsolicited_posts_per_hour_are_limited_and_mentions_are_not() {
             harness.says("alice", "and what about this?").await;
             harness.says("bob", "and this?").await;
             harness.pass(100).await;
-            let told = harness.transcript().await;
-            assert_eq!(harness.platform.posted_texts().len(), spoken, "{told}");
+            let transcript = harness.transcript().await;
+            assert_eq!(harness.platform.posted_texts().len(), spoken, "{transcript}");
         }
         let row = last(&harness).await;
         assert_eq!((row.ended, row.gate), (Some(DecisionResult::OverBudget), Some(Gate::Budget)));
@@ -756,10 +756,10 @@ async fn direct_messages_are_debounced_for_two_seconds() {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         let heard = Heard::Channel(new_channel("direct", Visibility::Direct));
         harness.inbox.hear(heard).await.unwrap();
-        for line in ["hello", "are you there?", "I have a question"] {
-            harness.says_in(top_level("direct"), "alice", line).await;
+        for message in ["hello", "are you there?", "I have a question"] {
+            harness.says_in(top_level("direct"), "alice", message).await;
             harness.pass(1).await;
-            assert_eq!(harness.platform.posted_texts().len(), 0, "{line}");
+            assert_eq!(harness.platform.posted_texts().len(), 0, "{message}");
         }
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
@@ -785,7 +785,7 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
             let harness = Harness::new(store).await.with_options(HarnessOptions::default());
             harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
             harness.platform.fails(&[fault]);
-            let line = harness.says("alice", "we have won!").await;
+            let message = harness.says("alice", "we have won!").await;
             harness.pass(300).await;
             // The process may die while it is not known whether it was placed.
             let harness = harness.restart().await;
@@ -793,8 +793,8 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
             assert_eq!(harness.platform.posted_texts(), ["🎉"], "{fault:?}");
             let row = last(&harness).await;
             assert_eq!(row.ended, Some(DecisionResult::Reacted), "{fault:?}");
-            assert_eq!(row.reaction, Some((line.clone(), "🎉".into())), "{fault:?}");
-            assert!(row.posted_messages.is_empty() && row.messages == [line], "{fault:?}");
+            assert_eq!(row.reaction, Some((message.clone(), "🎉".into())), "{fault:?}");
+            assert!(row.posted_messages.is_empty() && row.messages == [message], "{fault:?}");
             let shown = harness.messages("garden").await;
             let reacted = &shown[0].reactions;
             assert_eq!((reacted.len(), &*reacted[0].emoji), (1, "🎉"), "{fault:?}");
@@ -835,7 +835,7 @@ async fn only_allowed_and_confident_reactions_are_placed() {
 
 #[tokio::test]
 async fn bots_neither_start_nor_delay_a_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("alice", "when do I cut the roses?").await;
@@ -845,8 +845,8 @@ async fn bots_neither_start_nor_delay_a_judgment() {
         }
         harness.mind.verbs() + "\n" + &harness.transcript().await
     });
-    let told = told.await;
-    let (verbs, transcript) = told.split_once('\n').unwrap();
+    let transcript = transcript.await;
+    let (verbs, transcript) = transcript.split_once('\n').unwrap();
     assert_eq!(verbs, "judge reply");
     assert!(transcript.contains(" 150s (persona): Here I am."), "{transcript}");
 }
@@ -862,9 +862,9 @@ async fn every_message_has_one_decision_or_a_gate() {
             harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
             harness.order(opt_out("zoe")).await;
             for round in 0..12 {
-                let who = ["alice", "bob", "rainbot", "zoe", "carol"][round % 5];
+                let user = ["alice", "bob", "rainbot", "zoe", "carol"][round % 5];
                 let text = if round % 4 == 1 { "@Aizuchi and this?" } else { "and this?" };
-                harness.says(who, text).await;
+                harness.says(user, text).await;
                 let there = harness.clone();
                 let verb = if round % 2 == 0 { PromptVerb::Judge } else { PromptVerb::Reply };
                 harness.mind.meanwhile(verb, || async move {
@@ -885,20 +885,20 @@ pub async fn every_line_is_accounted_for(harness: &Harness) {
     for row in &rows {
         assert!(row.ended.is_some(), "{row:#?}");
     }
-    for line in harness.messages("garden").await {
-        let id = &line.message.id;
+    for stored in harness.messages("garden").await {
+        let id = &stored.message.id;
         let covering = rows.iter().filter(|row| row.messages.contains(id)).count();
-        let expected = usize::from(line.gate.is_none() && !line.is_deleted);
-        let is_deleted = line.is_deleted && covering <= 1;
-        assert!(covering == expected || is_deleted, "{line:#?}\n{rows:#?}");
-        let is_own = line.message.author.kind == AuthorKind::Persona;
-        assert!(!is_own || line.gate == Some(Gate::OwnLine));
+        let expected = usize::from(stored.gate.is_none() && !stored.is_deleted);
+        let is_deleted = stored.is_deleted && covering <= 1;
+        assert!(covering == expected || is_deleted, "{stored:#?}\n{rows:#?}");
+        let is_own = stored.message.author.kind == AuthorKind::Persona;
+        assert!(!is_own || stored.gate == Some(Gate::OwnLine));
     }
 }
 
 #[tokio::test]
 async fn text_in_place_of_an_emoji_is_not_stored() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         let answer = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9,
             "reaction": "the roses look ill"}"#;
@@ -909,5 +909,5 @@ async fn text_in_place_of_an_emoji_is_not_stored() {
         assert_eq!((row.judgment.unwrap().reaction, row.reaction), (None, None));
         harness.transcript().await
     });
-    drop(told.await);
+    drop(transcript.await);
 }

@@ -152,7 +152,7 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
             let decision = harness.decisions("garden").await.pop().unwrap();
             let asked = harness.store.archive.exchanges(decision.id).await.unwrap();
             let asked = &asked[1].as_ref().unwrap().prompt;
-            let listed = asked.lines().filter(|line| line.starts_with("> - [")).count();
+            let listed = asked.lines().filter(|message| message.starts_with("> - [")).count();
             assert!((1..=MAX_LIST_LENGTH).contains(&listed), "{limit}: {listed}");
         }
     })
@@ -197,11 +197,12 @@ async fn defect_40_a_restart_remembers_nothing_anew() {
     on_every_store(async |store| {
         let (harness, options, heard) = overheard(store).await;
         for number in 0..10 {
-            let room = format!("room-{number}");
-            let parent =
-                harness.says_in(top_level(&room), "alice", "the beans are up and need poles").await;
+            let channel = format!("room-{number}");
+            let parent = harness
+                .says_in(top_level(&channel), "alice", "the beans are up and need poles")
+                .await;
             harness
-                .says_in(thread(&room, parent.as_str()), "bob", "the poles are in the shed")
+                .says_in(thread(&channel, parent.as_str()), "bob", "the poles are in the shed")
                 .await;
         }
         harness.pass(2 * DAY).await;

@@ -112,16 +112,18 @@ impl Live {
     async fn until_said(self, posts: usize) {
         let store = self.harness.store.store.clone();
         let mut revisions = store.revisions();
-        let room = self.harness.platform.clone();
+        let platform = self.harness.platform.clone();
         let said = async {
-            while room.posted_texts().len() < posts || store.next_ready().await.unwrap().is_some() {
+            while platform.posted_texts().len() < posts
+                || store.next_ready().await.unwrap().is_some()
+            {
                 revisions.changed().await.unwrap();
             }
         };
         tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
-        assert_eq!(room.posted_texts().len(), posts);
+        assert_eq!(platform.posted_texts().len(), posts);
     }
 }
 
@@ -161,11 +163,11 @@ async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
 async fn a_stop_finishes_the_step_in_flight() {
     on_every_store(async |store| {
         let mind = Arc::new(Patient::default());
-        let room = Arc::new(TestPlatform::default());
+        let platform = Arc::new(TestPlatform::default());
         let harness =
-            Harness::from_parts(store.clone(), Clock::system(), Arc::default(), room.clone());
+            Harness::from_parts(store.clone(), Clock::system(), Arc::default(), platform.clone());
         let (inbox, runner) =
-            build_parts(store.store.clone(), Clock::system(), mind.clone(), room.clone());
+            build_parts(store.store.clone(), Clock::system(), mind.clone(), platform.clone());
         let harness = Harness { inbox, ..harness };
         let stop = CancellationToken::new();
         let stopping = stop.clone();
@@ -180,7 +182,7 @@ async fn a_stop_finishes_the_step_in_flight() {
             store.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
         assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
-        assert!(room.posted_texts().is_empty());
+        assert!(platform.posted_texts().is_empty());
     })
     .await;
 }
@@ -250,7 +252,7 @@ async fn a_mention_heard_before_days_offline_is_answered_and_an_old_missed_one_i
             .messages("garden")
             .await
             .into_iter()
-            .find(|line| &*line.message.id.0 == "missed");
+            .find(|stored| &*stored.message.id.0 == "missed");
         assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
     })
     .await;

@@ -86,8 +86,8 @@ impl MemoryExt for Harness {
         let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
         let mut tell = |what: &str, memory: &Option<Arc<str>>| {
-            for line in memory.iter().flat_map(|memory| memory.lines()) {
-                let _ = writeln!(text, "{what} {line}");
+            for message in memory.iter().flat_map(|memory| memory.lines()) {
+                let _ = writeln!(text, "{what} {message}");
             }
         };
         tell("workspace, long: ", &context.workspace_long_term_memory);
@@ -160,12 +160,16 @@ async fn private_messages_reach_no_other_channel() {
     on_every_store(async |store| {
         let harness = harness(store).await;
         harness.opens("direct", Visibility::Direct).await;
-        for (place, who) in [("attic", "mallory"), ("direct", "mallet")] {
+        for (conversation, user) in [("attic", "mallory"), ("direct", "mallet")] {
             let asked = harness
-                .says_in(top_level(place), who, &format!("canary-{place} sings at noon"))
+                .says_in(
+                    top_level(conversation),
+                    user,
+                    &format!("canary-{conversation} sings at noon"),
+                )
                 .await;
             harness
-                .says_in(thread(place, asked.as_str()), who, "canary-thread sings at dusk")
+                .says_in(thread(conversation, asked.as_str()), user, "canary-thread sings at dusk")
                 .await;
         }
         harness.says("alice", "the beans are up and need poles").await;
@@ -173,13 +177,16 @@ async fn private_messages_reach_no_other_channel() {
         assert!(harness.knows("attic").await.contains("canary-attic"));
         assert!(harness.knows("direct").await.contains("canary-direct"));
         assert!(!harness.knows("attic").await.contains("canary-direct"));
-        for place in ["garden", "kitchen", "nowhere"] {
+        for conversation in ["garden", "kitchen", "nowhere"] {
             for number in 0..200 {
-                let conversation =
-                    if number % 2 == 0 { top_level(place) } else { thread(place, "m000") };
+                let conversation = if number % 2 == 0 {
+                    top_level(conversation)
+                } else {
+                    thread(conversation, "m000")
+                };
                 let context = format!("{:?}", harness.context_of(&conversation).await);
                 for canary in ["canary", "attic", "mall"] {
-                    assert!(!context.contains(canary), "{place}: {context}");
+                    assert!(!context.contains(canary), "{conversation}: {context}");
                 }
             }
         }
@@ -258,8 +265,8 @@ async fn a_reset_removes_what_was_remembered_of_the_conversation() {
         let until = harness.clock.now();
         harness.order(Order::Reset { conversation: top_level("garden"), until }).await;
         harness.pass(2 * HOUR).await;
-        for place in ["garden", "kitchen"] {
-            let after = harness.knows(place).await;
+        for conversation in ["garden", "kitchen"] {
+            let after = harness.knows(conversation).await;
             assert!(!after.contains("4711") && after.contains("salt"), "{after}");
         }
     })
@@ -672,7 +679,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     let knows = harness.knows("kitchen").await;
     assert!(knows.contains("fence needs paint"), "{knows}");
     let asked = MessageId::new("m003");
-    assert!(harness.messages("garden").await.iter().any(|line| line.message.id == asked));
+    assert!(harness.messages("garden").await.iter().any(|stored| stored.message.id == asked));
 }
 
 /// What another program remembered has no lines behind it. It outlives merging, and never becomes

@@ -52,9 +52,9 @@ impl MemosExt for Harness {
     /// Somebody has the persona call tools.
     async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
         self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
-        let line = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
+        let message = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
         self.pass(10).await;
-        line
+        message
     }
 
     async fn takes_back(&self, channel: &str, message: MessageId) {
@@ -181,12 +181,12 @@ async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
 async fn a_renamed_memo_is_the_same_memo() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
         let [(before, _)] = harness.memos("garden").await[..] else { panic!() };
         harness.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
         let [(after, memo)] = &harness.memos("garden").await[..] else { panic!() };
         assert_eq!((before, &*memo.name), (*after, "mint"));
-        harness.takes_back("garden", line).await;
+        harness.takes_back("garden", message).await;
         assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
@@ -196,12 +196,12 @@ async fn a_renamed_memo_is_the_same_memo() {
 async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
         harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for name in ["tea", "cake"] {
             harness.has_called("kitchen", "more", &[edit(name, "content", "more of it")]).await;
         }
-        harness.takes_back("garden", line).await;
+        harness.takes_back("garden", message).await;
         assert_eq!(harness.names("kitchen").await, ["cake"]);
         harness.turns("garden", Visibility::Private).await;
         assert_eq!(harness.names("kitchen").await, [""; 0]);
@@ -217,7 +217,7 @@ async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
 async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
         harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
         let before = harness.revision();
         let [(cake, _), (tea, _)] = harness.memos("garden").await[..] else { panic!() };
@@ -226,7 +226,7 @@ async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
         let after = harness.revision();
         assert!(harness.has_changed_since(before, tea).await);
         assert!(!harness.has_changed_since(after, tea).await);
-        harness.takes_back("garden", line).await;
+        harness.takes_back("garden", message).await;
         assert!(harness.has_changed_since(after, tea).await);
         assert!(!harness.has_changed_since(after, cake).await);
         harness.turns("garden", Visibility::Private).await;
@@ -239,7 +239,7 @@ async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
 async fn a_reply_that_changes_memos_is_not_redrafted() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
         harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for (name, calls) in [
             ("edit_memo", [edit("tea", "content", "black")]),
@@ -259,7 +259,7 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
         assert_eq!(harness.names("garden").await, ["cake"]);
         // What has shown the memo that was removed still hangs on the line behind it.
         assert!(harness.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
-        harness.takes_back("garden", line).await;
+        harness.takes_back("garden", message).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
     })
@@ -270,11 +270,11 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
 async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        let message = harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
         harness.mind.meanwhile(PromptVerb::Reply, || async {});
         let talk = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            talk.takes_back("kitchen", line).await;
+            talk.takes_back("kitchen", message).await;
         });
         let asked = harness.mind.prompt_texts(PromptVerb::Reply).len();
         let get = ("get_memo", json!({ "memo_name": "tea" }));
@@ -314,7 +314,7 @@ async fn prompts_that_showed_a_memo_are_deleted_with_it() {
 async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let line = harness.has_called("kitchen", "note this", &[add("tea", "green")]).await;
+        let message = harness.has_called("kitchen", "note this", &[add("tea", "green")]).await;
         let asked = aizuchi_harness::harness::message(
             top_level("garden"),
             "x1",
@@ -328,7 +328,7 @@ async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
         harness.has_called("kitchen", "drop it", &[remove]).await;
         let shown = harness.prompts("garden").await;
         assert!(shown.iter().any(|(text, _)| text.contains("green")), "{shown:?}");
-        harness.takes_back("kitchen", line).await;
+        harness.takes_back("kitchen", message).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })

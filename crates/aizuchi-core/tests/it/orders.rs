@@ -71,8 +71,8 @@ async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
     let (store, writer) = sqlite::open(&folder.path().join("aizuchi.db")).await.unwrap();
     let store = Arc::new(store);
     let store = TestStore { store: store.clone(), archive: store, database: None };
-    let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-    let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, room);
+    let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+    let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, platform);
     let run = move || {
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
@@ -131,8 +131,8 @@ async fn a_message_heard_while_an_opt_out_is_stored_is_redacted() {
     let (ordered, heard) = tokio::join!(order, hearing);
     ordered.unwrap();
     assert!(heard.unwrap().is_new);
-    let lines = harness.messages("garden").await;
-    assert_eq!((lines[0].gate, &*lines[0].message.text), (Some(Gate::OptedOut), ""));
+    let messages = harness.messages("garden").await;
+    assert_eq!((messages[0].gate, &*messages[0].message.text), (Some(Gate::OptedOut), ""));
     assert!(harness.step_of(&top_level("garden")).await.is_none());
 }
 
@@ -172,7 +172,7 @@ async fn messages_and_orders_during_typing_are_honored() {
         until: Timestamp::MAX,
         by: Role::Admin,
     };
-    for (text, line, ended) in [
+    for (text, message, ended) in [
         ("does it rain tomorrow?", None, DecisionResult::Muted),
         ("does it rain tomorrow?", Some("@alice it does"), DecisionResult::Dropped),
         ("@Aizuchi does it rain tomorrow?", None, DecisionResult::Muted),
@@ -189,8 +189,8 @@ async fn messages_and_orders_during_typing_are_honored() {
             }
             let meanwhile = async {
                 harness.platform.until_typing(1).await;
-                match line {
-                    Some(line) => drop(harness.says("bob", line).await),
+                match message {
+                    Some(message) => drop(harness.says("bob", message).await),
                     None => harness.order(mute.clone()).await,
                 }
                 harness.clock.advance_to(at(95));
@@ -198,7 +198,7 @@ async fn messages_and_orders_during_typing_are_honored() {
             let (posted, ()) = tokio::join!(harness.runner.step(), meanwhile);
             assert!(posted.unwrap());
             let rows = harness.decisions("garden").await;
-            assert_eq!(rows[0].ended, Some(ended), "{text} {line:?}");
+            assert_eq!(rows[0].ended, Some(ended), "{text} {message:?}");
             let said = harness
                 .platform
                 .posted
@@ -208,7 +208,7 @@ async fn messages_and_orders_during_typing_are_honored() {
                 .map(|(_, said)| said.at)
                 .collect::<Vec<_>>();
             let expected = if ended == DecisionResult::Spoke { vec![at(95)] } else { vec![] };
-            assert_eq!(said, expected, "{text} {line:?}");
+            assert_eq!(said, expected, "{text} {message:?}");
         })
         .await;
     }

@@ -12,7 +12,7 @@ use aizuchi_harness::harness::{
 #[tokio::test]
 async fn messages_during_a_failing_judge_call_are_judged_later() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rules(rules.clone()));
         let there = harness.clone();
@@ -20,13 +20,13 @@ async fn messages_during_a_failing_judge_call_are_judged_later() {
             there.after_5s_says("bob", "they need water").await;
             panic!("a defect");
         });
-        for line in ["the roses look ill", "they do", "what can we do?"] {
-            harness.says("alice", line).await;
+        for message in ["the roses look ill", "they do", "what can we do?"] {
+            harness.says("alice", message).await;
         }
         harness.pass(60).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the roses look ill
        0s alice: they do
        0s alice: what can we do?
@@ -38,7 +38,7 @@ async fn messages_during_a_failing_judge_call_are_judged_later() {
 
 #[tokio::test]
 async fn a_mention_while_a_reply_fails_for_good_is_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.says("alice", "@Aizuchi when does it rain?").await;
         let there = harness.clone();
@@ -57,7 +57,7 @@ async fn a_mention_while_a_reply_fails_for_good_is_answered() {
         harness.pass(60).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi when does it rain?
        5s bob: @Aizuchi and where?
       13s carol: @Aizuchi and why?
@@ -70,7 +70,7 @@ async fn a_mention_while_a_reply_fails_for_good_is_answered() {
 #[tokio::test]
 async fn an_apology_settles_mentions_over_the_answer_limit() {
     let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
         harness.says("alice", "@Aizuchi when does it rain?").await;
@@ -81,7 +81,7 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
         harness.pass(10).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi when does it rain?
        0s (persona): Here I am.
       10s alice: @Aizuchi and where?
@@ -96,7 +96,7 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
 /// waiting costs no try.
 #[tokio::test]
 async fn all_steps_wait_while_a_platform_is_behind() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("alice", "when do I cut the roses?").await;
@@ -119,7 +119,7 @@ async fn all_steps_wait_while_a_platform_is_behind() {
         assert_eq!(harness.platform.posted_texts().len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     1210s carol: @alice, in spring
     [m000] dropped: it has been answered, or is no longer what it was (judge kept)
@@ -132,12 +132,12 @@ async fn all_steps_wait_while_a_platform_is_behind() {
 #[tokio::test]
 async fn a_mention_during_typing_is_answered_by_the_redraft() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness =
             Harness::new(store).await.with_options(HarnessOptions::from_rules(rules.clone()));
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        for line in ["the roses look ill", "they do", "what can we do?"] {
-            harness.says("alice", line).await;
+        for message in ["the roses look ill", "they do", "what can we do?"] {
+            harness.says("alice", message).await;
         }
         harness.platform.set_typing_seconds(5);
         harness.clock.advance_to(at(5));
@@ -155,7 +155,7 @@ async fn a_mention_during_typing_is_answered_by_the_redraft() {
         harness.pass(60).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the roses look ill
        0s alice: they do
        0s alice: what can we do?

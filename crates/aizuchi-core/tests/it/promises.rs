@@ -130,7 +130,7 @@ async fn prompts_are_kept_until_they_expire() {
     on_every_store(async |store| {
         let considered = store.hear_human("1", 0, "one").await.revision;
         let exchange =
-            |lines: &[&str]| ModelExchange { seen_revision: considered, ..exchange(lines) };
+            |messages: &[&str]| ModelExchange { seen_revision: considered, ..exchange(messages) };
         let kept_exchange = ModelExchange { seen_revision: 0, ..exchange(&["1"]) };
         let claim = store.claim(60).await.remove(0);
         let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
@@ -413,8 +413,8 @@ async fn revisions_increase_and_no_change_is_missed_between_two() {
             store.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
             let newest = *store.store.revisions().borrow();
             assert!(newest > seen);
-            let lines = store.archive.messages_since(&workspace(), seen, 100).await.unwrap();
-            texts.extend(lines.iter().map(|line| line.message.text.to_string()));
+            let messages = store.archive.messages_since(&workspace(), seen, 100).await.unwrap();
+            texts.extend(messages.iter().map(|stored| stored.message.text.to_string()));
             seen = newest;
         }
         assert_eq!(texts, ["line 0", "line 1", "line 2", "line 3", "line 4"]);
@@ -502,7 +502,8 @@ async fn a_forgotten_user_is_heard_again_afterwards() {
         store.store.order(forget.clone(), at(10)).await.unwrap();
         store.hear_human("2", 20, "a new day").await;
         let context = store.store.context(&top_level("garden"), &window(7)).await.unwrap();
-        let texts: Vec<&str> = context.target_messages().iter().map(|line| &*line.text).collect();
+        let texts: Vec<&str> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["a new day"]);
         assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Ann");
     })
@@ -648,8 +649,12 @@ async fn messages_are_read_page_by_page() {
                 range: span,
                 limit: 3,
             };
-            let lines = store.archive.messages(query).await.unwrap();
-            lines.iter().map(|line| line.message.text.to_string()).collect::<Vec<_>>().join(" ")
+            let messages = store.archive.messages(query).await.unwrap();
+            messages
+                .iter()
+                .map(|stored| stored.message.text.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(read(MessageRange::Newest).await, "7 8 9");
         assert_eq!(read(MessageRange::Before(MessageId::new("m7"))).await, "4 5 6");
@@ -671,8 +676,8 @@ async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
         });
         let receipts = futures_util::future::join_all(hearings).await;
         assert!(receipts.iter().all(|receipt| receipt.is_new));
-        let lines = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
-        assert_eq!(lines.len(), 500);
+        let messages = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
+        assert_eq!(messages.len(), 500);
         assert_eq!(store.steps().await, 7);
     })
     .await;
@@ -844,8 +849,8 @@ impl PromisesExt for TestStore {
         let span = MessageRange::Newest;
         let query =
             MessageQuery { workspace: workspace(), channel, thread: None, range: span, limit: 100 };
-        let lines = self.archive.messages(query).await.unwrap();
-        lines.iter().map(|line| line.message.text.to_string()).collect()
+        let messages = self.archive.messages(query).await.unwrap();
+        messages.iter().map(|stored| stored.message.text.to_string()).collect()
     }
 
     async fn owed(&self) -> Vec<String> {
@@ -937,18 +942,18 @@ fn deletion(id: &str, second: i64) -> Heard {
     Heard::Deletion(Deletion { conversation: top_level("garden"), message, at: at(second) })
 }
 
-fn exchange(lines: &[&str]) -> ModelExchange {
+fn exchange(messages: &[&str]) -> ModelExchange {
     ModelExchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
-        lineage: made_from(lines),
+        lineage: made_from(messages),
         seen_revision: 0,
     }
 }
 
-fn made_from(lines: &[&str]) -> Lineage {
-    let line = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
-    Lineage { messages: lines.iter().map(line).collect(), memories: Vec::new() }
+fn made_from(messages: &[&str]) -> Lineage {
+    let message = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
+    Lineage { messages: messages.iter().map(message).collect(), memories: Vec::new() }
 }
 
 /// Slack may deliver one gesture as two events with different ids (the later one dated before the first).

@@ -23,7 +23,7 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
         store.names("u-bob", "Bob", AuthorKind::Human).await;
         store.names("persona", "Aizuchi", AuthorKind::Persona).await;
         let harness = Harness::new(store.clone()).await;
-        let line = harness.says("alice", "the roses bloom").await;
+        let message = harness.says("alice", "the roses bloom").await;
         // What was heard, whether it changed anything, and what stands there then.
         for (second, who, emoji, change, is_new, shown) in [
             (5, "u-bob", "🎉", Removed, false, ""),
@@ -40,15 +40,15 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
             (5, "u-bob", "🎉", Added, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (10, "u-bob", "🎉", Added, true, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob"),
         ] {
-            let reaction = reaction(&line, second, who, emoji, change);
+            let reaction = reaction(&message, second, who, emoji, change);
             let before = *store.store.revisions().borrow();
             let receipt = store.reacts(reaction.clone()).await;
             assert_eq!(receipt.is_new, is_new, "{reaction:?}");
             assert_eq!(receipt.revision, before + u64::from(is_new), "{reaction:?}");
-            assert_eq!(store.reactions(&line).await, shown, "{reaction:?}");
+            assert_eq!(store.reactions(&message).await, shown, "{reaction:?}");
         }
         let store = store.restart().await;
-        assert_eq!(store.reactions(&line).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
+        assert_eq!(store.reactions(&message).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
     })
     .await;
 }
@@ -57,15 +57,15 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
 async fn a_reaction_is_deleted_with_its_message() {
     on_every_store(async |store| {
         let harness = Harness::new(store.clone()).await;
-        let line = harness.says("alice", "the roses bloom").await;
+        let message = harness.says("alice", "the roses bloom").await;
         let react = async |message: &MessageId| {
             store.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
         };
-        assert!(react(&line).await);
-        harness.deletes(&line).await;
-        assert_eq!(store.reactions(&line).await, "");
-        assert!(!react(&line).await);
-        assert_eq!(store.reactions(&line).await, "");
+        assert!(react(&message).await);
+        harness.deletes(&message).await;
+        assert_eq!(store.reactions(&message).await, "");
+        assert!(!react(&message).await);
+        assert_eq!(store.reactions(&message).await, "");
         let Some(database) = &store.database else { return };
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 0);
     })
@@ -101,7 +101,7 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
         assert_eq!(store.reactions(&id).await, "🎉 u-bob, u-carol");
         let since = store.archive.messages_since(&workspace(), before, 9).await.unwrap();
         let shown: Vec<_> =
-            since.iter().map(|line| (line.revision, line.reactions.len())).collect();
+            since.iter().map(|stored| (stored.revision, stored.reactions.len())).collect();
         assert_eq!(shown, [(before + 1, 1)], "it came with them");
         // From now on it is a line like others.
         assert!(store.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
@@ -115,18 +115,18 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
 async fn an_early_reaction_expires() {
     on_every_store(async |store| {
         let harness = Harness::new(store.clone()).await;
-        let lines = ["old", "young", "known"].map(sentence);
+        let messages = ["old", "young", "known"].map(sentence);
         const DAY: i64 = 24 * 3600;
-        for (line, second) in lines.iter().zip([0, 1, 0]) {
-            store.reacts(reaction(&line.id, second, "u-bob", "🎉", Added)).await;
+        for (message, second) in messages.iter().zip([0, 1, 0]) {
+            store.reacts(reaction(&message.id, second, "u-bob", "🎉", Added)).await;
         }
-        let [old, young, known] = lines;
+        let [old, young, known] = messages;
         harness.hear(known.clone()).await;
         store.store.drop_exchanges(at(DAY)).await.unwrap();
         store.store.drop_exchanges(at(DAY + 1)).await.unwrap();
-        for (line, shown) in [(old, ""), (young, "🎉 u-bob")] {
-            harness.hear(line.clone()).await;
-            assert_eq!(store.reactions(&line.id).await, shown, "{line:?}");
+        for (message, shown) in [(old, ""), (young, "🎉 u-bob")] {
+            harness.hear(message.clone()).await;
+            assert_eq!(store.reactions(&message.id).await, shown, "{message:?}");
         }
         assert_eq!(store.reactions(&known.id).await, "🎉 u-bob");
         let Some(database) = &store.database else { return };
@@ -152,8 +152,8 @@ async fn a_reaction_to_a_post_that_is_not_stored_yet_counts() {
             there.reacts(&MessageId::new("p000"), "bob", "🎉").await;
         });
         harness.pass(1000).await;
-        let lines = harness.messages("garden").await;
-        let post = lines.iter().find(|line| line.message.author.kind == AuthorKind::Persona);
+        let messages = harness.messages("garden").await;
+        let post = messages.iter().find(|stored| stored.message.author.kind == AuthorKind::Persona);
         assert_eq!(store.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
         let decision = harness.decisions("garden").await.pop().unwrap();
         assert_eq!(decision.follow_up.reactions, 1, "{decision:?}");
@@ -171,10 +171,11 @@ async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
             harness.says("alice", "three").await,
         );
         let since = async |revision: u64, limit: usize| {
-            let lines = store.archive.messages_since(&workspace(), revision, limit).await.unwrap();
-            let ids = lines.iter().map(|line| line.message.id.clone());
+            let messages =
+                store.archive.messages_since(&workspace(), revision, limit).await.unwrap();
+            let ids = messages.iter().map(|stored| stored.message.id.clone());
             let ids: Vec<MessageId> = ids.collect();
-            (ids, lines.iter().map(|line| line.revision).collect::<Vec<_>>())
+            (ids, messages.iter().map(|stored| stored.revision).collect::<Vec<_>>())
         };
         let before = *store.store.revisions().borrow();
         let due = store.store.next_ready().await.unwrap();
@@ -215,22 +216,22 @@ async fn reactions_do_not_cancel_work_in_flight() {
         let transcript = on_every_store(async |store| {
             let harness = Harness::new(store).await;
             harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-            let line = harness.says("alice", "when do I cut the roses?").await;
+            let message = harness.says("alice", "when do I cut the roses?").await;
             if people_react {
                 for (verb, emoji) in [(PromptVerb::Judge, "🎉"), (PromptVerb::Reply, "👀")] {
-                    let (there, line) = (harness.clone(), line.clone());
+                    let (there, message) = (harness.clone(), message.clone());
                     harness.mind.meanwhile(verb, move || async move {
-                        there.reacts(&line, "bob", emoji).await;
+                        there.reacts(&message, "bob", emoji).await;
                     });
                 }
-                let (there, line) = (harness.clone(), line.clone());
+                let (there, message) = (harness.clone(), message.clone());
                 harness.platform.meanwhile(move || async move {
-                    there.reacts(&line, "carol", "👍").await;
+                    there.reacts(&message, "carol", "👍").await;
                 });
             }
             harness.pass(1000).await;
             let expected = if people_react { "🎉 u-bob; 👀 u-bob; 👍 u-carol" } else { "" };
-            assert_eq!(harness.store.reactions(&line).await, expected);
+            assert_eq!(harness.store.reactions(&message).await, expected);
             harness.transcript().await
         });
         transcripts.push(transcript.await);
@@ -244,13 +245,13 @@ async fn reactions_do_not_cancel_work_in_flight() {
 async fn a_forgotten_users_reactions_are_deleted() {
     let store = TestStore::sqlite().await;
     let harness = Harness::new(store.clone()).await;
-    let line = harness.says("alice", "the roses bloom").await;
+    let message = harness.says("alice", "the roses bloom").await;
     let other = harness.says("bob", "and the beans").await;
-    for (message, who) in [(&line, "u-bob"), (&line, "u-zebedee"), (&other, "u-zebedee")] {
+    for (message, who) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
         store.reacts(reaction(message, 5, who, "🎉", Added)).await;
     }
-    store.reacts(reaction(&line, 5, "u-zebedee", "👀", Added)).await;
-    store.reacts(reaction(&line, 6, "u-zebedee", "👀", Removed)).await;
+    store.reacts(reaction(&message, 5, "u-zebedee", "👀", Added)).await;
+    store.reacts(reaction(&message, 6, "u-zebedee", "👀", Removed)).await;
     let database = store.database.clone().unwrap();
     let before = *store.store.revisions().borrow();
     store.clone().stop().await;
@@ -259,7 +260,7 @@ async fn a_forgotten_users_reactions_are_deleted() {
     assert!(!String::from_utf8_lossy(&bytes).contains("zebedee"));
 
     let store = store.restart().await;
-    assert_eq!(store.reactions(&line).await, "🎉 bob");
+    assert_eq!(store.reactions(&message).await, "🎉 bob");
     assert_eq!(store.reactions(&other).await, "");
     // Pages that were away see it.
     assert_eq!(store.archive.messages_since(&workspace(), before, 9).await.unwrap().len(), 2);
@@ -316,9 +317,9 @@ impl ReactionStoreExt for TestStore {
     }
 
     async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
-        let line = self.archive.message(&place.workspace, &place.channel, message).await;
+        let message = self.archive.message(&place.workspace, &place.channel, message).await;
         let mut text = String::new();
-        for reacted in line.unwrap().unwrap().reactions {
+        for reacted in message.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
                 AuthorKind::Persona => format!("{}*", user.name),
                 AuthorKind::Human | AuthorKind::Bot => user.name.to_string(),

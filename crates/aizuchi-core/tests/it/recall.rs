@@ -206,7 +206,9 @@ async fn private_messages_are_found_only_in_their_channel() {
             let mut found = ids(&found);
             found.sort();
             assert_eq!(found, expected, "from {from}");
-            for closed in ["secret", "alice", "closed"].into_iter().filter(|room| *room != from) {
+            for closed in
+                ["secret", "alice", "closed"].into_iter().filter(|channel| *channel != from)
+            {
                 let there = RecallQuery { channel: Some(ChannelId::new(closed)), ..query.clone() };
                 assert_eq!(store.recall(&there).await, [], "in {closed} from {from}");
             }

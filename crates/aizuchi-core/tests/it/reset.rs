@@ -11,17 +11,17 @@ use aizuchi_harness::harness::{
 };
 
 /// Somebody who looks after the place says `reset`.
-async fn resets(harness: &Harness, place: ConversationId) {
-    let line = message(place, "a1", harness.clock.now(), "root", "@Aizuchi reset");
-    let (id, kind) = (line.author.id.clone(), line.author.kind);
+async fn resets(harness: &Harness, conversation: ConversationId) {
+    let message = message(conversation, "a1", harness.clock.now(), "root", "@Aizuchi reset");
+    let (id, kind) = (message.author.id.clone(), message.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
-    harness.hear(line).await;
+    harness.hear(message).await;
 }
 
 #[tokio::test]
 async fn only_an_admin_resets_what_others_have_said() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.says("alice", "the shed leaks").await;
         harness.pass(400).await;
@@ -39,7 +39,7 @@ async fn only_an_admin_resets_what_others_have_said() {
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the shed leaks
      400s bob: @Aizuchi reset
      400s (persona): Only an admin may order that.
@@ -59,7 +59,7 @@ async fn only_an_admin_resets_what_others_have_said() {
 /// Nobody has to wait for what nobody remembers having asked.
 #[tokio::test]
 async fn a_reset_drops_the_pending_step() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(5).await;
@@ -69,7 +69,7 @@ async fn a_reset_drops_the_pending_step() {
         assert!(harness.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        5s root: @Aizuchi reset
        5s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
@@ -81,7 +81,7 @@ async fn a_reset_drops_the_pending_step() {
 
 #[tokio::test]
 async fn a_reset_drops_a_draft_in_flight() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -92,7 +92,7 @@ async fn a_reset_drops_a_draft_in_flight() {
         harness.pass(200).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s root: @Aizuchi reset
       90s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
@@ -104,7 +104,7 @@ async fn a_reset_drops_a_draft_in_flight() {
 
 #[tokio::test]
 async fn everybody_resets_their_own_direct_messages() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         let direct = new_channel("dm", Visibility::Direct);
         harness.inbox.hear(Heard::Channel(direct)).await.unwrap();
@@ -116,10 +116,10 @@ async fn everybody_resets_their_own_direct_messages() {
         harness.pass(5).await;
         let replied = &harness.mind.prompt_texts(PromptVerb::Reply)[1];
         assert!(!replied.contains("my key") && !replied.contains("Here I am"), "{replied}");
-        let lines = harness.messages("dm").await;
-        lines.iter().map(|line| format!("{}\n", line.message.text)).collect::<String>()
+        let messages = harness.messages("dm").await;
+        messages.iter().map(|stored| format!("{}\n", stored.message.text)).collect::<String>()
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
     my key hangs behind the shed
     Here I am.
     リセット
@@ -141,9 +141,12 @@ async fn resetting_a_thread_leaves_the_channel_alone() {
         harness.says_in(shed.clone(), "bob", "again?").await;
         resets(&harness, shed.clone()).await;
         harness.says_in(shed.clone(), "alice", "a new day").await;
-        for (place, expected) in [(shed, "a new day"), (top_level("garden"), "the beans are up")] {
-            let context = harness.store.store.context(&place, &window(50)).await.unwrap();
-            let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
+        for (conversation, expected) in
+            [(shed, "a new day"), (top_level("garden"), "the beans are up")]
+        {
+            let context = harness.store.store.context(&conversation, &window(50)).await.unwrap();
+            let texts: Vec<_> =
+                context.target_messages().iter().map(|message| &*message.text).collect();
             assert_eq!(texts, [expected]);
         }
         assert_eq!(harness.messages("garden").await.len(), 5);
@@ -166,7 +169,8 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
         let late = message(top_level("dm"), "late", at, "alice", "reset");
         harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
         let context = harness.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
-        let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
+        let texts: Vec<_> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
         // What is read later still of the time before.
@@ -179,7 +183,7 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
         );
         harness.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
         let context = harness.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
-        assert!(context.target_messages().iter().all(|line| &*line.text != "long before"));
+        assert!(context.target_messages().iter().all(|message| &*message.text != "long before"));
     })
     .await;
 }

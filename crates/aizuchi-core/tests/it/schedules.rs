@@ -187,7 +187,7 @@ struct Stage {
     log: Arc<Mutex<Log>>,
     thoughts: Arc<Mutex<usize>>,
     dispatches: Arc<Mutex<usize>>,
-    room: Arc<TestPlatform>,
+    platform: Arc<TestPlatform>,
 }
 
 impl Stage {
@@ -214,7 +214,7 @@ impl Stage {
 
     /// A process around a store that may have been used before.
     async fn start(&self, store: TestStore, clock: Clock) {
-        let harness = Harness::from_parts(store, clock, Arc::default(), self.room.clone());
+        let harness = Harness::from_parts(store, clock, Arc::default(), self.platform.clone());
         let (llm, platform) = (Arc::new(self.clone()), Arc::new(self.clone()));
         let store = harness.store.store.clone();
         let (inbox, runner) =
@@ -296,7 +296,7 @@ impl Stage {
             Act::Wait { .. } | Act::Die => {}
             Act::Fail(fault) => {
                 let faults = [Fault::Busy, Fault::Refused, Fault::LostAnswer, Fault::LostRequest];
-                self.room.fails(&[faults[usize::from(*fault)]]);
+                self.platform.fails(&[faults[usize::from(*fault)]]);
             }
         }
     }
@@ -483,7 +483,7 @@ async fn live(life: &Life, store: TestStore) {
         log: Arc::default(),
         thoughts: Arc::default(),
         dispatches: Arc::default(),
-        room: Arc::default(),
+        platform: Arc::default(),
     };
     stage.start(store, Clock::manual(aizuchi_harness::harness::at(0))).await;
     for act in &life.acts {
@@ -565,9 +565,9 @@ impl Platform for Stage {
         if let Some(act) = meanwhile {
             self.happens_meanwhile(act).await;
         }
-        let before = self.room.posted_texts().len();
-        let posted = self.room.post(piece).await;
-        if self.room.posted_texts().len() > before {
+        let before = self.platform.posted_texts().len();
+        let posted = self.platform.post(piece).await;
+        if self.platform.posted_texts().len() > before {
             let piece = piece.clone();
             let post = Post { piece, muted, mode, context, redrafts };
             self.log.lock().unwrap().posts.push(post);
@@ -579,14 +579,14 @@ impl Platform for Stage {
         &self,
         piece: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
-        self.room.find_posted(piece).await
+        self.platform.find_posted(piece).await
     }
 
     fn settle_time(&self) -> SignedDuration {
-        self.room.settle_time()
+        self.platform.settle_time()
     }
 
     fn max_post_length(&self) -> usize {
-        self.room.max_post_length()
+        self.platform.max_post_length()
     }
 }

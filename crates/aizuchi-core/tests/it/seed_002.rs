@@ -108,15 +108,15 @@ async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
 async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
-        let places = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
+        let conversations = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
         for round in 0..3 {
-            for place in &places {
-                harness.says_in(place.clone(), "alice", &format!("line {round}")).await;
+            for conversation in &conversations {
+                harness.says_in(conversation.clone(), "alice", &format!("line {round}")).await;
             }
             let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
             let mut pending: Vec<_> = steps.iter().map(|step| step.event.conversation()).collect();
             pending.sort();
-            let mut expected: Vec<_> = places.iter().collect();
+            let mut expected: Vec<_> = conversations.iter().collect();
             expected.sort();
             assert_eq!(pending, expected, "round {round}");
         }
@@ -228,8 +228,8 @@ async fn r10_its_own_message_is_only_stored() {
         harness.hear(aizuchi_core::chat::Message { author, ..own }).await;
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "");
-        let lines = harness.messages("garden").await;
-        assert_eq!((lines.len(), lines[0].gate), (1, Some(Gate::OwnLine)));
+        let messages = harness.messages("garden").await;
+        assert_eq!((messages.len(), messages[0].gate), (1, Some(Gate::OwnLine)));
     })
     .await;
 }
@@ -256,9 +256,9 @@ async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
         let harness = harness.with_options(seed());
         let mut waits = Vec::new();
         for number in 0..40 {
-            let place = top_level(&format!("c{number}"));
-            harness.says_in(place.clone(), "alice", "hello").await;
-            let step = harness.step_of(&place).await.unwrap();
+            let conversation = top_level(&format!("c{number}"));
+            harness.says_in(conversation.clone(), "alice", "hello").await;
+            let step = harness.step_of(&conversation).await.unwrap();
             assert_eq!(step.event.verb(), "judge");
             waits.push(step.due.duration_since(at(0)).as_secs_f64());
         }
@@ -273,7 +273,7 @@ async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
 
 #[tokio::test]
 async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         harness.says("alice", "when do I cut the roses?").await;
@@ -287,7 +287,7 @@ async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        0s   dan: which ones?
       50s bob: which ones?
@@ -335,8 +335,8 @@ async fn r15_the_reply_is_made_from_a_fresh_context_and_stored() {
         assert_eq!(harness.mind.verbs(), "judge reply");
         assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
         assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("no rain today"));
-        let lines = harness.messages("garden").await;
-        let own = lines.last().unwrap();
+        let messages = harness.messages("garden").await;
+        let own = messages.last().unwrap();
         assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnLine)));
     })
     .await;
@@ -391,7 +391,7 @@ async fn r19_a_start_answers_no_old_messages() {
         let harness = harness.restart().await;
         harness.pass(10_000).await;
         assert_eq!(harness.mind.verbs(), "");
-        let gates = harness.messages("garden").await.into_iter().map(|line| line.gate);
+        let gates = harness.messages("garden").await.into_iter().map(|stored| stored.gate);
         assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::CaughtUp); 3]);
         // A mention that is young is owed an answer all the same.
         let young =
@@ -455,7 +455,7 @@ async fn r20_it_posts_when_the_seed_says() {
 
 #[tokio::test]
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         // A mention takes the place of a judgment, and of a reply that waits.
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -466,7 +466,7 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
         assert_eq!(harness.platform.posted_texts().len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
       90s alice: @Aizuchi what can we do?
       90s (persona): Here I am.
@@ -479,7 +479,7 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
     let waiting =
         WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::fixed_wait().wait_settings };
     let options = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
         harness.says("alice", "@Aizuchi what about the roses?").await;
         harness.says("bob", "@Aizuchi and the tulips?").await;
@@ -500,7 +500,7 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
             harness.clock.now().duration_since(begun).as_secs()
         )
     });
-    assert_snapshot!(told.await, @"judged 300 s after the first line");
+    assert_snapshot!(transcript.await, @"judged 300 s after the first line");
 }
 
 #[tokio::test]
@@ -517,7 +517,7 @@ async fn g3_a_delay_is_capped() {
 
 #[tokio::test]
 async fn g4_an_edit_or_a_deletion_counts() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -536,7 +536,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: (deleted)
     1180s bob: hello
     [m000] dropped: what was said was deleted (judge superseded, judge superseded)
@@ -546,7 +546,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
 
 #[tokio::test]
 async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi hello").await;
         harness.says("bob", "hello all").await;
@@ -556,7 +556,7 @@ async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
         assert_eq!(harness.mind.verbs(), "reply");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi hello
        0s bob: hello all
        0s (persona): Here I am.
@@ -567,7 +567,7 @@ async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
 
 #[tokio::test]
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = harness.says("alice", "when do I cut the roses?").await;
@@ -581,7 +581,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: in spring
     [m000] dropped: it has been answered, or is no longer what it was (judge kept)
@@ -591,7 +591,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 
 #[tokio::test]
 async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = harness.says("alice", "when do I cut the roses?").await;
@@ -603,7 +603,7 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() 
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: when you cut the tulips
       20s   alice: and when is that?

@@ -60,8 +60,8 @@ async fn facilitated(store: TestStore) -> Harness {
 }
 
 /// So many lines, a second apart, by three people.
-async fn talk(harness: &Harness, lines: usize) {
-    for number in 0..lines {
+async fn talk(harness: &Harness, messages: usize) {
+    for number in 0..messages {
         let who = ["alice", "bob", "carol"][number % 3];
         harness.says(who, &format!("thought {number} on the roses")).await;
         harness.pass(1).await;
@@ -254,8 +254,8 @@ async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last(
 async fn s12_nothing_to_judge_costs_no_call() {
     on_every_store(async |store| {
         let harness = separate(store).await;
-        let line = harness.says("alice", "oops").await;
-        harness.deletes(&line).await;
+        let message = harness.says("alice", "oops").await;
+        harness.deletes(&message).await;
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "");
         assert_eq!(rows(&harness).await[0].ended, Some(DecisionResult::Dropped));
@@ -539,7 +539,9 @@ async fn a_facilitator_sees_the_newest_20_messages_including_its_own() {
         harness.pass(100).await;
         let prompt = harness.mind.prompts(PromptVerb::Judge).remove(0);
         assert_eq!(prompt.context.target_messages().len(), 20);
-        assert!(prompt.context.target_messages().iter().any(|line| &*line.text == "Here I am."));
+        assert!(
+            prompt.context.target_messages().iter().any(|message| &*message.text == "Here I am.")
+        );
     })
     .await;
 }

@@ -20,13 +20,13 @@ async fn fixed_wait(store: TestStore) -> Harness {
 
 #[tokio::test]
 async fn a_mention_is_answered_at_once() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(1).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -35,7 +35,7 @@ async fn a_mention_is_answered_at_once() {
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_in_the_thread() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let parent = harness.says("alice", "the tomatoes are late").await;
         harness.pass(5).await;
@@ -43,7 +43,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the tomatoes are late
        5s   bob: @Aizuchi how come?
        5s   (persona): Here I am.
@@ -54,7 +54,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
 
 #[tokio::test]
 async fn a_conversation_that_rests_is_judged_once() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "the beans are up").await;
         harness.pass(10).await;
@@ -63,7 +63,7 @@ async fn a_conversation_that_rests_is_judged_once() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the beans are up
       10s bob: at last
     [m000 m001] chose_silence: they get along (judge kept)
@@ -72,14 +72,14 @@ async fn a_conversation_that_rests_is_judged_once() {
 
 #[tokio::test]
 async fn an_open_question_is_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
@@ -88,7 +88,7 @@ async fn an_open_question_is_answered() {
 
 #[tokio::test]
 async fn a_burst_costs_one_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         for number in 0..10 {
             harness.says("alice", &format!("line {number}")).await;
@@ -98,7 +98,7 @@ async fn a_burst_costs_one_judgment() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: line 0
        2s alice: line 1
        4s alice: line 2
@@ -115,7 +115,7 @@ async fn a_burst_costs_one_judgment() {
 
 #[tokio::test]
 async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
         harness.says("alice", "does it rain tomorrow?").await;
         let there = harness.clone();
@@ -128,7 +128,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: does it rain tomorrow?
       60s bob: all day, they say
     [m000 m001] chose_silence: they get along (judge superseded, judge kept)
@@ -137,7 +137,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
 
 #[tokio::test]
 async fn with_a_fixed_wait_a_superseded_judgment_is_discarded() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
         // Another process hears the line, so nobody here calls the work off.
         let (elsewhere, _) = build_parts_with(
@@ -157,7 +157,7 @@ async fn with_a_fixed_wait_a_superseded_judgment_is_discarded() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: does it rain tomorrow?
       60s bob: all day, they say
     [m000 m001] chose_silence: they get along (judge superseded, judge kept)
@@ -166,7 +166,7 @@ async fn with_a_fixed_wait_a_superseded_judgment_is_discarded() {
 
 #[tokio::test]
 async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let secret = harness.says("bob", "the surprise party is on Friday").await;
         harness.says("alice", "@Aizuchi what is on Friday?").await;
@@ -179,7 +179,7 @@ async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {
         assert!(!harness.mind.prompt_texts(PromptVerb::Reply)[1].contains("party"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: (deleted)
        0s alice: @Aizuchi what is on Friday?
        0s (persona): I cannot say.
@@ -189,23 +189,23 @@ async fn a_reply_made_from_a_message_that_is_deleted_meanwhile_is_redrafted() {
 
 #[tokio::test]
 async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let line = harness.says("bob", "draft 0").await;
+        let message = harness.says("bob", "draft 0").await;
         harness.says("alice", "@Aizuchi what does bob say?").await;
         for number in 1..=9 {
-            let (there, line) = (harness.clone(), line.clone());
+            let (there, message) = (harness.clone(), message.clone());
             harness.mind.meanwhile(PromptVerb::Reply, move || async move {
                 // A moment later, since two edits of one moment are one.
                 there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
-                there.edits(&line, &format!("draft {number}")).await;
+                there.edits(&message, &format!("draft {number}")).await;
             });
         }
         harness.pass(1000).await;
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 4);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: draft 4
        0s alice: @Aizuchi what does bob say?
        4s (persona): Sorry, I cannot think of an answer right now. Please try again later.
@@ -215,7 +215,7 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
 
 #[tokio::test]
 async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let parent = harness.says("bob", "the code is 1234").await;
         harness.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
@@ -231,7 +231,7 @@ async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: oops
      400s   alice: which code?
     [m000] chose_silence:  (judge kept)
@@ -241,7 +241,7 @@ async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
 
 #[tokio::test]
 async fn a_question_behind_a_deleted_mention_is_judged() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("bob", "when do I cut the roses?").await;
@@ -251,7 +251,7 @@ async fn a_question_behind_a_deleted_mention_is_judged() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: when do I cut the roses?
       30s alice: (deleted)
       90s (persona): Here I am.
@@ -261,7 +261,7 @@ async fn a_question_behind_a_deleted_mention_is_judged() {
 
 #[tokio::test]
 async fn a_mention_while_the_platform_is_busy_is_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -285,7 +285,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
         );
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi and the tulips?
       90s (persona): Here I am.
@@ -297,7 +297,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
 
 #[tokio::test]
 async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wait() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -310,7 +310,7 @@ async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wai
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       60s bob: in spring
     [m000] dropped: people went on meanwhile (judge kept, reply kept)
@@ -320,7 +320,7 @@ async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wai
 
 #[tokio::test]
 async fn a_half_posted_answer_is_finished() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let long = "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.";
         harness.mind.script.push(PromptVerb::Reply, Ok(long));
@@ -332,7 +332,7 @@ async fn a_half_posted_answer_is_finished() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what do roses need?
        0s (persona): The first thing that roses need is good soil, and deep.
        1s alice: I mean the red ones
@@ -346,7 +346,7 @@ async fn a_half_posted_answer_is_finished() {
 
 #[tokio::test]
 async fn an_old_mention_is_still_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let down = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
         harness.mind.script.push(PromptVerb::Reply, down());
@@ -362,24 +362,24 @@ async fn an_old_mention_is_still_answered() {
         assert!(ledger.iter().all(|row| row.ended.is_some()));
         format!("{:?}", harness.platform.posted_texts())
     });
-    assert_snapshot!(told.await, @r#"["Here I am."]"#);
+    assert_snapshot!(transcript.await, @r#"["Here I am."]"#);
 }
 
 #[tokio::test]
 async fn a_bot_that_edits_its_message_does_not_delay_a_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
-        let line = harness.says("buildbot", "build 0 %").await;
+        let message = harness.says("buildbot", "build 0 %").await;
         for percent in 1..=9 {
             harness.pass(10).await;
-            harness.edits(&line, &format!("build {percent}0 %")).await;
+            harness.edits(&message, &format!("build {percent}0 %")).await;
         }
         assert_eq!(harness.platform.posted_texts().len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        0s buildbot: build 90 %
       90s (persona): Here I am.
@@ -389,7 +389,7 @@ async fn a_bot_that_edits_its_message_does_not_delay_a_judgment() {
 
 #[tokio::test]
 async fn a_post_of_unknown_fate_ends_as_a_dead_letter() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.platform.fails(&[Fault::LostRequest; 100]);
@@ -401,7 +401,7 @@ async fn a_post_of_unknown_fate_ends_as_a_dead_letter() {
         assert!(harness.platform.calls.load(Ordering::SeqCst) <= 15);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     [m000] failed: something went wrong (judge kept, reply kept)
     ");
@@ -409,7 +409,7 @@ async fn a_post_of_unknown_fate_ends_as_a_dead_letter() {
 
 #[tokio::test]
 async fn with_a_fixed_wait_a_message_during_the_delay_restarts_the_wait() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("alice", "who has the spade?").await;
@@ -419,7 +419,7 @@ async fn with_a_fixed_wait_a_message_during_the_delay_restarts_the_wait() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 2);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: who has the spade?
       90s bob: I have it
     [m000 m001] chose_silence: they get along (judge superseded, judge kept)
@@ -428,7 +428,7 @@ async fn with_a_fixed_wait_a_message_during_the_delay_restarts_the_wait() {
 
 #[tokio::test]
 async fn with_a_fixed_wait_a_message_during_the_reply_call_discards_it() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "who has the spade?").await;
@@ -439,7 +439,7 @@ async fn with_a_fixed_wait_a_message_during_the_reply_call_discards_it() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: who has the spade?
       60s bob: I have it
     [m000 m001] chose_silence: they get along (judge superseded, reply superseded, judge kept)
@@ -448,7 +448,7 @@ async fn with_a_fixed_wait_a_message_during_the_reply_call_discards_it() {
 
 #[tokio::test]
 async fn two_mentions_while_busy_are_both_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about the roses?").await;
         let there = harness.clone();
@@ -468,7 +468,7 @@ async fn two_mentions_while_busy_are_both_answered() {
         assert_eq!(answered(1), [MessageId::new("m002")]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what about the roses?
        0s bob: @Aizuchi and the tulips?
        0s carol: @Aizuchi and the daisies?
@@ -481,7 +481,7 @@ async fn two_mentions_while_busy_are_both_answered() {
 
 #[tokio::test]
 async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about the roses?").await;
         let there = harness.clone();
@@ -499,7 +499,7 @@ async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what about the roses?
        5s carol: chatter one
       10s carol: chatter two
@@ -514,7 +514,7 @@ async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
 
 #[tokio::test]
 async fn messages_behind_an_answer_are_judged_later() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about the roses?").await;
         let there = harness.clone();
@@ -527,7 +527,7 @@ async fn messages_behind_an_answer_are_judged_later() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what about the roses?
        0s carol: has anyone seen my gloves?
        0s (persona): Here I am.
@@ -539,7 +539,7 @@ async fn messages_behind_an_answer_are_judged_later() {
 
 #[tokio::test]
 async fn a_second_message_of_the_asker_is_answered_too() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about the roses?").await;
         let there = harness.clone();
@@ -552,7 +552,7 @@ async fn a_second_message_of_the_asker_is_answered_too() {
         assert!(asked[1].contains("\nthe red ones"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what about the roses?
        0s alice: the red ones
        0s (persona): Here I am.
@@ -562,7 +562,7 @@ async fn a_second_message_of_the_asker_is_answered_too() {
 
 #[tokio::test]
 async fn a_mention_replaces_a_waiting_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("bob", "the roses look ill").await;
         harness.pass(30).await;
@@ -571,7 +571,7 @@ async fn a_mention_replaces_a_waiting_judgment() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 0);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
       30s alice: @Aizuchi what can we do?
       30s (persona): Here I am.
@@ -581,7 +581,7 @@ async fn a_mention_replaces_a_waiting_judgment() {
 
 #[tokio::test]
 async fn messages_during_a_reply_call_are_judged_later() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         let there = harness.clone();
@@ -592,7 +592,7 @@ async fn messages_during_a_reply_call_are_judged_later() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s bob: it always is
        0s (persona): Here I am.
@@ -603,21 +603,21 @@ async fn messages_during_a_reply_call_are_judged_later() {
 
 #[tokio::test]
 async fn bots_start_nothing() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("buildbot", "@Aizuchi the build is red").await;
         harness.pass(1000).await;
         assert!(harness.mind.prompt_texts(PromptVerb::Judge).is_empty());
-        let lines = harness.messages("garden").await;
-        assert_eq!(lines[0].gate.map(|gate| gate.name()), Some("other_bot"));
+        let messages = harness.messages("garden").await;
+        assert_eq!(messages[0].gate.map(|gate| gate.name()), Some("other_bot"));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"   0s buildbot: @Aizuchi the build is red");
+    assert_snapshot!(transcript.await, @"   0s buildbot: @Aizuchi the build is red");
 }
 
 #[tokio::test]
 async fn a_deleted_message_needs_no_second_judgment() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "the beans are up").await;
         harness.pass(400).await;
@@ -628,7 +628,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the beans are up
      400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
@@ -638,7 +638,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
 
 #[tokio::test]
 async fn a_deleted_mention_is_not_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let mention = harness.says("alice", "@Aizuchi are you there?").await;
         harness.deletes(&mention).await;
@@ -646,7 +646,7 @@ async fn a_deleted_mention_is_not_answered() {
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: (deleted)
     [m000] dropped: the question was withdrawn ()
     ");
@@ -654,18 +654,18 @@ async fn a_deleted_mention_is_not_answered() {
 
 #[tokio::test]
 async fn a_mention_edited_in_is_answered() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let line = harness.says("alice", "are you there?").await;
+        let message = harness.says("alice", "are you there?").await;
         harness.pass(20).await;
-        harness.edits(&line, "@Aizuchi are you there?").await;
+        harness.edits(&message, "@Aizuchi are you there?").await;
         harness.pass(1000).await;
-        harness.edits(&line, "@Aizuchi are you there??").await;
+        harness.edits(&message, "@Aizuchi are you there??").await;
         harness.pass(1000).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there??
       20s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -674,15 +674,15 @@ async fn a_mention_edited_in_is_answered() {
 
 #[tokio::test]
 async fn a_mention_that_is_edited_out_is_judged() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let line = harness.says("alice", "@Aizuchi are you there?").await;
-        harness.edits(&line, "are you there?").await;
+        let message = harness.says("alice", "@Aizuchi are you there?").await;
+        harness.edits(&message, "are you there?").await;
         harness.pass(1000).await;
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: are you there?
     [m000] chose_silence: they get along (judge kept)
     ");
@@ -690,7 +690,7 @@ async fn a_mention_that_is_edited_out_is_judged() {
 
 #[tokio::test]
 async fn a_malformed_judgment_is_asked_for_once_more() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok("I think so, yes!"));
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -698,7 +698,7 @@ async fn a_malformed_judgment_is_asked_for_once_more() {
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s (persona): Here I am.
     [m000] spoke: nobody answers (judge failed, judge kept, reply kept)
@@ -707,7 +707,7 @@ async fn a_malformed_judgment_is_asked_for_once_more() {
 
 #[tokio::test]
 async fn a_failed_judge_is_not_recorded_as_a_choice() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok("[]"));
         harness.mind.script.push(
@@ -718,7 +718,7 @@ async fn a_failed_judge_is_not_recorded_as_a_choice() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     [m000] failed: something went wrong (judge failed, judge failed)
     ");
@@ -726,7 +726,7 @@ async fn a_failed_judge_is_not_recorded_as_a_choice() {
 
 #[tokio::test]
 async fn an_owed_answer_is_retried_then_apologized_for() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         for _ in 0..4 {
             let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
@@ -743,7 +743,7 @@ async fn an_owed_answer_is_retried_then_apologized_for() {
         assert_eq!(harness.platform.posted_texts().last().map(String::as_str), Some("Here I am."));
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
       45s (persona): Sorry, I cannot think of an answer right now. Please try again later.
     1000s bob: @Aizuchi better now?
@@ -755,7 +755,7 @@ async fn an_owed_answer_is_retried_then_apologized_for() {
 
 #[tokio::test]
 async fn a_long_answer_is_split_into_posts() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(
             PromptVerb::Reply,
@@ -765,7 +765,7 @@ async fn a_long_answer_is_split_into_posts() {
         harness.pass(1).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi what do roses need?
        0s (persona): The first thing that roses need is good soil, and deep.
        0s (persona): The second is water, in the morning, at the root.
@@ -775,7 +775,7 @@ async fn a_long_answer_is_split_into_posts() {
 
 #[tokio::test]
 async fn a_post_to_a_busy_platform_is_retried() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Busy]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -784,7 +784,7 @@ async fn a_post_to_a_busy_platform_is_retried() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        2s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -793,7 +793,7 @@ async fn a_post_to_a_busy_platform_is_retried() {
 
 #[tokio::test]
 async fn a_lost_answer_is_found_in_the_history() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::LostAnswer]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -801,7 +801,7 @@ async fn a_lost_answer_is_found_in_the_history() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -810,7 +810,7 @@ async fn a_lost_answer_is_found_in_the_history() {
 
 #[tokio::test]
 async fn a_lost_request_is_retried() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::LostRequest]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -821,7 +821,7 @@ async fn a_lost_request_is_retried() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
       30s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -831,7 +831,7 @@ async fn a_lost_request_is_retried() {
 /// It is behind others for longer than it would be tried.
 #[tokio::test]
 async fn a_post_queued_behind_others_costs_no_attempt() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Queued; 30]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -839,7 +839,7 @@ async fn a_post_queued_behind_others_costs_no_attempt() {
         assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @r"
+    assert_snapshot!(transcript.await, @r"
        0s alice: @Aizuchi are you there?
       60s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
@@ -848,7 +848,7 @@ async fn a_post_queued_behind_others_costs_no_attempt() {
 
 #[tokio::test]
 async fn a_lost_answer_after_retries_is_looked_up() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Busy; 6]);
         harness.platform.fails(&[Fault::LostAnswer]);
@@ -858,12 +858,12 @@ async fn a_lost_answer_after_retries_is_looked_up() {
         assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
         format!("{:?}", harness.decisions("garden").await[0].ended)
     });
-    assert_snapshot!(told.await, @"Some(Spoke)");
+    assert_snapshot!(transcript.await, @"Some(Spoke)");
 }
 
 #[tokio::test]
 async fn a_refused_post_is_kept_as_a_dead_letter() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Refused]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -875,7 +875,7 @@ async fn a_refused_post_is_kept_as_a_dead_letter() {
         assert_eq!(letters[0].error, "the platform refuses: the channel is closed");
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
     [m000] failed: something went wrong (reply kept)
     ");
@@ -883,7 +883,7 @@ async fn a_refused_post_is_kept_as_a_dead_letter() {
 
 #[tokio::test]
 async fn a_new_message_does_not_replace_a_post_in_flight() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.platform.fails(&[Fault::LostAnswer]);
@@ -895,7 +895,7 @@ async fn a_new_message_does_not_replace_a_post_in_flight() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am.", "Here I am."]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s (persona): Here I am.
       91s bob: in spring
@@ -908,7 +908,7 @@ async fn a_new_message_does_not_replace_a_post_in_flight() {
 
 #[tokio::test]
 async fn a_restart_keeps_the_wait() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
@@ -922,7 +922,7 @@ async fn a_restart_keeps_the_wait() {
         assert_eq!(said, [MessageId::new("p000")]);
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
@@ -931,7 +931,7 @@ async fn a_restart_keeps_the_wait() {
 
 #[tokio::test]
 async fn an_answer_survives_many_crashes() {
-    let told = on_every_store(async |store| {
+    let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         for _ in 0..20 {
@@ -943,7 +943,7 @@ async fn an_answer_survives_many_crashes() {
         harness.pass(400).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
      200s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)

@@ -232,12 +232,13 @@ async fn reply_delays_are_learned_on_every_store() {
         let mut second = 0;
         for number in 0..60_i64 {
             second += 200 + number * 37 % 200;
-            let place =
+            let conversation =
                 if number % 3 == 0 { thread("garden", "l000") } else { top_level("garden") };
-            let who = ["alice", "bob", "carol"][number as usize % 3];
-            let line = message(place, &format!("l{number:03}"), at(second), who, "so it goes");
+            let user = ["alice", "bob", "carol"][number as usize % 3];
+            let message =
+                message(conversation, &format!("l{number:03}"), at(second), user, "so it goes");
             let arrival = if number % 2 == 0 { Arrival::Live } else { Arrival::Backfilled };
-            harness.inbox.hear(Heard::Message(line, arrival)).await.unwrap();
+            harness.inbox.hear(Heard::Message(message, arrival)).await.unwrap();
         }
         let harness = harness.restart().await;
         let context = harness.store.store.context(&top_level("garden"), &window(50)).await.unwrap();
