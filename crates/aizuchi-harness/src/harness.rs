@@ -1,5 +1,5 @@
-//! A small world: one room, a mind that says what it is told, a clock that we move, and either
-//! store underneath. Stories happen in it, and its transcript is what people saw.
+//! Everything around the agent that a test needs: any store, a scripted model, a manual clock and an in-memory
+//! platform. A test drives it with messages and time, and compares the transcript, which is what users saw.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::{Debug, Write as _};
@@ -47,19 +47,19 @@ use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// A day in the invented year of the stories.
+/// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
 pub const START: i64 = 1_800_000_000;
 pub const SILENCE: &str =
     r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
 
-/// Until then, and from the beginning with each new line.
+/// A wait until `due` that each new message starts again.
 pub fn until(due: Timestamp) -> Debounce {
     Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart }
 }
 
-/// The built-in prompts.
+/// The built-in prompt templates of a language.
 pub fn prompts(language: Language) -> Arc<PromptBuilder> {
     Arc::new(PromptBuilder::load(language, None).unwrap())
 }
@@ -76,7 +76,7 @@ pub fn top_level(channel: &str) -> ConversationId {
     ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
 }
 
-/// So many of the newest lines, and everything that is remembered.
+/// The default window at the start of a story, with this many of the newest messages.
 pub fn window(messages: usize) -> ContextWindow {
     let limits = ContextLimits { channel_messages: messages, ..ContextLimits::default() };
     limits.window(at(0))
@@ -86,8 +86,8 @@ pub fn thread(channel: &str, parent: &str) -> ConversationId {
     ConversationId { thread: Some(MessageId::new(parent)), ..top_level(channel) }
 }
 
-/// No program takes longer to be itself.
-const BIRTH: Duration = Duration::from_secs(10);
+/// How long a spawned process may take to `exec`.
+const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The stores that the program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl StoreKind {
     }
 }
 
-/// A store with what keeps it alive.
+/// A store, and whatever must live as long as it.
 #[derive(Clone)]
 pub struct TestStore {
     pub store: Arc<dyn Store>,
@@ -120,22 +120,22 @@ pub struct TestStore {
 
 pub struct TestDatabase {
     pub address: DatabaseLocation,
-    /// Where its file is, if it is one.
+    /// The folder of its file, where it is SQLite. It is deleted with the last clone.
     folder: Option<Arc<TempDir>>,
     stop: CancellationToken,
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
 }
 
 impl TestDatabase {
-    /// The file of an SQLite database.
+    /// The file of an SQLite database. Panics for PostgreSQL.
     pub fn path(&self) -> &Path {
         match &self.address {
             DatabaseLocation::Sqlite(path) => path,
-            DatabaseLocation::Postgres(server) => panic!("{server} is no file"),
+            DatabaseLocation::Postgres(server) => panic!("{server} has no file"),
         }
     }
 
-    /// Another connection to it, that may write.
+    /// Another connection to the database, which may write.
     pub async fn connect(&self) -> Connection {
         use sqlx::{ConnectOptions, Connection as _};
         match &self.address {
@@ -150,13 +150,13 @@ impl TestDatabase {
         }
     }
 
-    /// Forgets a person, once nobody runs on it any more.
-    pub async fn forget(&self, who: &str) -> ForgetReport {
+    /// Deletes what the store knows of a user. The store must have been stopped.
+    pub async fn forget(&self, name: &str) -> ForgetReport {
         let (store, writer) = self.address.open().await.unwrap();
         let stop = CancellationToken::new();
         let forgetting = async {
-            let found = store.find_users(who).await.unwrap();
-            assert_eq!(found.len(), 1, "{who} is known once");
+            let found = store.find_users(name).await.unwrap();
+            assert_eq!(found.len(), 1, "{name} names one user");
             let forgotten = store.forget_user(&found[0], at(0)).await.unwrap();
             stop.cancel();
             forgotten
@@ -166,7 +166,7 @@ impl TestDatabase {
         forgotten
     }
 
-    /// What a statement counts, as `n`.
+    /// The column `n` of the only row that a statement returns.
     pub async fn count(&self, statement: &'static str) -> i64 {
         let row = query(statement).fetch_one(&mut self.connect().await).await.unwrap();
         row.number("n").unwrap().unwrap()
@@ -179,7 +179,7 @@ impl TestStore {
         Self { store: store.clone(), archive: store, database: None }
     }
 
-    /// A volatile store of the same installation.
+    /// A volatile store with the installation id of a database, so that both mint the same keys.
     pub async fn volatile_of_same_installation(other: &Self) -> Self {
         let mut connection = other.database.as_ref().unwrap().connect().await;
         let row =
@@ -199,7 +199,7 @@ impl TestStore {
         Self::open(DatabaseLocation::Postgres(server), None).await
     }
 
-    /// A new one of every kind.
+    /// A new store of each kind.
     pub async fn each() -> [Self; 3] {
         [Self::volatile(), Self::sqlite().await, Self::postgres().await]
     }
@@ -213,23 +213,23 @@ impl TestStore {
         Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
     }
 
-    /// A program that another test starts has all our files, and so our lock, until it is itself: a
-    /// moment after its birth.
+    /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files
+    /// and with them our lock, until it calls `exec`.
     async fn opened(address: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
-        let began = Instant::now();
+        let started = Instant::now();
         loop {
             match address.open().await {
                 Ok(opened) => return opened,
                 Err(error) => {
                     let is_locked = error.to_string().contains("another Aizuchi is");
-                    assert!(is_locked && began.elapsed() < BIRTH, "{error}");
+                    assert!(is_locked && started.elapsed() < EXEC_TIMEOUT, "{error}");
                 }
             }
             tokio::task::yield_now().await;
         }
     }
 
-    /// Lets the process end.
+    /// Stops the writer, as a process does that ends in order.
     pub async fn stop(self) {
         let Some(database) = self.database.clone() else { return };
         database.stop.cancel();
@@ -237,7 +237,7 @@ impl TestStore {
         writer.unwrap().await.unwrap().unwrap();
     }
 
-    /// Lets the process die and start again: a volatile store cannot, so it only goes on.
+    /// Stops the store and opens it again, as a restarted process does. A volatile store stays as it is.
     pub async fn restart(self) -> Self {
         let Some(database) = self.database.clone() else {
             return self;
@@ -265,82 +265,70 @@ pub struct Harness {
 }
 
 impl Harness {
-    pub async fn new(kept: TestStore) -> Self {
+    pub async fn new(store: TestStore) -> Self {
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, SILENCE);
         mind.script.set_default(PromptVerb::Reply, "Here I am.");
-        let world =
-            Self::from_parts(kept, Clock::manual(at(0)), mind, Arc::new(TestPlatform::default()));
+        let harness =
+            Self::from_parts(store, Clock::manual(at(0)), mind, Arc::new(TestPlatform::default()));
         for channel in ["garden", "kitchen"] {
             let channel = new_channel(channel, Visibility::Public);
-            world.inbox.hear(Heard::Channel(channel)).await.unwrap();
+            harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
         }
-        world
+        harness
     }
 
-    /// The parts around a store that may have been used before.
+    /// Builds the inbox and the runner around a store, which may have been used before.
     pub fn from_parts(
-        kept: TestStore,
+        store: TestStore,
         clock: Clock,
         mind: Arc<TestMind>,
-        room: Arc<TestPlatform>,
+        platform: Arc<TestPlatform>,
     ) -> Self {
-        *room.clock.lock().unwrap() = Some(clock.clone());
-        let extras =
-            HarnessOptions { archive: Some(kept.archive.clone()), ..HarnessOptions::default() };
-        let (store, llm) = (kept.store.clone(), mind.clone());
-        let (inbox, runner) = build_parts_with(store, clock.clone(), llm, room.clone(), extras);
-        let (runner, next_line) = (Arc::new(runner), Arc::default());
-        Self {
-            store: kept,
-            clock,
-            inbox,
-            runner,
-            mind,
-            platform: room,
-            next_message: next_line,
-            options: HarnessOptions::default(),
-        }
+        *platform.clock.lock().unwrap() = Some(clock.clone());
+        let options = HarnessOptions::default();
+        let parts = HarnessOptions { archive: Some(store.archive.clone()), ..options.clone() };
+        let (inbox, runner) = build_parts_with(
+            store.store.clone(),
+            clock.clone(),
+            mind.clone(),
+            platform.clone(),
+            parts,
+        );
+        let (runner, next_message) = (Arc::new(runner), Arc::default());
+        Self { store, clock, inbox, runner, mind, platform, next_message, options }
     }
 
-    /// The same world with more to it.
-    pub fn with_options(self, extras: HarnessOptions) -> Self {
+    /// Builds the inbox and the runner anew, with these options.
+    pub fn with_options(self, options: HarnessOptions) -> Self {
         let (store, clock) = (self.store.store.clone(), self.clock.clone());
-        let (mind, room) = (self.mind.clone(), self.platform.clone());
+        let (mind, platform) = (self.mind.clone(), self.platform.clone());
         let archive = Some(self.store.archive.clone());
-        let more = HarnessOptions { archive, ..extras.clone() };
-        let (inbox, runner) = build_parts_with(store, clock, mind, room, more);
+        let parts = HarnessOptions { archive, ..options.clone() };
+        let (inbox, runner) = build_parts_with(store, clock, mind, platform, parts);
         for channel in ["garden", "kitchen"] {
             inbox.channel_cache.update_channel(&new_channel(channel, Visibility::Public));
         }
-        Self { inbox, runner: Arc::new(runner), options: extras, ..self }
+        Self { inbox, runner: Arc::new(runner), options, ..self }
     }
 
-    /// Restarts the process; platform, people and time go on, settings and orders stay.
+    /// Restarts the process. The platform, the model and the clock go on; options and orders are kept.
     pub async fn restart(self) -> Self {
-        let Self {
-            store: kept,
-            clock,
-            mind,
-            platform: room,
-            next_message: next_line,
-            inbox,
-            runner,
-            options: extras,
-        } = self;
+        let Self { store, clock, mind, platform, next_message, inbox, runner, options } = self;
+        // The store is opened again only once nothing holds it.
         drop((inbox, runner));
-        let kept = kept.restart().await;
-        let world = Self { next_message: next_line, ..Self::from_parts(kept, clock, mind, room) }
-            .with_options(extras);
-        for channel in world.store.archive.channels(&workspace()).await.unwrap() {
-            world.inbox.channel_cache.update_channel(&channel);
+        let store = store.restart().await;
+        let restarted = Self::from_parts(store, clock, mind, platform);
+        let harness = Self { next_message, ..restarted }.with_options(options);
+        for channel in harness.store.archive.channels(&workspace()).await.unwrap() {
+            harness.inbox.channel_cache.update_channel(&channel);
         }
-        let orders = world.store.store.orders(&workspace()).await.unwrap();
-        world.inbox.channel_cache.replace_orders(&workspace(), &orders);
-        world
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
+        harness.inbox.channel_cache.replace_orders(&workspace(), &orders);
+        harness
     }
 
-    /// A person orders something.
+    /// A user gives an order.
     pub async fn order(&self, order: Order) {
         self.inbox.apply_order(order).await.unwrap();
     }
@@ -351,34 +339,34 @@ impl Harness {
         steps.into_iter().find(|step| step.event.conversation() == conversation)
     }
 
-    /// Somebody says a line at the channel's top level. An `@` before the persona's name addresses it.
-    pub async fn says(&self, who: &str, text: &str) -> MessageId {
-        self.says_in(top_level("garden"), who, text).await
+    /// A user posts a message at the top level of `garden`. `@Aizuchi` mentions the persona, `@bob` mentions bob.
+    pub async fn says(&self, name: &str, text: &str) -> MessageId {
+        self.says_in(top_level("garden"), name, text).await
     }
 
-    pub async fn after_5s_says(&self, who: &str, text: &str) {
+    pub async fn after_5s_says(&self, name: &str, text: &str) {
         self.clock.advance_to(self.clock.now() + SignedDuration::from_secs(5));
-        self.says(who, text).await;
+        self.says(name, text).await;
     }
 
-    pub async fn says_in(&self, conversation: ConversationId, who: &str, text: &str) -> MessageId {
+    pub async fn says_in(&self, conversation: ConversationId, name: &str, text: &str) -> MessageId {
         let number = self.next_message.fetch_add(1, Ordering::SeqCst);
-        let line = message(conversation, &format!("m{number:03}"), self.clock.now(), who, text);
-        let id = line.id.clone();
-        let name = User {
+        let message = message(conversation, &format!("m{number:03}"), self.clock.now(), name, text);
+        let id = message.id.clone();
+        let user = User {
             workspace: workspace(),
-            id: line.author.id.clone(),
-            name: who.into(),
-            kind: line.author.kind,
+            id: message.author.id.clone(),
+            name: name.into(),
+            kind: message.author.kind,
             role: Role::Member,
         };
-        self.inbox.hear(Heard::User(name)).await.unwrap();
-        self.hear(line).await;
+        self.inbox.hear(Heard::User(user)).await.unwrap();
+        self.hear(message).await;
         id
     }
 
-    pub async fn hear(&self, line: Message) -> HearReceipt {
-        self.inbox.hear(Heard::Message(line, Arrival::Live)).await.unwrap()
+    pub async fn hear(&self, message: Message) -> HearReceipt {
+        self.inbox.hear(Heard::Message(message, Arrival::Live)).await.unwrap()
     }
 
     pub async fn edits(&self, message: &MessageId, text: &str) {
@@ -402,7 +390,7 @@ impl Harness {
         self.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
-    /// Time passes, and everything that falls due meanwhile is done.
+    /// Advances the clock, step by step, and handles everything that falls due meanwhile.
     pub async fn pass(&self, seconds: i64) {
         let until = self.clock.now() + SignedDuration::from_secs(seconds);
         loop {
@@ -417,20 +405,20 @@ impl Harness {
         self.clock.advance_to(until);
     }
 
-    /// What people saw, then what the ledger says about it.
+    /// What users saw in `garden`, followed by what the ledger says about it.
     pub async fn transcript(&self) -> String {
         let mut text = String::new();
-        for line in self.messages("garden").await {
-            let message = &line.message;
+        for stored in self.messages("garden").await {
+            let message = &stored.message;
             let second = message.at.as_second() - START;
             let indent = if message.conversation.thread.is_some() { "  " } else { "" };
             let name = if message.author.kind == AuthorKind::Persona {
                 "(persona)"
             } else {
-                &line.author_name
+                &stored.author_name
             };
-            let words = if line.is_deleted { "(deleted)" } else { &message.text };
-            let _ = writeln!(text, "{second:>4}s {indent}{name}: {words}");
+            let shown = if stored.is_deleted { "(deleted)" } else { &message.text };
+            let _ = writeln!(text, "{second:>4}s {indent}{name}: {shown}");
         }
         for row in self.decisions("garden").await {
             let ended = row.ended.map_or("open", |ended| ended.name());
@@ -440,12 +428,12 @@ impl Harness {
                 .iter()
                 .map(|attempt| format!("{} {}", attempt.verb, attempt.result.name()))
                 .collect();
-            let lines: Vec<&str> = row.messages.iter().map(MessageId::as_str).collect();
+            let messages: Vec<&str> = row.messages.iter().map(MessageId::as_str).collect();
             let why = row.why.unwrap_or_default();
             let _ = writeln!(
                 text,
                 "[{}] {ended}{gate}: {why} ({})",
-                lines.join(" "),
+                messages.join(" "),
                 attempts.join(", ")
             );
         }
@@ -494,7 +482,7 @@ pub fn new_channel(channel: &str, visibility: Visibility) -> Channel {
     Channel { workspace: workspace(), id, name: channel.into(), visibility }
 }
 
-/// Ears and a runner around a store, a mind and a platform.
+/// An inbox and a runner around a store, a model and a platform, with the default options.
 pub fn build_parts(
     store: Arc<dyn Store>,
     clock: Clock,
@@ -504,18 +492,18 @@ pub fn build_parts(
     build_parts_with(store, clock, llm, platform, HarnessOptions::default())
 }
 
-/// What not every story needs.
+/// What a test may change about its harness.
 #[derive(Clone)]
 pub struct HarnessOptions {
     pub settings: AgentSettings,
     pub wait_settings: WaitSettings,
-    /// Who names states, where that is a call of its own.
+    /// The model that names conversation states, where that is a call of its own.
     pub state: Option<Arc<dyn Llm>>,
     pub tools: Option<ToolSettings>,
-    /// Who remembers, an hour after something was said.
+    /// The model that remembers, an hour after a message. Without one, nothing is remembered.
     pub memory: Option<Arc<dyn Llm>>,
     pub language: Language,
-    /// Where commands look things up; an empty one if nobody cares.
+    /// Where command replies look things up. By default, an empty store.
     pub archive: Option<Arc<dyn Archive>>,
 }
 
@@ -553,7 +541,7 @@ impl HarnessOptions {
         self
     }
 
-    /// These rules everywhere.
+    /// The defaults, with these rules in every channel.
     pub fn from_rules(rules: ChannelRules) -> Self {
         Self::from_rulebook(Rulebook { default_rules: rules, ..Rulebook::default() })
     }
@@ -563,76 +551,79 @@ impl HarnessOptions {
         Self { settings, ..Self::default() }
     }
 
-    /// The state is named in a call of its own (seed 004).
+    /// The conversation state is named in a call of its own, not in the judge's.
     pub fn with_separate_state(mut self) -> Self {
         self.settings.state = StateCall::Separate;
         self
     }
 }
 
-/// The same, with more to it.
+/// An inbox and a runner around a store, a model and a platform.
 pub fn build_parts_with(
     store: Arc<dyn Store>,
     clock: Clock,
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
-    extras: HarnessOptions,
+    options: HarnessOptions,
 ) -> (Arc<Inbox>, Runner) {
-    let under_way = Arc::new(InFlight::default());
+    let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
-    let rooms = Arc::new(ChannelCache::new(extras.settings.rulebook.clone()));
+    let channel_cache = Arc::new(ChannelCache::new(options.settings.rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
-        channel_cache: rooms,
+        channel_cache,
         redaction: Redaction::Drop,
         command_name: Some("Aizuchi".into()),
         is_announcing: true,
-        in_flight: under_way.clone(),
+        in_flight: in_flight.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
-        remember_delay: extras.memory.as_ref().map(|_| SignedDuration::from_hours(1)),
-        wait_settings: extras.wait_settings,
+        remember_delay: options.memory.as_ref().map(|_| SignedDuration::from_hours(1)),
+        wait_settings: options.wait_settings,
         random_seed: 7,
     };
     let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: "You are kind.".to_owned(),
-        language: extras.language,
+        language: options.language,
     });
-    let answers = CommandReplies {
+    let command_replies = CommandReplies {
         store: store.clone(),
-        archive: extras.archive.unwrap_or_else(|| Arc::new(VolatileStore::new())),
-        rulebook: extras.settings.rulebook.clone(),
+        archive: options.archive.unwrap_or_else(|| Arc::new(VolatileStore::new())),
+        rulebook: options.settings.rulebook.clone(),
         persona: persona.clone(),
-        zone: extras.settings.zone.clone(),
+        zone: options.settings.zone.clone(),
     };
     let agent = Agent {
-        command_answers: Arc::new(answers),
+        command_answers: Arc::new(command_replies),
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
         minds: Minds {
-            memory: mind(extras.memory.unwrap_or_else(|| llm.clone()), &persona),
-            state: mind(extras.state.unwrap_or_else(|| llm.clone()), &persona),
+            memory: mind(options.memory.unwrap_or_else(|| llm.clone()), &persona),
+            state: mind(options.state.unwrap_or_else(|| llm.clone()), &persona),
             ..Minds::from_llm(llm, &persona)
         },
         clock,
         metrics,
         persona,
-        prompt_builder: prompts(extras.language),
+        prompt_builder: prompts(options.language),
         token_corrections: Default::default(),
         state_cache: Default::default(),
         deferrals: aizuchi_core::agent::defer::Deferrals::default(),
-        tools: extras.tools,
-        settings: AgentSettings { wait: extras.wait_settings.wait, ..extras.settings },
+        tools: options.tools,
+        settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
     };
-    let usual = runner::RunnerSettings::default();
-    let lease = usual.lease.max(agent.settings.max_step_duration() + SignedDuration::from_secs(10));
-    let runner = Runner::new(agent, under_way, runner::RunnerSettings { lease, ..usual }).unwrap();
+    let settings = runner::RunnerSettings::default();
+    // The lease must outlast the longest step.
+    let lease =
+        settings.lease.max(agent.settings.max_step_duration() + SignedDuration::from_secs(10));
+    let runner =
+        Runner::new(agent, in_flight, runner::RunnerSettings { lease, ..settings }).unwrap();
     (Arc::new(inbox), runner)
 }
 
-/// What commands are answered with, where no channel has rules of its own.
+/// Command replies for an installation in which no channel has rules of its own.
 pub fn answers(
     store: Arc<dyn Store>,
     archive: Arc<dyn Archive>,
@@ -650,15 +641,15 @@ pub fn message(
     conversation: ConversationId,
     id: &str,
     at: Timestamp,
-    who: &str,
+    name: &str,
     text: &str,
 ) -> Message {
-    let kind = if who.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
+    let kind = if name.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
     Message {
         conversation,
         id: MessageId::new(id),
         at,
-        author: Author { id: UserId::new(format!("u-{who}")), kind },
+        author: Author { id: UserId::new(format!("u-{name}")), kind },
         text: text.into(),
         mentions: mentions(text),
         edits: 0,
@@ -675,52 +666,52 @@ fn mentions(text: &str) -> Vec<Mention> {
     names.map(of).collect()
 }
 
-/// Something that happens while a model thinks.
-type Happening = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+/// What a test does during a call.
+type Interruption = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
-/// A scripted mind during whose calls things may happen.
+/// A scripted model that records its prompts, and during whose calls a test may act.
 #[derive(Default)]
 pub struct TestMind {
     pub script: ScriptedMind,
-    happenings: Mutex<VecDeque<(PromptVerb, Happening)>>,
-    asked: Mutex<Vec<Prompt>>,
-    broken_by: Mutex<Option<String>>,
+    interruptions: Mutex<VecDeque<(PromptVerb, Interruption)>>,
+    recorded: Mutex<Vec<Prompt>>,
+    refused_text: Mutex<Option<String>>,
 }
 
 impl TestMind {
-    /// During the next call for this verb, this happens.
-    pub fn meanwhile<F>(&self, verb: PromptVerb, happening: impl FnOnce() -> F + Send + 'static)
+    /// Runs this during the next call for this verb, before it is answered.
+    pub fn meanwhile<F>(&self, verb: PromptVerb, interruption: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let happening: Happening = Box::new(move || Box::pin(happening()));
-        self.happenings.lock().unwrap().push_back((verb, happening));
+        let interruption: Interruption = Box::new(move || Box::pin(interruption()));
+        self.interruptions.lock().unwrap().push_back((verb, interruption));
     }
 
-    /// Prompts that hold this are not answered.
-    pub fn fail_on(&self, words: &str) {
-        *self.broken_by.lock().unwrap() = Some(words.to_owned());
+    /// Refuses prompts that contain this text.
+    pub fn fail_on(&self, text: &str) {
+        *self.refused_text.lock().unwrap() = Some(text.to_owned());
     }
 
     pub fn prompt_texts(&self, verb: PromptVerb) -> Vec<String> {
         self.prompts(verb).into_iter().map(|prompt| prompt.text).collect()
     }
 
-    /// What it was asked for this verb, whole.
+    /// The prompts for this verb.
     pub fn prompts(&self, verb: PromptVerb) -> Vec<Prompt> {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
+        let recorded = self.recorded.lock().unwrap();
+        recorded.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
     }
 
-    /// Everything that it was asked, in order, and forgets it.
+    /// Takes all recorded prompts, in order.
     pub fn calls(&self) -> Vec<Prompt> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+        std::mem::take(&mut self.recorded.lock().unwrap())
     }
 
-    /// The same by verb alone: `state judge reply`.
+    /// The verbs of all recorded prompts: `state judge reply`.
     pub fn verbs(&self) -> String {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
+        let recorded = self.recorded.lock().unwrap();
+        recorded.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -731,19 +722,19 @@ impl Llm for TestMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        self.asked.lock().unwrap().push(prompt.clone());
-        let happening = {
-            let mut happenings = self.happenings.lock().unwrap();
-            let is_next = happenings.front().is_some_and(|(verb, _)| *verb == prompt.verb);
-            if is_next { happenings.pop_front() } else { None }
+        self.recorded.lock().unwrap().push(prompt.clone());
+        let interruption = {
+            let mut interruptions = self.interruptions.lock().unwrap();
+            let is_next = interruptions.front().is_some_and(|(verb, _)| *verb == prompt.verb);
+            if is_next { interruptions.pop_front() } else { None }
         };
-        let broken_by = self.broken_by.lock().unwrap().clone();
-        if broken_by.is_some_and(|words| prompt.text.contains(&words)) {
+        let refused_text = self.refused_text.lock().unwrap().clone();
+        if refused_text.is_some_and(|text| prompt.text.contains(&text)) {
             return Err(LlmError::Refused("broken".to_owned()));
         }
-        if let Some((_, happening)) = happening {
-            happening().await;
-            // The agent sees first whether it was overtaken.
+        if let Some((_, interruption)) = interruption {
+            interruption().await;
+            // Lets the agent notice first whether its work was superseded.
             tokio::task::yield_now().await;
         }
         self.script.ask(prompt).await
@@ -755,22 +746,22 @@ impl Llm for TestMind {
 pub enum Fault {
     None,
     Busy,
-    /// Others are said first.
+    /// Other posts go first.
     Queued,
     Refused,
-    /// The answer is lost, but it was said.
+    /// The response is lost, but the message was posted.
     LostAnswer,
-    /// The request is lost, and it was not said.
+    /// The request is lost, and the message was not posted.
     LostRequest,
 }
 
-/// A platform with a history that can be asked for a key.
+/// A platform in memory, whose history can be searched for a post's key.
 #[derive(Default)]
 pub struct TestPlatform {
     pub posted: Mutex<Vec<(OutboxItem, PostedMessage)>>,
     pub faults: Mutex<VecDeque<Fault>>,
     pub calls: AtomicUsize,
-    happenings: Mutex<VecDeque<Happening>>,
+    interruptions: Mutex<VecDeque<Interruption>>,
     clock: Mutex<Option<Clock>>,
     typing: Mutex<SignedDuration>,
     typings: AtomicUsize,
@@ -778,29 +769,29 @@ pub struct TestPlatform {
 }
 
 impl TestPlatform {
-    /// What people have said lately may not have been heard.
+    /// Whether recent messages may not have been heard yet.
     pub fn set_behind(&self, is_behind: bool) {
         self.is_behind.store(is_behind, Ordering::SeqCst);
     }
 
-    /// From now on it types for so long.
+    /// From now on, each post is preceded by this much typing.
     pub fn set_typing_seconds(&self, seconds: i64) {
         *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
     }
 
-    /// Returns when it has begun to type for so many times.
+    /// Returns once typing has begun this many times.
     pub async fn until_typing(&self, times: usize) {
         while self.typings.load(Ordering::SeqCst) < times {
             tokio::task::yield_now().await;
         }
     }
 
-    /// During the next call, this happens.
-    pub fn meanwhile<F>(&self, happening: impl FnOnce() -> F + Send + 'static)
+    /// Runs this during the next call to post.
+    pub fn meanwhile<F>(&self, interruption: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.happenings.lock().unwrap().push_back(Box::new(move || Box::pin(happening())));
+        self.interruptions.lock().unwrap().push_back(Box::new(move || Box::pin(interruption())));
     }
 
     pub fn fails(&self, faults: &[Fault]) {
@@ -808,37 +799,35 @@ impl TestPlatform {
     }
 
     pub fn posted_texts(&self) -> Vec<String> {
-        self.posted.lock().unwrap().iter().map(|(piece, _)| piece.text.to_string()).collect()
+        self.posted.lock().unwrap().iter().map(|(item, _)| item.text.to_string()).collect()
     }
-}
 
-impl TestPlatform {
     pub fn posts_in(&self, conversation: &ConversationId) -> usize {
-        let said = self.posted.lock().unwrap();
-        said.iter().filter(|(piece, _)| piece.conversation == *conversation).count()
+        let posted = self.posted.lock().unwrap();
+        posted.iter().filter(|(item, _)| item.conversation == *conversation).count()
     }
 }
 
-/// The longest post of the world's platform, in characters.
+/// The longest post of the test platform, in characters.
 pub const LONGEST_POST: usize = 90;
-/// How long after a dispatch a piece that is not found was surely not said.
+/// How long after a call an item that is not in the history was surely not posted.
 pub const SETTLE: SignedDuration = SignedDuration::from_secs(30);
 
 #[async_trait]
 impl Platform for TestPlatform {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let happening = self.happenings.lock().unwrap().pop_front();
-        if let Some(happening) = happening {
-            happening().await;
+        let interruption = self.interruptions.lock().unwrap().pop_front();
+        if let Some(interruption) = interruption {
+            interruption().await;
         }
         let at = self.clock.lock().unwrap().as_ref().unwrap().now();
         let fault = self.faults.lock().unwrap().pop_front();
-        let mut said = self.posted.lock().unwrap();
-        let id = MessageId::new(format!("p{:03}", said.len()));
+        let mut history = self.posted.lock().unwrap();
+        let id = MessageId::new(format!("p{:03}", history.len()));
         let posted = PostedMessage {
             id,
-            thread: piece.conversation.thread.clone(),
+            thread: item.conversation.thread.clone(),
             at,
             author: UserId::new("u-persona"),
         };
@@ -856,7 +845,7 @@ impl Platform for TestPlatform {
                 return Err(PlatformError::OutcomeUnknown("cut off".to_owned()));
             }
             Some(Fault::LostAnswer | Fault::None) | None => {
-                said.push((piece.clone(), posted.clone()))
+                history.push((item.clone(), posted.clone()))
             }
         }
         match fault {
@@ -865,12 +854,9 @@ impl Platform for TestPlatform {
         }
     }
 
-    async fn find_posted(
-        &self,
-        piece: &OutboxItem,
-    ) -> Result<Option<PostedMessage>, PlatformError> {
-        let said = self.posted.lock().unwrap();
-        Ok(said.iter().find(|(other, _)| other.key == piece.key).map(|(_, posted)| posted.clone()))
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
+        let posted = self.posted.lock().unwrap();
+        Ok(posted.iter().find(|(other, _)| other.key == item.key).map(|(_, post)| post.clone()))
     }
 
     async fn show_typing(&self, _piece: &OutboxItem) -> SignedDuration {

@@ -1,5 +1,5 @@
-//! What tests of several crates share: a small world around any store, a PostgreSQL of their own, and model
-//! servers that do what they are told. No part of the program.
+//! What the tests of several crates share: a harness around any store, a PostgreSQL server of their own, and fake
+//! model servers. It is not part of the program.
 
 pub mod net;
 pub mod postgres;

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the tests' own: one server for all of them, a database for each that asks.
+//! A PostgreSQL server for the tests: one for the whole test process, with a new database for each test.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::net::free_port;
 
-/// Starts a server in the folder $1 with the programs in $2, on the first of the ports after them that is
-/// free, and says which. It ends with whoever holds the other end of its input, however that one ends.
+/// Starts a server in the folder $1 with the programs in $2, on the first free one of the ports that follow, and
+/// prints that port. The server runs until its standard input is closed, which also happens if the tests crash.
 const SERVE: &str = r#"
 trap '' PIPE
 folder=$1 programs=$2
@@ -53,19 +53,19 @@ rm -rf "$folder"
 
 struct Server {
     port: u16,
-    /// While we hold its input, it serves.
-    _keeper: Child,
+    /// Its standard input keeps the server running.
+    _supervisor: Child,
 }
 
-/// The address of a new database without tables. It belongs to a role that may do nothing besides.
+/// The URL of a new database without tables. Its owner is a role without other rights.
 pub fn database() -> String {
-    like("template1")
+    create_from("template1")
 }
 
-/// The same with the tables of Aizuchi in it.
+/// The URL of a new database with the tables of Aizuchi.
 pub fn with_tables() -> String {
-    static MODEL: OnceLock<String> = OnceLock::new();
-    let model = MODEL.get_or_init(|| {
+    static TEMPLATE: OnceLock<String> = OnceLock::new();
+    let template = TEMPLATE.get_or_init(|| {
         let url = database();
         let address = DatabaseLocation::Postgres(location::PostgresUrl::parse(&url).unwrap());
         let make = || async {
@@ -75,17 +75,17 @@ pub fn with_tables() -> String {
             writer.run(stop).await.unwrap();
             drop(store);
         };
-        apart(make);
+        run_on_thread(make);
         url.rsplit_once('/').unwrap().1.to_owned()
     });
-    like(model)
+    create_from(template)
 }
 
-fn like(model: &str) -> String {
+fn create_from(template: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let server = server();
-    let create = format!("CREATE DATABASE {name} OWNER aizuchi TEMPLATE {model}");
+    let create = format!("CREATE DATABASE {name} OWNER aizuchi TEMPLATE {template}");
     run(&format!("postgres://postgres@127.0.0.1:{}/postgres", server.port), &create);
     format!("postgres://aizuchi@127.0.0.1:{}/{name}", server.port)
 }
@@ -101,31 +101,31 @@ fn server() -> &'static Server {
 }
 
 fn start() -> Server {
-    // Whoever ends the server removes it.
+    // SERVE removes the folder when the server ends.
     let folder = tempfile::Builder::new().prefix("aizuchi-postgres-").tempdir().unwrap().keep();
-    let mut keeper = Command::new("sh");
-    keeper.args(["-c", SERVE, "sh"]).arg(&folder).arg(programs());
-    keeper.args([free_port(), free_port(), free_port()].map(|port| port.to_string()));
+    let mut supervisor = Command::new("sh");
+    supervisor.args(["-c", SERVE, "sh"]).arg(&folder).arg(programs());
+    supervisor.args([free_port(), free_port(), free_port()].map(|port| port.to_string()));
     if folder.metadata().unwrap().uid() == 0 {
         let (user, group) = unprivileged();
         chown(&folder, Some(user), Some(group)).unwrap();
-        keeper.uid(user).gid(group);
+        supervisor.uid(user).gid(group);
     }
-    // Of a group of its own, so that it still tidies up where a keyboard ends the tests.
-    keeper.process_group(0).current_dir(&folder);
-    keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut keeper = keeper.spawn().unwrap();
-    let mut said = BufReader::new(keeper.stdout.take().unwrap());
+    // In a process group of its own, it still cleans up after Ctrl-C ends the tests.
+    supervisor.process_group(0).current_dir(&folder);
+    supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut supervisor = supervisor.spawn().unwrap();
+    let mut output = BufReader::new(supervisor.stdout.take().unwrap());
     let mut port = String::new();
-    said.read_line(&mut port).unwrap();
+    output.read_line(&mut port).unwrap();
     let Ok(port) = port.trim().parse() else {
-        said.read_to_string(&mut port).unwrap();
+        output.read_to_string(&mut port).unwrap();
         panic!("PostgreSQL does not start:\n{port}");
     };
-    Server { port, _keeper: keeper }
+    Server { port, _supervisor: supervisor }
 }
 
-/// The newest of the folders with the server's programs.
+/// The folder with the server's programs: the one in PATH, else the newest that is installed.
 fn programs() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).find(|folder| folder.join("initdb").exists());
@@ -139,7 +139,7 @@ fn programs() -> PathBuf {
     on_path.or_else(newest).expect("scripts/test installs PostgreSQL")
 }
 
-/// The server refuses to be run by root: a user and a group for it.
+/// A user and a group for the server, which refuses to run as root.
 fn unprivileged() -> (u32, u32) {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let ids = |user: &str| {
@@ -149,8 +149,8 @@ fn unprivileged() -> (u32, u32) {
     users.lines().find_map(ids).unwrap_or((65534, 65534))
 }
 
-/// Does something on a thread of its own, so that it may be asked for from anywhere: asynchronous or not.
-fn apart<F: Future<Output = ()>>(task: impl FnOnce() -> F + Send) {
+/// Runs a future on a thread of its own, so that it can be called inside and outside of a runtime.
+fn run_on_thread<F: Future<Output = ()>>(task: impl FnOnce() -> F + Send) {
     let wait = || Builder::new_current_thread().enable_all().build().unwrap().block_on(task());
     std::thread::scope(|scope| scope.spawn(wait).join().unwrap());
 }
@@ -161,5 +161,5 @@ fn run(url: &str, statement: &str) {
         raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
     };
-    apart(task);
+    run_on_thread(task);
 }

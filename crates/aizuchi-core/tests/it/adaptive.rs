@@ -11,27 +11,27 @@ use proptest::prelude::*;
 use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store};
 
 /// How many seconds pass before the judge is asked, if nobody says more.
-async fn silence(world: &Harness) -> i64 {
-    let (asked, began) = (world.mind.prompt_texts(PromptVerb::Judge).len(), world.clock.now());
-    while world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
-        world.pass(1).await;
-        assert!(world.clock.now().duration_since(began) < SignedDuration::from_hours(2));
+async fn silence(harness: &Harness) -> i64 {
+    let (asked, began) = (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
+    while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
+        harness.pass(1).await;
+        assert!(harness.clock.now().duration_since(began) < SignedDuration::from_hours(2));
     }
-    world.clock.now().duration_since(began).as_secs()
+    harness.clock.now().duration_since(began).as_secs()
 }
 
 #[tokio::test]
-async fn a_question_to_the_room_waits_less_than_other_lines() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let mut told = String::new();
         for text in [
             "the roses look ill",
             "does anyone know why the roses look ill?",
             "鉢植えの土はどこで買えますか",
         ] {
-            world.says("alice", text).await;
-            let waited = silence(&world).await;
+            harness.says("alice", text).await;
+            let waited = silence(&harness).await;
             told.push_str(&format!("{waited:>3} s after: {text}\n"));
         }
         told
@@ -44,17 +44,17 @@ async fn a_question_to_the_room_waits_less_than_other_lines() {
 }
 
 #[tokio::test]
-async fn the_rest_follows_the_tempo_of_the_room() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn the_wait_follows_the_tempo_of_the_channel() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let mut told = String::new();
         for gap in [100, 20, 5, 1] {
             for _ in 0..30 {
-                world.says("alice", "so it goes").await;
-                world.pass(gap).await;
+                harness.says("alice", "so it goes").await;
+                harness.pass(gap).await;
             }
-            world.says("bob", "it does").await;
-            let waited = silence(&world).await;
+            harness.says("bob", "it does").await;
+            let waited = silence(&harness).await;
             told.push_str(&format!("a line in {gap:>3} s: {waited} s\n"));
         }
         told
@@ -68,26 +68,26 @@ async fn the_rest_follows_the_tempo_of_the_room() {
 }
 
 #[tokio::test]
-async fn people_who_talk_on_do_not_put_off_a_question() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn further_messages_do_not_delay_the_judgment_of_a_question() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let mut told = String::new();
         for gap in [50, 2] {
-            world.says("alice", "does anyone have a ladder?").await;
+            harness.says("alice", "does anyone have a ladder?").await;
             let (asked, began) =
-                (world.mind.prompt_texts(PromptVerb::Judge).len(), world.clock.now());
-            let mut lines = 0;
-            while world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
-                world.pass(gap).await;
-                if world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
-                    world.says(["bob", "carol"][lines % 2], "so it goes").await;
-                    world.pass(0).await;
-                    lines += 1;
+                (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
+            let mut messages = 0;
+            while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
+                harness.pass(gap).await;
+                if harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
+                    harness.says(["bob", "carol"][messages % 2], "so it goes").await;
+                    harness.pass(0).await;
+                    messages += 1;
                 }
             }
-            let waited = world.clock.now().duration_since(began).as_secs();
-            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {lines} lines below\n"));
-            world.pass(1000).await;
+            let waited = harness.clock.now().duration_since(began).as_secs();
+            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {messages} lines below\n"));
+            harness.pass(1000).await;
         }
         told
     });
@@ -98,15 +98,15 @@ async fn people_who_talk_on_do_not_put_off_a_question() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_taken_up_has_no_timer() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn an_answered_question_has_no_timer() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let mut told = String::new();
         for answer in ["@alice bob has one", "so it goes"] {
-            world.says("alice", "does anyone have a ladder?").await;
-            world.pass(10).await;
-            world.says("bob", answer).await;
-            told.push_str(&format!("{} s after: {answer}\n", silence(&world).await));
+            harness.says("alice", "does anyone have a ladder?").await;
+            harness.pass(10).await;
+            harness.says("bob", answer).await;
+            told.push_str(&format!("{} s after: {answer}\n", silence(&harness).await));
         }
         told
     });
@@ -117,26 +117,27 @@ async fn a_question_that_is_taken_up_has_no_timer() {
 }
 
 #[tokio::test]
-async fn lines_that_come_meanwhile_do_not_silence_it() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        let inbox = world.inbox.clone();
-        let clock = world.clock.clone();
-        world.mind.meanwhile(PromptVerb::Judge, move || async move {
-            let line = aizuchi_harness::harness::message(
+async fn messages_during_the_judge_call_do_not_cancel_it() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let inbox = harness.inbox.clone();
+        let clock = harness.clock.clone();
+        harness.mind.meanwhile(PromptVerb::Judge, move || async move {
+            let message = aizuchi_harness::harness::message(
                 aizuchi_harness::harness::top_level("garden"),
                 "m9",
                 clock.now(),
                 "carol",
                 "hm",
             );
-            let heard = aizuchi_core::chat::Heard::Message(line, aizuchi_core::chat::Arrival::Live);
+            let heard =
+                aizuchi_core::chat::Heard::Message(message, aizuchi_core::chat::Arrival::Live);
             inbox.hear(heard).await.unwrap();
         });
-        world.says("alice", "does anyone have a ladder?").await;
-        world.pass(1000).await;
-        world.transcript().await
+        harness.says("alice", "does anyone have a ladder?").await;
+        harness.pass(1000).await;
+        harness.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: does anyone have a ladder?
@@ -177,16 +178,16 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn a_rest_is_within_its_bounds(gaps in prop::collection::vec(0..100_000i64, 0..50), bounds in bounds()) {
+    fn the_wait_is_within_its_bounds(gaps in prop::collection::vec(0..100_000i64, 0..50), bounds in bounds()) {
         let rest = rest_duration(&tempo(&gaps), &bounds);
         prop_assert!(rest >= bounds.min_rest.min(bounds.max_rest));
         prop_assert!(rest <= bounds.max_rest);
     }
 
     #[test]
-    fn who_talks_slower_is_waited_for_longer(
+    fn slower_channels_have_longer_waits(
         gaps in prop::collection::vec((0..5000i64, 0..5000i64), 1..50),
-        lines in 0..30usize,
+        messages in 0..30usize,
         age in 0..1000i64,
         is_open: bool,
         bounds in bounds(),
@@ -194,27 +195,27 @@ proptest! {
         let fast = tempo(&gaps.iter().map(|(gap, _)| *gap).collect::<Vec<_>>());
         let slow = tempo(&gaps.iter().map(|(gap, more)| gap + more).collect::<Vec<_>>());
         let now = at(1_000_000);
-        let asked = is_open.then(|| asked(now - seconds(age), lines));
+        let asked = is_open.then(|| asked(now - seconds(age), messages));
         let since = now - seconds(age);
         let of = |tempo| judge_due(now, tempo, asked.as_ref(), since, &bounds);
         prop_assert!(of(&fast) <= of(&slow));
     }
 
     #[test]
-    fn a_question_never_lengthens_the_wait_and_has_an_end(
+    fn a_question_never_lengthens_the_wait_and_has_a_deadline(
         gaps in prop::collection::vec(0..5000i64, 0..50),
-        lines in 0..30usize,
+        messages in 0..30usize,
         age in 0..1000i64,
         bounds in bounds(),
     ) {
         let tempo = tempo(&gaps);
         let (now, since) = (at(1_000_000), at(1_000_000 - age));
-        let asked = asked(since, lines);
+        let asked = asked(since, messages);
         let with = judge_due(now, &tempo, Some(&asked), since, &bounds);
         let without = judge_due(now, &tempo, None, since, &bounds);
         prop_assert!(now <= with && with <= without);
         prop_assert!(with <= now.max(since + seconds(300)));
         prop_assert!(without <= now.max(since + bounds.max_wait));
-        prop_assert!(lines < 16 || with == now);
+        prop_assert!(messages < 16 || with == now);
     }
 }

@@ -45,7 +45,9 @@ const QUERIES: [&str; 4] =
 /// Whether a text holds a canary of another place than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
-    canaries.any(|rest| PRIVATE.iter().any(|place| *place != home && rest.starts_with(place)))
+    canaries.any(|rest| {
+        PRIVATE.iter().any(|conversation| *conversation != home && rest.starts_with(conversation))
+    })
 }
 
 fn plan(room: &str) -> String {
@@ -77,7 +79,7 @@ impl Llm for Eavesdropper {
 
 /// A world in which everything that is asked is overheard.
 struct Aviary {
-    world: Harness,
+    harness: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
     /// The first line of the day of each place.
     parents: Vec<(String, MessageId)>,
@@ -86,20 +88,21 @@ struct Aviary {
 }
 
 impl Aviary {
-    async fn new(kept: TestStore) -> Self {
-        let world = Harness::new(kept).await;
+    async fn new(store: TestStore) -> Self {
+        let harness = Harness::new(store).await;
         let heard = Arc::default();
         let overheard =
             |llm| -> Arc<dyn Llm> { Arc::new(Eavesdropper { llm, heard: Arc::clone(&heard) }) };
-        let extras = HarnessOptions {
+        let options = HarnessOptions {
             tools: Some(ToolSettings { zone: TimeZone::UTC }),
             memory: Some(overheard(Arc::new(BuiltinMind))),
             ..HarnessOptions::default()
         };
-        let (store, clock) = (world.store.store.clone(), world.clock.clone());
-        let mind = overheard(world.mind.clone());
-        let (inbox, runner) = build_parts_with(store, clock, mind, world.platform.clone(), extras);
-        let world = Harness { inbox, runner: Arc::new(runner), ..world };
+        let (store, clock) = (harness.store.store.clone(), harness.clock.clone());
+        let mind = overheard(harness.mind.clone());
+        let (inbox, runner) =
+            build_parts_with(store, clock, mind, harness.platform.clone(), options);
+        let harness = Harness { inbox, runner: Arc::new(runner), ..harness };
         let prompts = [Language::En, Language::Ja].map(|language| {
             let persona = Persona {
                 name: "Aizuchi".to_owned(),
@@ -108,7 +111,7 @@ impl Aviary {
             };
             (prompts(language), Arc::new(persona))
         });
-        let aviary = Self { world, heard, parents: Vec::new(), prompts, rendered: 0 };
+        let aviary = Self { harness, heard, parents: Vec::new(), prompts, rendered: 0 };
         aviary.tells_of("attic", "kanriatticname", Visibility::Private).await;
         aviary.tells_of("direct", "kanridirectname", Visibility::Direct).await;
         aviary.tells_of("cellar", "cellar", Visibility::Public).await;
@@ -123,34 +126,34 @@ impl Aviary {
             name: name.into(),
             visibility,
         };
-        self.world.inbox.hear(Heard::Channel(channel)).await.unwrap();
+        self.harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
     /// A day's talk in every room, in threads, too.
     async fn talks(&mut self, day: i64) {
-        let world = &self.world;
+        let harness = &self.harness;
         for room in ["garden", "kitchen"] {
             let text = format!("the ledger says that the {room} is in order, day {day}");
-            let parent = world.says_in(top_level(room), "alice", &text).await;
+            let parent = harness.says_in(top_level(room), "alice", &text).await;
             let there = thread(room, parent.as_str());
-            world.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
+            harness.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
             self.parents.push((room.to_owned(), parent));
         }
         let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
         for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
-            let who = format!("kanri{room}mia");
+            let user = format!("kanri{room}mia");
             let text = format!("the ledger says kanri{room}line, day {day}");
-            let parent = world.says_in(top_level(room), &who, &text).await;
+            let parent = harness.says_in(top_level(room), &user, &text).await;
             let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
-            world.says_in(thread(room, parent.as_str()), &who, &text).await;
+            harness.says_in(thread(room, parent.as_str()), &user, &text).await;
             let late = format!("late-{room}-{day}");
             let text = format!("the ledger says kanri{room}late, which was read later");
-            let late = message(top_level(room), &late, world.clock.now(), &who, &text);
-            world.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
+            let late = message(top_level(room), &late, harness.clock.now(), &user, &text);
+            harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
             self.parents.push((room.to_owned(), parent));
         }
         if is_open("loft") {
-            world.says_in(top_level("loft"), "dave", "the ladder of the new loft is steep").await;
+            harness.says_in(top_level("loft"), "dave", "the ladder of the new loft is steep").await;
         }
     }
 
@@ -163,11 +166,11 @@ impl Aviary {
                 "priority": 5,
                 "tags": [format!("kanri{room}tag")],
             });
-            self.world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", memo)]);
-            self.world.mind.script.push(PromptVerb::Reply, Ok(&*format!("kanri{room}own words")));
+            self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", memo)]);
+            self.harness.mind.script.push(PromptVerb::Reply, Ok(&*format!("kanri{room}own words")));
             let asked = "@Aizuchi note down what the ledger says";
-            self.world.says_in(top_level(room), &format!("kanri{room}mia"), asked).await;
-            self.world.pass(10).await;
+            self.harness.says_in(top_level(room), &format!("kanri{room}mia"), asked).await;
+            self.harness.pass(10).await;
         }
     }
 
@@ -178,9 +181,9 @@ impl Aviary {
             let mut calls = vec![("list_memo", json!({})), ("list_memo_tags", json!({}))];
             calls.push(("search_messages", search));
             calls.extend(PRIVATE.map(|room| ("get_memo", json!({ "memo_name": plan(room) }))));
-            self.world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-            self.world.says_in(top_level(room), "alice", "@Aizuchi what do you know?").await;
-            self.world.pass(10).await;
+            self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+            self.harness.says_in(top_level(room), "alice", "@Aizuchi what do you know?").await;
+            self.harness.pass(10).await;
             let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
             assert_eq!(home, room);
             let memo = format!("> - content: noted:kanri{room}memo");
@@ -202,10 +205,13 @@ impl Aviary {
     fn conversations(&self) -> Vec<ConversationId> {
         let mut all: Vec<ConversationId> = ROOMS.map(top_level).to_vec();
         for room in ROOMS {
-            let own = self.parents.iter().filter(|(place, _)| place == room);
+            let own = self.parents.iter().filter(|(conversation, _)| conversation == room);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
             // The first and the last; and a thread of another room, as if it were of this one.
-            let others = self.parents.iter().find(|(place, _)| place != room && *place == "attic");
+            let others = self
+                .parents
+                .iter()
+                .find(|(conversation, _)| conversation != room && *conversation == "attic");
             let threads = own.first().into_iter().chain(own.last()).copied();
             let threads = threads.chain(others.map(|(_, parent)| parent));
             all.extend(threads.map(|parent| thread(room, parent.as_str())));
@@ -215,13 +221,13 @@ impl Aviary {
 
     /// Renders what would be asked everywhere, so many seconds from now.
     async fn renders_everything(&mut self, moments: &[i64]) {
-        let store = self.world.store.store.clone();
+        let store = self.harness.store.store.clone();
         let mut found = BTreeMap::new();
         for (home, query) in ROOMS.iter().flat_map(|room| QUERIES.map(|query| (*room, query))) {
             found.insert((home, query), self.recalled(home, query).await);
         }
         for later in moments {
-            let now = self.world.clock.now() + SignedDuration::from_secs(*later);
+            let now = self.harness.clock.now() + SignedDuration::from_secs(*later);
             for conversation in self.conversations() {
                 let home = conversation.channel.as_str();
                 let window = ContextLimits::default().window(now);
@@ -258,7 +264,7 @@ impl Aviary {
             before: None,
             limit: 8,
         };
-        let found = self.world.store.store.recall(&query).await.unwrap();
+        let found = self.harness.store.store.recall(&query).await.unwrap();
         let all = format!("{found:?}");
         assert!(!leaks(&all, home), "found from {home}: {all}");
         found
@@ -266,7 +272,7 @@ impl Aviary {
 
     /// Each canary is where it belongs, so that there was something to be told.
     async fn everything_is_known_at_home(&self) {
-        let now = self.world.clock.now();
+        let now = self.harness.clock.now();
         for room in PRIVATE {
             let context = self.context_of(room, now).await;
             let (prompts, persona) = &self.prompts[0];
@@ -279,8 +285,9 @@ impl Aviary {
             if room != "ghost" {
                 let is_remembered = |what: &str| {
                     let canary = format!("kanri{room}{what}");
-                    text.lines()
-                        .any(|line| line.starts_with("- 2027-01-") && line.contains(&canary))
+                    text.lines().any(|message| {
+                        message.starts_with("- 2027-01-") && message.contains(&canary)
+                    })
                 };
                 assert!(is_remembered("line") && is_remembered("thread"), "{text}");
             }
@@ -295,43 +302,43 @@ impl Aviary {
 
     async fn context_of(&self, room: &str, now: Timestamp) -> Context {
         let window = ContextLimits::default().window(now);
-        self.world.store.store.context(&top_level(room), &window).await.unwrap()
+        self.harness.store.store.context(&top_level(room), &window).await.unwrap()
     }
 
     async fn edits(&self, room: &str, message: &MessageId, text: &str) {
         let edit = Edit {
             conversation: top_level(room),
             message: message.clone(),
-            at: self.world.clock.now(),
+            at: self.harness.clock.now(),
             text: text.into(),
             mentions: Vec::new(),
         };
-        self.world.inbox.hear(Heard::Edit(edit)).await.unwrap();
+        self.harness.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }
 
     async fn deletes(&self, room: &str, message: &MessageId) {
-        let (message, at) = (message.clone(), self.world.clock.now());
+        let (message, at) = (message.clone(), self.harness.clock.now());
         let deletion = Deletion { conversation: top_level(room), message, at };
-        self.world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+        self.harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
     fn first_parent(&self, room: &str) -> MessageId {
-        self.parents.iter().find(|(place, _)| place == room).unwrap().1.clone()
+        self.parents.iter().find(|(conversation, _)| conversation == room).unwrap().1.clone()
     }
 }
 
 /// Days of talk, with all that can happen to a room; how many prompts were rendered.
-async fn days(kept: TestStore, moments: &[i64]) -> usize {
-    let mut aviary = Aviary::new(kept).await;
+async fn days(store: TestStore, moments: &[i64]) -> usize {
+    let mut aviary = Aviary::new(store).await;
     let mut gone = Vec::new();
     for day in 0..=LAST_DAY {
         aviary.talks(day).await;
         if day == 0 {
             aviary.notes_down().await;
             for room in PRIVATE {
-                let who = format!("kanri{room}mia");
+                let user = format!("kanri{room}mia");
                 let text = format!("the ledger says kanri{room}gone");
-                gone.push((room, aviary.world.says_in(top_level(room), &who, &text).await));
+                gone.push((room, aviary.harness.says_in(top_level(room), &user, &text).await));
             }
         }
         if day == CELLAR_CLOSES {
@@ -348,45 +355,45 @@ async fn days(kept: TestStore, moments: &[i64]) -> usize {
             }
             let first = aviary.first_parent("garden");
             aviary.edits("garden", &first, "the ledger says that the garden is lost").await;
-            for (room, line) in &gone {
-                aviary.deletes(room, line).await;
+            for (room, message) in &gone {
+                aviary.deletes(room, message).await;
             }
         }
         if day >= CELLAR_CLOSES {
             aviary.renders_everything(moments).await;
         }
-        aviary.world.pass(2 * HOUR).await;
+        aviary.harness.pass(2 * HOUR).await;
         if day >= CELLAR_CLOSES {
             aviary.renders_everything(moments).await;
             aviary.rummages().await;
         }
-        aviary.world.pass(DAY - 3 * HOUR).await;
+        aviary.harness.pass(DAY - 3 * HOUR).await;
     }
     aviary.has_told_nothing();
     aviary.everything_is_known_at_home().await;
-    for memory in aviary.world.store.store.memories(&workspace()).await.unwrap() {
+    for memory in aviary.harness.store.store.memories(&workspace()).await.unwrap() {
         let home = memory.key.channel().map(ChannelId::to_string).unwrap_or_default();
         let all = format!("{memory:?}");
         assert!(!leaks(&all, &home), "{all}");
         assert_eq!(memory.key.scope == MemoryScope::Workspace, home.is_empty());
     }
     // What was said once the loft was open is for everybody.
-    let kitchen = aviary.context_of("kitchen", aviary.world.clock.now()).await;
+    let kitchen = aviary.context_of("kitchen", aviary.harness.clock.now()).await;
     assert!(format!("{kitchen:?}").contains("the ladder of the new loft is steep"), "{kitchen:?}");
     aviary.rendered
 }
 
 /// On SQLite alone: the next test goes through every store.
 #[tokio::test]
-async fn defect_34_of_ten_thousand_prompts_none_tells_what_is_private() {
+async fn defect_34_none_of_ten_thousand_prompts_leaks_private_messages() {
     let rendered = days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
     assert!(rendered >= 10_000, "{rendered}");
 }
 
 /// The same on every store, with fewer prompts for each.
 #[tokio::test]
-async fn of_three_thousand_prompts_on_each_store_none_tells_what_is_private() {
-    let rendered = on_every_store(async |kept| days(kept, &[0]).await).await;
+async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_store() {
+    let rendered = on_every_store(async |store| days(store, &[0]).await).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 
@@ -396,80 +403,84 @@ fn tells(text: &str) -> bool {
 }
 
 /// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
-async fn garden_line(kept: TestStore) -> Harness {
-    let world = Harness::new(kept).await;
-    world.mind.script.set_default(PromptVerb::Judge, JOIN);
-    world.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
-    world.pass(300).await;
-    world
+async fn garden_line(store: TestStore) -> Harness {
+    let harness = Harness::new(store).await;
+    harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+    harness.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
+    harness.pass(300).await;
+    harness
 }
 
-async fn closes(world: &Harness, channel: &str) {
+async fn closes(harness: &Harness, channel: &str) {
     let channel = Channel {
         workspace: workspace(),
         id: ChannelId::new(channel),
         name: channel.into(),
         visibility: Visibility::Private,
     };
-    world.inbox.hear(Heard::Channel(channel)).await.unwrap();
+    harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }
 
 /// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
-async fn kept_prompts(world: &Harness, channel: &str) -> Vec<Option<String>> {
-    let decision = world.decisions(channel).await.pop().unwrap().id;
-    let kept = world.store.archive.exchanges(decision).await.unwrap();
-    kept.into_iter().map(|kept| Some(kept?.prompt.to_string())).collect()
+async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
+    let decision = harness.decisions(channel).await.pop().unwrap().id;
+    let store = harness.store.archive.exchanges(decision).await.unwrap();
+    store.into_iter().map(|store| Some(store?.prompt.to_string())).collect()
 }
 
 #[tokio::test]
-async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
-    on_every_store(async |kept| {
-        let world = garden_line(kept).await;
-        world.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
-        world.pass(91).await;
-        let told = kept_prompts(&world, "kitchen").await;
+async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
+    on_every_store(async |store| {
+        let harness = garden_line(store).await;
+        harness.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
+        harness.pass(91).await;
+        let told = kept_prompts(&harness, "kitchen").await;
         assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
         let reason = |decision: Decision| decision.judgment.unwrap().reason;
-        assert_ne!(reason(world.decisions("kitchen").await.pop().unwrap()), "");
-        let own = kept_prompts(&world, "garden").await;
-        let considered = *world.store.store.revisions().borrow();
-        let line = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
-        let made_from = Lineage { messages: vec![line], memories: Vec::new() };
-        let (here, there, store) = (top_level("kitchen"), top_level("garden"), &world.store.store);
+        assert_ne!(reason(harness.decisions("kitchen").await.pop().unwrap()), "");
+        let own = kept_prompts(&harness, "garden").await;
+        let considered = *harness.store.store.revisions().borrow();
+        let message = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
+        let made_from = Lineage { messages: vec![message], memories: Vec::new() };
+        let (here, there, store) =
+            (top_level("kitchen"), top_level("garden"), &harness.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);
         assert!(!has_changed(&here).await.unwrap());
-        closes(&world, "garden").await;
+        closes(&harness, "garden").await;
         assert!(has_changed(&here).await.unwrap());
         // Where it was said, it is as it was.
         assert!(!has_changed(&there).await.unwrap());
         // What did not hold the line stays, and so does what was asked where the line was said.
-        let left = kept_prompts(&world, "kitchen").await;
+        let left = kept_prompts(&harness, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);
-        let decision = world.decisions("kitchen").await.pop().unwrap();
+        let decision = harness.decisions("kitchen").await.pop().unwrap();
         assert_eq!((decision.judgment.unwrap().reason.as_str(), decision.why), ("", None));
         let verdicts = decision.attempts.iter().filter_map(|attempt| attempt.judgment.as_ref());
         assert_eq!(verdicts.map(|verdict| &*verdict.reason).collect::<Vec<_>>(), [""]);
-        assert_eq!(kept_prompts(&world, "garden").await, own);
-        assert_ne!(reason(world.decisions("garden").await.pop().unwrap()), "");
+        assert_eq!(kept_prompts(&harness, "garden").await, own);
+        assert_ne!(reason(harness.decisions("garden").await.pop().unwrap()), "");
     })
     .await;
 }
 
 #[tokio::test]
-async fn words_that_are_thought_of_while_a_channel_closes_are_made_anew() {
-    on_every_store(async |kept| {
-        let world = garden_line(kept).await;
-        world.mind.script.push(PromptVerb::Reply, Ok("It is 4711."));
-        let there = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move { closes(&there, "garden").await });
-        world.says_in(top_level("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
-        world.pass(60).await;
-        let asked = world.mind.prompt_texts(PromptVerb::Reply);
+async fn a_draft_made_while_a_channel_becomes_private_is_redrafted() {
+    on_every_store(async |store| {
+        let harness = garden_line(store).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok("It is 4711."));
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move { closes(&there, "garden").await });
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
+        harness.pass(60).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::Reply);
         let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
         assert_eq!(asked, [false, true]);
-        assert_eq!(world.platform.posted_texts(), ["Here I am.", "Here I am."]);
-        let kept = kept_prompts(&world, "kitchen").await;
-        assert!(!kept.is_empty() && !kept.iter().flatten().any(|kept| tells(kept)), "{kept:?}");
+        assert_eq!(harness.platform.posted_texts(), ["Here I am.", "Here I am."]);
+        let store = kept_prompts(&harness, "kitchen").await;
+        assert!(
+            !store.is_empty() && !store.iter().flatten().any(|store| tells(store)),
+            "{store:?}"
+        );
     })
     .await;
 }

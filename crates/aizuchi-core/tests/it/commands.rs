@@ -22,34 +22,34 @@ fn in_mode(mode: Mode) -> HarnessOptions {
 }
 
 /// Somebody who looks after the place says a line.
-async fn admin_says(world: &Harness, id: &str, text: &str) {
-    let line = message(top_level("garden"), id, world.clock.now(), "root", text);
-    let (id, kind) = (line.author.id.clone(), line.author.kind);
+async fn admin_says(harness: &Harness, id: &str, text: &str) {
+    let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
+    let (id, kind) = (message.author.id.clone(), message.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
-    world.inbox.hear(Heard::User(user)).await.unwrap();
-    world.hear(line).await;
+    harness.inbox.hear(Heard::User(user)).await.unwrap();
+    harness.hear(message).await;
 }
 
 #[tokio::test]
-async fn it_says_why_it_spoke_and_why_it_did_not() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi why?").await;
-        world.pass(5).await;
-        world.says("alice", "the beans are up").await;
-        world.pass(400).await;
-        world.says("bob", "@Aizuchi why?").await;
-        world.pass(5).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(400).await;
-        world.says("bob", "why did you say that @Aizuchi?").await;
-        world.pass(5).await;
-        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
-        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 1);
-        world.transcript().await
+async fn why_explains_posts_and_silences() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi why?").await;
+        harness.pass(5).await;
+        harness.says("alice", "the beans are up").await;
+        harness.pass(400).await;
+        harness.says("bob", "@Aizuchi why?").await;
+        harness.pass(5).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        harness.says("bob", "why did you say that @Aizuchi?").await;
+        harness.pass(5).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 2);
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi why?
        0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
        5s alice: the beans are up
@@ -68,16 +68,16 @@ async fn it_says_why_it_spoke_and_why_it_did_not() {
 }
 
 #[tokio::test]
-async fn why_is_asked_in_japanese() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(in_japanese());
-        world.says("花子", "豆が芽を出したよ").await;
-        world.pass(400).await;
-        world.says("太郎", "@Aizuchi なんで？").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn why_in_japanese() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("花子", "豆が芽を出したよ").await;
+        harness.pass(400).await;
+        harness.says("太郎", "@Aizuchi なんで？").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: 豆が芽を出したよ
      400s 太郎: @Aizuchi なんで？
      400s (persona): 08:05 に黙っていました。理由：they get along。
@@ -87,24 +87,24 @@ async fn why_is_asked_in_japanese() {
 }
 
 #[tokio::test]
-async fn muted_it_says_nothing_until_it_is_over_or_undone() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi mute 2h").await;
-        world.pass(5).await;
-        world.says("bob", "@Aizuchi are you there?").await;
-        world.pass(5).await;
-        world.says("bob", "@Aizuchi unmute").await;
-        world.pass(5).await;
-        world.says("bob", "@Aizuchi are you there now?").await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi mute for 30 minutes").await;
-        world.pass(1801).await;
-        world.says("bob", "@Aizuchi and now?").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn a_mute_holds_until_it_expires_or_is_undone() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi mute 2h").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi are you there now?").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi mute for 30 minutes").await;
+        harness.pass(1801).await;
+        harness.says("bob", "@Aizuchi and now?").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
        0s (persona): I say nothing here until 10:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi are you there?
@@ -127,20 +127,20 @@ async fn muted_it_says_nothing_until_it_is_over_or_undone() {
 }
 
 #[tokio::test]
-async fn muting_in_japanese() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(in_japanese());
-        world.says("花子", "@Aizuchi 2時間ミュートして").await;
-        world.pass(5).await;
-        world.says("太郎", "@Aizuchi いる？").await;
-        world.pass(5).await;
-        world.says("太郎", "@Aizuchi ミュート解除").await;
-        world.pass(5).await;
-        world.says("太郎", "@Aizuchi いる？").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn mute_in_japanese() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("花子", "@Aizuchi 2時間ミュートして").await;
+        harness.pass(5).await;
+        harness.says("太郎", "@Aizuchi いる？").await;
+        harness.pass(5).await;
+        harness.says("太郎", "@Aizuchi ミュート解除").await;
+        harness.pass(5).await;
+        harness.says("太郎", "@Aizuchi いる？").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
        0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
        5s 太郎: @Aizuchi いる？
@@ -156,19 +156,19 @@ async fn muting_in_japanese() {
 }
 
 #[tokio::test]
-async fn stop_stops_also_what_is_under_way() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", "when do I cut the roses?").await;
-        let there = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+async fn stop_cancels_work_in_flight() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "@Aizuchi stop").await;
         });
-        world.pass(400).await;
-        world.transcript().await
+        harness.pass(400).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
       90s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
@@ -178,18 +178,18 @@ async fn stop_stops_also_what_is_under_way() {
 }
 
 #[tokio::test]
-async fn commands_do_not_keep_talk_from_being_judged() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(10).await;
-        world.says("bob", "@Aizuchi help").await;
-        world.pass(400).await;
-        let judged = &world.mind.prompt_texts(PromptVerb::Judge)[0];
+async fn commands_do_not_prevent_a_judgment() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(10).await;
+        harness.says("bob", "@Aizuchi help").await;
+        harness.pass(400).await;
+        let judged = &harness.mind.prompt_texts(PromptVerb::Judge)[0];
         assert!(judged.contains("roses") && !judged.contains("@Aizuchi"), "{judged}");
-        world.transcript().await
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s bob: @Aizuchi help
       10s (persona): Say `@Aizuchi` and one of these:
@@ -207,14 +207,14 @@ async fn commands_do_not_keep_talk_from_being_judged() {
 
 #[tokio::test]
 async fn a_command_and_a_question_are_both_answered() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi are you there?").await;
-        world.says("bob", "@Aizuchi status").await;
-        world.pass(5).await;
-        world.transcript().await
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.says("bob", "@Aizuchi status").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s bob: @Aizuchi status
        0s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
@@ -226,24 +226,24 @@ async fn a_command_and_a_question_are_both_answered() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_to_be_heard_can_still_order() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi opt out").await;
-        world.pass(5).await;
-        world.says("alice", "I am not here").await;
-        world.says("bob", "nor am I").await;
-        world.pass(400).await;
-        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
-        world.says("alice", "@Aizuchi status").await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi opt in").await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi hello").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn a_user_who_opted_out_can_still_give_commands() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi opt out").await;
+        harness.pass(5).await;
+        harness.says("alice", "I am not here").await;
+        harness.says("bob", "nor am I").await;
+        harness.pass(400).await;
+        assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
+        harness.says("alice", "@Aizuchi status").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi opt in").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi hello").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi opt out
        0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
        0s (persona): there is in nothing that I think or remember, and I only take your commands.
@@ -269,22 +269,22 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
 }
 
 #[tokio::test]
-async fn who_wants_to_be_forgotten_is() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "the shed leaks").await;
-        world.says("bob", "again?").await;
-        world.pass(400).await;
-        world.says("alice", "@Aizuchi forget me").await;
-        world.pass(5).await;
-        world.says("alice", "a new day").await;
-        world.pass(400).await;
-        let asked = world.mind.prompt_texts(PromptVerb::Judge);
+async fn forget_me_deletes_what_the_user_said() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the shed leaks").await;
+        harness.says("bob", "again?").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi forget me").await;
+        harness.pass(5).await;
+        harness.says("alice", "a new day").await;
+        harness.pass(400).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::Judge);
         let last = asked.last().unwrap();
         assert!(last.contains("a new day") && !last.contains("shed"));
-        world.transcript().await
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s bob: again?
      400s alice: @Aizuchi forget me
@@ -298,18 +298,18 @@ async fn who_wants_to_be_forgotten_is() {
 }
 
 #[tokio::test]
-async fn forgetting_in_japanese() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(in_japanese());
-        world.says("花子", "納屋が雨漏りする").await;
-        world.pass(400).await;
-        world.says("花子", "@Aizuchi 私のことを忘れて").await;
-        world.pass(5).await;
-        world.says("花子", "@Aizuchi オプトアウト").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn forget_me_in_japanese() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("花子", "納屋が雨漏りする").await;
+        harness.pass(400).await;
+        harness.says("花子", "@Aizuchi 私のことを忘れて").await;
+        harness.pass(5).await;
+        harness.says("花子", "@Aizuchi オプトアウト").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi 私のことを忘れて
      400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
@@ -322,27 +322,27 @@ async fn forgetting_in_japanese() {
 }
 
 #[tokio::test]
-async fn what_holds_for_others_is_for_admins() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi mode observe").await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi mute everywhere").await;
-        world.pass(5).await;
-        admin_says(&world, "a1", "@Aizuchi mute").await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi unmute").await;
-        world.pass(5).await;
-        admin_says(&world, "a2", "@Aizuchi unmute").await;
-        world.pass(5).await;
-        admin_says(&world, "a3", "@Aizuchi mode mention-only").await;
-        world.pass(5).await;
-        world.says("alice", "the beans are up").await;
-        world.pass(400).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
-        world.transcript().await
+async fn only_admins_order_what_affects_others() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi mode observe").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi mute everywhere").await;
+        harness.pass(5).await;
+        admin_says(&harness, "a1", "@Aizuchi mute").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        admin_says(&harness, "a2", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        admin_says(&harness, "a3", "@Aizuchi mode mention-only").await;
+        harness.pass(5).await;
+        harness.says("alice", "the beans are up").await;
+        harness.pass(400).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Judge).is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mode observe
        0s (persona): Only an admin may order that.
        5s alice: @Aizuchi mute everywhere
@@ -369,30 +369,30 @@ async fn what_holds_for_others_is_for_admins() {
 }
 
 #[tokio::test]
-async fn commands_work_where_it_never_speaks() {
+async fn commands_work_in_channels_where_it_never_posts() {
     for mode in [Mode::Observe, Mode::Off, Mode::MentionOnly] {
-        let told = on_every_store(async |kept| {
-            let world = Harness::new(kept).await.with_options(in_mode(mode));
-            world.says("alice", "@Aizuchi status").await;
-            world.pass(5).await;
-            world.transcript().await
+        let transcript = on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(in_mode(mode));
+            harness.says("alice", "@Aizuchi status").await;
+            harness.pass(5).await;
+            harness.transcript().await
         });
-        let told = told.await;
-        assert!(told.contains("(persona): In this channel"), "{mode:?}\n{told}");
+        let transcript = transcript.await;
+        assert!(transcript.contains("(persona): In this channel"), "{mode:?}\n{transcript}");
     }
 }
 
 #[tokio::test]
 async fn a_command_in_a_thread_is_answered_there() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let parent = world.says("alice", "the tomatoes are late").await;
-        world.pass(400).await;
-        world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi status").await;
-        world.pass(5).await;
-        world.transcript().await
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let parent = harness.says("alice", "the tomatoes are late").await;
+        harness.pass(400).await;
+        harness.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi status").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the tomatoes are late
      400s   bob: @Aizuchi status
      400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
@@ -403,22 +403,23 @@ async fn a_command_in_a_thread_is_answered_there() {
 }
 
 #[tokio::test]
-async fn what_is_heard_twice_is_obeyed_once() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let mute = message(top_level("garden"), "m1", world.clock.now(), "alice", "@Aizuchi mute");
-        world.hear(mute.clone()).await;
-        world.pass(5).await;
-        world.says("alice", "@Aizuchi unmute").await;
-        world.pass(5).await;
-        world.hear(mute).await;
-        world.pass(5).await;
-        let world = world.restart().await;
-        world.says("bob", "@Aizuchi are you there?").await;
-        world.pass(5).await;
-        world.transcript().await
+async fn a_command_that_is_heard_twice_is_executed_once() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let mute =
+            message(top_level("garden"), "m1", harness.clock.now(), "alice", "@Aizuchi mute");
+        harness.hear(mute.clone()).await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        harness.hear(mute).await;
+        harness.pass(5).await;
+        let harness = harness.restart().await;
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute
        0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
        5s alice: @Aizuchi unmute
@@ -434,18 +435,18 @@ async fn what_is_heard_twice_is_obeyed_once() {
 
 /// It must not say that it does what it does not do.
 #[tokio::test]
-async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let line = world.says("alice", "@Aizuchi mut 2h").await;
-        world.edits(&line, "@Aizuchi mute 2h").await;
-        world.pass(5).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Reply).is_empty());
-        world.says("bob", "@Aizuchi are you there?").await;
-        world.pass(400).await;
-        world.transcript().await
+async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let message = harness.says("alice", "@Aizuchi mut 2h").await;
+        harness.edits(&message, "@Aizuchi mute 2h").await;
+        harness.pass(5).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Reply).is_empty());
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(400).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
        0s (persona): I take commands only as they are first written; please write it anew.
        5s bob: @Aizuchi are you there?
@@ -456,21 +457,21 @@ async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
 }
 
 #[tokio::test]
-async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "@Aizuchi mute 24h").await;
-        world.pass(5).await;
-        let stop = world.says("bob", "@Aizuchi stop").await;
-        world.edits(&stop, "@Aizuchi stop it, thanks a lot").await;
-        world.pass(5).await;
-        world.says("bob", "@Aizuchi status").await;
-        world.says("alice", "@Aizuchi unmute").await;
-        world.pass(5).await;
-        assert!(world.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
-        world.transcript().await
+async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_written() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi mute 24h").await;
+        harness.pass(5).await;
+        let stop = harness.says("bob", "@Aizuchi stop").await;
+        harness.edits(&stop, "@Aizuchi stop it, thanks a lot").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi status").await;
+        harness.says("alice", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        assert!(harness.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 24h
        0s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi stop
@@ -490,21 +491,22 @@ async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
 
 /// Histories are read out of order, so only who wants to be left out is obeyed late.
 #[tokio::test]
-async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let at = world.clock.now();
-        for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
+async fn of_backfilled_commands_only_opting_out_is_executed() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let at = harness.clock.now();
+        for (id, user, text) in
+            [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
-            let line = message(top_level("garden"), id, at, who, text);
-            world.inbox.hear(Heard::Message(line, Arrival::Backfilled)).await.unwrap();
+            let message = message(top_level("garden"), id, at, user, text);
+            harness.inbox.hear(Heard::Message(message, Arrival::Backfilled)).await.unwrap();
         }
-        world.pass(5).await;
-        let orders = world.store.store.orders(&workspace()).await.unwrap();
+        harness.pass(5).await;
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
         assert_eq!((orders.mutes.len(), orders.opted_out.len()), (0, 1));
-        world.transcript().await
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
        0s u-bob: @Aizuchi opt out
        0s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
@@ -519,8 +521,8 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
 
 #[tokio::test]
 async fn the_other_commands_in_japanese() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(in_japanese());
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
         for text in [
             "@Aizuchi 状態",
             "@Aizuchi ストップ",
@@ -532,13 +534,13 @@ async fn the_other_commands_in_japanese() {
             "@Aizuchi どこでもミュート",
             "@Aizuchi ヘルプ",
         ] {
-            world.says("花子", text).await;
-            world.pass(5).await;
+            harness.says("花子", text).await;
+            harness.pass(5).await;
         }
-        assert!(world.mind.prompt_texts(PromptVerb::Reply).is_empty());
-        world.transcript().await
+        assert!(harness.mind.prompt_texts(PromptVerb::Reply).is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
        0s (persona): このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
@@ -577,9 +579,9 @@ async fn the_other_commands_in_japanese() {
 }
 
 #[tokio::test]
-async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn memory_shows_what_is_remembered_of_this_channel_only() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {
                 workspace: workspace(),
@@ -592,14 +594,14 @@ async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
                 visibility: Visibility::Public,
                 messages: Vec::new(),
             };
-            let newest = world.clock.now();
-            world.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;
+            let newest = harness.clock.now();
+            harness.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;
         }
-        world.says("alice", "@Aizuchi memory").await;
-        world.pass(5).await;
-        world.transcript().await
+        harness.says("alice", "@Aizuchi memory").await;
+        harness.pass(5).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi memory
        0s (persona): - 2026-03-01: the beans are up
     [m000] spoke by command: it was said to steer me ()

@@ -102,11 +102,11 @@ fn verdict(should_respond: bool, more: &str) -> String {
     )
 }
 
-async fn talk(world: &Harness, talk: Talk) {
+async fn talk(harness: &Harness, talk: Talk) {
     let (lines, last) = match talk {
         Talk::Bots => {
             for _ in 0..20 {
-                world.says("buildbot", LINE).await;
+                harness.says("buildbot", LINE).await;
             }
             return;
         }
@@ -115,51 +115,51 @@ async fn talk(world: &Harness, talk: Talk) {
     };
     for line in 1..=lines {
         let text = if line == lines { &last } else { LINE };
-        world.says(["花子", "太郎", "桜"][line % 3], text).await;
-        world.clock.advance_to(world.clock.now() + SignedDuration::from_secs(1));
+        harness.says(["花子", "太郎", "桜"][line % 3], text).await;
+        harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(1));
     }
 }
 
 async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions) -> Cost {
     let rules = ChannelRules { mode: branch.mode, ..ChannelRules::default() };
     let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
-    let extras = HarnessOptions {
+    let options = HarnessOptions {
         language: Language::Ja,
         wait_settings: waiting,
         ..HarnessOptions::from_rules(rules)
     };
     // What is asked of models is the same on every store.
-    let world = Harness::new(TestStore::volatile()).await.with_options(separate(extras));
-    world.mind.script.set_default(PromptVerb::State, branch.label);
+    let harness = Harness::new(TestStore::volatile()).await.with_options(separate(options));
+    harness.mind.script.set_default(PromptVerb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {
-        world.mind.script.push(PromptVerb::State, Ok("ACTIVE"));
-        world.mind.script.push(PromptVerb::Judge, Ok(&verdict(true, "")));
-        talk(&world, Talk::People(20)).await;
-        world.pass(10).await;
-        let said = world.platform.posted.lock().unwrap()[0].1.at;
-        world
+        harness.mind.script.push(PromptVerb::State, Ok("ACTIVE"));
+        harness.mind.script.push(PromptVerb::Judge, Ok(&verdict(true, "")));
+        talk(&harness, Talk::People(20)).await;
+        harness.pass(10).await;
+        let said = harness.platform.posted.lock().unwrap()[0].1.at;
+        harness
             .clock
             .advance_to(said + SignedDuration::from_mins(minutes) - SignedDuration::from_secs(10));
-        world.mind.calls();
+        harness.mind.calls();
     }
     let (should_respond, more) = branch.verdict;
-    world.mind.script.set_default(PromptVerb::Judge, verdict(should_respond, more));
-    talk(&world, branch.talk).await;
-    world.pass(12).await;
-    let calls = world.mind.calls();
+    harness.mind.script.set_default(PromptVerb::Judge, verdict(should_respond, more));
+    talk(&harness, branch.talk).await;
+    harness.pass(12).await;
+    let calls = harness.mind.calls();
     let replies = calls.iter().filter(|prompt| prompt.verb == PromptVerb::Reply).count();
     let before = calls.iter().filter(|prompt| prompt.verb != PromptVerb::Reply);
     Cost { calls: calls.len() - replies, tokens: before.map(|prompt| prompt.tokens).sum(), replies }
 }
 
 #[tokio::test]
-async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
+async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     let mut table = format!(
         "{:<20} {:>7} {:>8} {:>7} {:>8} {:>9} {:>8}  then\n",
         "", "rival", "tokens", "fused", "tokens", "separate", "tokens"
     );
     for branch in branches() {
-        let fused = measure(&branch, |extras| extras).await;
+        let fused = measure(&branch, |options| options).await;
         let separate = measure(&branch, HarnessOptions::with_separate_state).await;
         let name = branch.name;
         assert!(fused.calls <= 1, "{name}: {} calls", fused.calls);
@@ -201,19 +201,19 @@ async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
 }
 
 #[tokio::test]
-async fn while_the_model_is_down_few_calls_are_tried() {
+async fn few_calls_are_made_while_the_model_is_down() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    on_every_store(async |kept| {
+    on_every_store(async |store| {
         let rules = rules.clone();
-        let world = Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules));
+        let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
         for _ in 0..20 {
             let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
-            world.mind.script.push(PromptVerb::Judge, Err(down));
+            harness.mind.script.push(PromptVerb::Judge, Err(down));
         }
-        talk(&world, Talk::People(20)).await;
-        world.pass(3600).await;
+        talk(&harness, Talk::People(20)).await;
+        harness.pass(3600).await;
         // The rival makes three to five, each with up to nine requests.
-        assert_eq!(world.mind.calls().len(), 3);
+        assert_eq!(harness.mind.calls().len(), 3);
     })
     .await;
 }

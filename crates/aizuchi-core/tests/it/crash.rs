@@ -57,23 +57,27 @@ async fn crash_everywhere(kind: StoreKind) {
 }
 
 #[tokio::test]
-async fn who_has_slept_over_a_post_looks_for_it_first() {
-    on_every_store(async |kept| {
+async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
+    on_every_store(async |store| {
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Reply, "Here I am.");
-        let world = Harness::from_parts(kept, Clock::manual(at(0)), mind, Arc::default());
+        let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, Arc::default());
         let fuse = Fuse::of(usize::MAX);
-        let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
-        let (inbox, runner) =
-            build_parts(store, world.clock.clone(), world.mind.clone(), world.platform.clone());
-        *fuse.sleeper.lock().unwrap() = Some(world.clone());
+        let store = Arc::new(Mortal { inner: harness.store.store.clone(), fuse: fuse.clone() });
+        let (inbox, runner) = build_parts(
+            store,
+            harness.clock.clone(),
+            harness.mind.clone(),
+            harness.platform.clone(),
+        );
+        *fuse.sleeper.lock().unwrap() = Some(harness.clone());
         let asks =
             message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
         inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
         while runner.step().await.unwrap() {}
-        world.pass(2000).await;
+        harness.pass(2000).await;
         assert!(fuse.sleeper.lock().unwrap().is_none(), "it has slept");
-        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
     })
     .await;
 }
@@ -86,14 +90,14 @@ async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, JOIN);
         mind.script.set_default(PromptVerb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
-        let room = Arc::new(TestPlatform::default());
-        room.fails(faults);
-        let world = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, room);
-        let has_died = live_until_death(&world, &fuse).await;
-        let world = world.restart().await;
-        deliver(&world.inbox).await;
-        world.pass(2000).await;
-        check(&world, point).await;
+        let platform = Arc::new(TestPlatform::default());
+        platform.fails(faults);
+        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform);
+        let has_died = live_until_death(&harness, &fuse).await;
+        let harness = harness.restart().await;
+        deliver(&harness.inbox).await;
+        harness.pass(2000).await;
+        check(&harness, point).await;
         if !has_died {
             break;
         }
@@ -118,17 +122,17 @@ async fn deliver(inbox: &Inbox) {
 }
 
 /// True if the fuse blew before the life was over.
-async fn live_until_death(world: &Harness, fuse: &Arc<Fuse>) -> bool {
-    let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
-    let llm = Arc::new(Mortal { inner: world.mind.clone(), fuse: fuse.clone() });
-    let platform = Arc::new(Mortal { inner: world.platform.clone(), fuse: fuse.clone() });
-    let (inbox, runner) = build_parts(store.clone(), world.clock.clone(), llm, platform);
+async fn live_until_death(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
+    let store = Arc::new(Mortal { inner: harness.store.store.clone(), fuse: fuse.clone() });
+    let llm = Arc::new(Mortal { inner: harness.mind.clone(), fuse: fuse.clone() });
+    let platform = Arc::new(Mortal { inner: harness.platform.clone(), fuse: fuse.clone() });
+    let (inbox, runner) = build_parts(store.clone(), harness.clock.clone(), llm, platform);
     let life = async {
         deliver(&inbox).await;
         loop {
             while runner.step().await.unwrap() {}
             match store.next_ready().await.unwrap() {
-                Some(next) => world.clock.advance_to(next),
+                Some(next) => harness.clock.advance_to(next),
                 None => break,
             }
         }
@@ -140,21 +144,27 @@ async fn live_until_death(world: &Harness, fuse: &Arc<Fuse>) -> bool {
     }
 }
 
-async fn check(world: &Harness, point: usize) {
-    let texts = world.platform.posted_texts();
-    let keys: Vec<_> =
-        world.platform.posted.lock().unwrap().iter().map(|(piece, _)| piece.key.clone()).collect();
+async fn check(harness: &Harness, point: usize) {
+    let texts = harness.platform.posted_texts();
+    let keys: Vec<_> = harness
+        .platform
+        .posted
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(piece, _)| piece.key.clone())
+        .collect();
     let mut distinct = keys.clone();
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), keys.len(), "point {point}: a piece was said twice");
     // Each draft is said whole, its halves in their order, and each question is answered by one.
     let first = texts.iter().filter(|text| text.starts_with("The first")).count();
-    let letters = world.store.archive.dead_letters().await.unwrap();
-    let ledger = format!("{}{letters:#?}", world.transcript().await);
+    let letters = harness.store.archive.dead_letters().await.unwrap();
+    let ledger = format!("{}{letters:#?}", harness.transcript().await);
     assert_eq!(first * 2, texts.len(), "point {point}: {texts:?}\n{ledger}");
     for question in ["m1", "m2", "m3"] {
-        let said = world.platform.posted.lock().unwrap();
+        let said = harness.platform.posted.lock().unwrap();
         let answers = said.iter().filter(|(piece, _)| {
             let notes = &piece.metadata;
             let about = notes.owed.iter().chain(&notes.about);
@@ -163,19 +173,19 @@ async fn check(world: &Harness, point: usize) {
         assert_eq!(answers.count(), 2, "point {point}: {question} has one answer of two halves");
     }
     for (channel, people) in [("garden", 2), ("kitchen", 1)] {
-        let lines = world.messages(channel).await;
-        let heard = lines.iter().filter(|line| line.message.is_human()).count();
+        let messages = harness.messages(channel).await;
+        let heard = messages.iter().filter(|stored| stored.message.is_human()).count();
         assert_eq!(heard, people, "point {point}: a line of {channel} was lost or doubled");
-        let own = lines.len() - heard;
-        let here = world.platform.posts_in(&top_level(channel));
+        let own = messages.len() - heard;
+        let here = harness.platform.posts_in(&top_level(channel));
         assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
-        let rows = world.decisions(channel).await;
+        let rows = harness.decisions(channel).await;
         assert!(rows.iter().all(|row| row.ended.is_some()), "point {point}: {rows:#?}");
-        let context = world.store.store.context(&top_level(channel), &window(50)).await.unwrap();
+        let context = harness.store.store.context(&top_level(channel), &window(50)).await.unwrap();
         assert!(context.owed.is_empty(), "point {point}: an answer is still owed in {channel}");
     }
-    assert_eq!(world.store.store.next_ready().await.unwrap(), None, "point {point}");
-    assert!(world.store.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
+    assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "point {point}");
+    assert!(harness.store.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
 }
 
 /// Burns by one with every point that is passed, and ends the life when it has burnt down.
@@ -193,11 +203,11 @@ impl Fuse {
     }
 
     async fn sleep(&self) {
-        let Some(world) = self.sleeper.lock().unwrap().take() else { return };
-        world.clock.advance_to(world.clock.now() + SignedDuration::from_secs(60));
-        for step in world.store.archive.pending_steps(&workspace()).await.unwrap() {
+        let Some(harness) = self.sleeper.lock().unwrap().take() else { return };
+        harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(60));
+        for step in harness.store.archive.pending_steps(&workspace()).await.unwrap() {
             if let Event::Post(piece) = &step.event {
-                world.platform.post(piece).await.unwrap();
+                harness.platform.post(piece).await.unwrap();
             }
         }
     }
@@ -311,9 +321,9 @@ impl Store for Mortal<dyn Store> {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        self.inner.has_heard(workspace, channel, line).await
+        self.inner.has_heard(workspace, channel, message).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
@@ -323,10 +333,10 @@ impl Store for Mortal<dyn Store> {
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         self.fuse.pass().await;
-        self.inner.source_messages(workspace, lines).await
+        self.inner.source_messages(workspace, messages).await
     }
 
     async fn claim_memory_jobs(

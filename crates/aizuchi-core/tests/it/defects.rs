@@ -27,34 +27,34 @@ use aizuchi_harness::harness::{
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-async fn context(world: &Harness, conversation: &ConversationId) -> Context {
-    let window = ContextLimits::default().window(world.clock.now());
-    world.store.store.context(conversation, &window).await.unwrap()
+async fn context(harness: &Harness, conversation: &ConversationId) -> Context {
+    let window = ContextLimits::default().window(harness.clock.now());
+    harness.store.store.context(conversation, &window).await.unwrap()
 }
 
 /// A line that is edited or deleted while it is answered stays so, and so does one that is heard again
 /// as it was.
 #[tokio::test]
-async fn defect_15_what_was_taken_back_does_not_come_back() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let said = world.clock.now();
-        let edited = world.says("alice", "the code is 4711").await;
-        let deleted = world.says("alice", "the key is under the mat").await;
-        let there = world.clone();
+async fn defect_15_a_deleted_message_does_not_come_back() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let said = harness.clock.now();
+        let edited = harness.says("alice", "the code is 4711").await;
+        let deleted = harness.says("alice", "the key is under the mat").await;
+        let there = harness.clone();
         let (one, other) = (edited.clone(), deleted.clone());
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.edits(&one, "the code is a secret").await;
             there.deletes(&other).await;
         });
-        world.says("bob", "@Aizuchi are you there?").await;
-        world.pass(60).await;
-        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(60).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         for (id, text) in [(&edited, "the code is 4711"), (&deleted, "the key is under the mat")] {
-            world.hear(message(top_level("garden"), id.as_str(), said, "alice", text)).await;
+            harness.hear(message(top_level("garden"), id.as_str(), said, "alice", text)).await;
         }
-        let known = context(&world, &top_level("garden")).await;
-        let all = format!("{known:?}{:?}", world.messages("garden").await);
+        let known = context(&harness, &top_level("garden")).await;
+        let all = format!("{known:?}{:?}", harness.messages("garden").await);
         assert!(!all.contains("4711") && !all.contains("under the mat"), "{all}");
         assert!(known.target_message(&deleted).is_none());
         assert_eq!(&*known.target_message(&edited).unwrap().text, "the code is a secret");
@@ -63,10 +63,10 @@ async fn defect_15_what_was_taken_back_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        world.says("alice", "the beans are up").await;
+async fn defect_25_a_renamed_user_has_the_new_name_everywhere() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the beans are up").await;
         let user = User {
             workspace: workspace(),
             id: UserId::new("u-alice"),
@@ -74,9 +74,9 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
             kind: AuthorKind::Human,
             role: Role::Member,
         };
-        world.inbox.hear(Heard::User(user)).await.unwrap();
-        let known = Arc::new(context(&world, &top_level("garden")).await);
-        let scene = PromptOptions::new(world.clock.now());
+        harness.inbox.hear(Heard::User(user)).await.unwrap();
+        let known = Arc::new(context(&harness, &top_level("garden")).await);
+        let scene = PromptOptions::new(harness.clock.now());
         let text = prompts(Language::En).reply(&persona(Language::En), &known, &scene).text;
         assert!(text.contains("** Alicia Bean:\nthe beans are up"), "{text}");
         assert!(!text.contains("alice"), "{text}");
@@ -86,49 +86,49 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
 
 #[tokio::test]
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let tools = Some(ToolSettings { zone: TimeZone::UTC });
-        let world = world.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
+        let harness = harness.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
         let add = |name: &str, content: &str| {
             ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))
         };
-        let script = &world.mind.script;
+        let script = &harness.mind.script;
         // Two replies are thought of at once and take the same name, one a second after the other.
         let both = Arc::new(Barrier::new(2));
         let (other, back) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let asked = both.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             asked.wait().await;
         });
         let noted = other.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             both.wait().await;
             noted.notified().await;
         });
-        let (clock, ended) = (world.clock.clone(), back.clone());
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        let (clock, ended) = (harness.clock.clone(), back.clone());
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             clock.advance_to(clock.now() + SignedDuration::from_secs(1));
             other.notify_one();
             ended.notified().await;
         });
-        world.mind.meanwhile(PromptVerb::Reply, || async move { back.notify_one() });
+        harness.mind.meanwhile(PromptVerb::Reply, || async move { back.notify_one() });
         script.push_tool_calls(PromptVerb::Reply, "", &[add("tea", "green")]);
         script.push_tool_calls(PromptVerb::Reply, "", &[add("tea", "black")]);
-        world.says("alice", "@Aizuchi green tea").await;
-        world.says_in(top_level("kitchen"), "bob", "@Aizuchi black tea").await;
-        world.pass(10).await;
+        harness.says("alice", "@Aizuchi green tea").await;
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi black tea").await;
+        harness.pass(10).await;
         let (here, garden) = (workspace(), top_level("garden").channel);
-        let memos = || world.store.store.memos(&here, &garden);
-        let kept = memos().await.unwrap().into_iter().map(|(_, memo)| (memo.name, memo.content));
-        let kept: BTreeMap<String, String> = kept.collect();
+        let memos = || harness.store.store.memos(&here, &garden);
+        let store = memos().await.unwrap().into_iter().map(|(_, memo)| (memo.name, memo.content));
+        let store: BTreeMap<String, String> = store.collect();
         let expected = [("tea", "green"), ("tea-2", "black")];
         let expected = expected.map(|(name, content)| (name.to_owned(), content.to_owned()));
-        assert_eq!(kept, BTreeMap::from(expected));
+        assert_eq!(store, BTreeMap::from(expected));
         // A name is one line, and a list has an end.
         script.push_tool_calls(PromptVerb::Reply, "", &[add("a\n## b", "x")]);
-        world.says("alice", "@Aizuchi take a note").await;
-        world.pass(10).await;
+        harness.says("alice", "@Aizuchi take a note").await;
+        harness.pass(10).await;
         assert_eq!(memos().await.unwrap().len(), 2);
         for reply in 0..2 {
             for round in 0..4 {
@@ -137,8 +137,8 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
                 script.push_tool_calls(PromptVerb::Reply, "", &calls);
             }
             script.push(PromptVerb::Reply, Ok("Noted."));
-            world.says("alice", "@Aizuchi take notes").await;
-            world.pass(10).await;
+            harness.says("alice", "@Aizuchi take notes").await;
+            harness.pass(10).await;
         }
         assert_eq!(memos().await.unwrap().len(), 66);
         for limit in [-1, 1_000_000] {
@@ -147,12 +147,12 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
                 "",
                 &[("list_memo", json!({ "limit": limit }))],
             );
-            world.says("alice", "@Aizuchi what did you note?").await;
-            world.pass(10).await;
-            let decision = world.decisions("garden").await.pop().unwrap();
-            let asked = world.store.archive.exchanges(decision.id).await.unwrap();
+            harness.says("alice", "@Aizuchi what did you note?").await;
+            harness.pass(10).await;
+            let decision = harness.decisions("garden").await.pop().unwrap();
+            let asked = harness.store.archive.exchanges(decision.id).await.unwrap();
             let asked = &asked[1].as_ref().unwrap().prompt;
-            let listed = asked.lines().filter(|line| line.starts_with("> - [")).count();
+            let listed = asked.lines().filter(|message| message.starts_with("> - [")).count();
             assert!((1..=MAX_LIST_LENGTH).contains(&listed), "{limit}: {listed}");
         }
     })
@@ -161,24 +161,24 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
 
 /// A world whose memory is the built-in mind's, and what it was asked.
 async fn overheard(
-    kept: TestStore,
+    store: TestStore,
 ) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
     let heard = Arc::default();
     let memory = Eavesdropper { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
-    let extras = HarnessOptions { memory: Some(Arc::new(memory)), ..HarnessOptions::default() };
-    (Harness::new(kept).await.with_options(extras.clone()), extras, heard)
+    let options = HarnessOptions { memory: Some(Arc::new(memory)), ..HarnessOptions::default() };
+    (Harness::new(store).await.with_options(options.clone()), options, heard)
 }
 
 #[tokio::test]
-async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
-    on_every_store(async |kept| {
-        let (world, _, heard) = overheard(kept).await;
-        world.says("alice", "the greenhouse gets new glass on Friday").await;
-        world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
-        world.pass(DAY).await;
+async fn defect_39_an_unchanged_memory_is_not_merged_again() {
+    on_every_store(async |store| {
+        let (harness, _, heard) = overheard(store).await;
+        harness.says("alice", "the greenhouse gets new glass on Friday").await;
+        harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
+        harness.pass(DAY).await;
         heard.lock().unwrap().clear();
-        world.says_in(top_level("kitchen"), "bob", "the oven was mended by the neighbor").await;
-        world.pass(DAY).await;
+        harness.says_in(top_level("kitchen"), "bob", "the oven was mended by the neighbor").await;
+        harness.pass(DAY).await;
         let heard = heard.lock().unwrap();
         let is_merge = |text: &&String| text.contains("Merge all of it into the long-term memory");
         let merges: Vec<&String> = heard.iter().map(|(_, text)| text).filter(is_merge).collect();
@@ -194,19 +194,22 @@ async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
 
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
-    on_every_store(async |kept| {
-        let (world, extras, heard) = overheard(kept).await;
+    on_every_store(async |store| {
+        let (harness, options, heard) = overheard(store).await;
         for number in 0..10 {
-            let room = format!("room-{number}");
-            let parent =
-                world.says_in(top_level(&room), "alice", "the beans are up and need poles").await;
-            world.says_in(thread(&room, parent.as_str()), "bob", "the poles are in the shed").await;
+            let channel = format!("room-{number}");
+            let parent = harness
+                .says_in(top_level(&channel), "alice", "the beans are up and need poles")
+                .await;
+            harness
+                .says_in(thread(&channel, parent.as_str()), "bob", "the poles are in the shed")
+                .await;
         }
-        world.pass(2 * DAY).await;
+        harness.pass(2 * DAY).await;
         assert!(!heard.lock().unwrap().is_empty());
         heard.lock().unwrap().clear();
-        let world = world.restart().await.with_options(extras);
-        world.pass(2 * DAY).await;
+        let harness = harness.restart().await.with_options(options);
+        harness.pass(2 * DAY).await;
         assert_eq!(*heard.lock().unwrap(), []);
     })
     .await;

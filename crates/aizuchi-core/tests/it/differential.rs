@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_stores_are_twins(acts in prop::collection::vec(act(), 1..80)) {
+    fn sqlite_behaves_like_the_volatile_store(acts in prop::collection::vec(act(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { live(&acts, TestStore::sqlite().await).await });
     }
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_server_is_a_twin_too(acts in prop::collection::vec(act(), 1..80)) {
+    fn postgres_behaves_like_the_volatile_store(acts in prop::collection::vec(act(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { live(&acts, TestStore::postgres().await).await });
     }
@@ -112,9 +112,9 @@ proptest! {
 async fn live(acts: &[Act], other: TestStore) {
     let one = TestStore::volatile_of_same_installation(&other).await;
     // What is learned of a channel stands in its row.
-    for kept in [&one, &other] {
+    for store in [&one, &other] {
         let garden = Heard::Channel(new_channel("garden", Visibility::Private));
-        kept.store.hear(InboxEntry::new(garden, Disposition::NotAMessage, at(0))).await.unwrap();
+        store.store.hear(InboxEntry::new(garden, Disposition::NotAMessage, at(0))).await.unwrap();
     }
     let mut second = 0;
     let mut claims: Vec<Claim> = Vec::new();
@@ -186,18 +186,18 @@ async fn live(acts: &[Act], other: TestStore) {
 }
 
 /// Everything that can be seen of a store.
-async fn look(kept: &TestStore, second: i64) -> String {
-    let mut steps = kept.archive.pending_steps(&workspace()).await.unwrap();
+async fn look(store: &TestStore, second: i64) -> String {
+    let mut steps = store.archive.pending_steps(&workspace()).await.unwrap();
     steps.sort_by_key(|step| step.event.conversation().clone());
-    let lines = kept.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
-    let mut decisions = kept.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
+    let lines = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
+    let mut decisions = store.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
     decisions.sort_by_key(|row| row.id);
     let mut exchanges = Vec::new();
     for row in &decisions {
-        exchanges.push(kept.archive.exchanges(row.id).await.unwrap());
+        exchanges.push(store.archive.exchanges(row.id).await.unwrap());
     }
-    let letters = kept.archive.dead_letters().await.unwrap();
-    let pending = kept.archive.backlog().await.unwrap();
+    let letters = store.archive.dead_letters().await.unwrap();
+    let pending = store.archive.backlog().await.unwrap();
     let mut counted = std::collections::BTreeMap::new();
     for step in &steps {
         *counted.entry(step.event.verb().to_owned()).or_insert(0_u64) += 1;
@@ -206,11 +206,11 @@ async fn look(kept: &TestStore, second: i64) -> String {
     sorted.sort();
     assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
     assert_eq!(pending.dead_letters, letters.len() as u64);
-    let ready = kept.store.next_ready().await.unwrap();
-    let spending = kept.archive.spending(&workspace(), at(second)).await.unwrap();
+    let ready = store.store.next_ready().await.unwrap();
+    let spending = store.archive.spending(&workspace(), at(second)).await.unwrap();
     let window = ContextWindow { now: at(second), intervention_messages: 3, ..window(7) };
-    let here = kept.store.context(&top_level("garden"), &window).await.unwrap();
-    let there = kept.store.context(&thread("garden", "m00"), &window).await.unwrap();
+    let here = store.store.context(&top_level("garden"), &window).await.unwrap();
+    let there = store.store.context(&thread("garden", "m00"), &window).await.unwrap();
     format!(
         "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
     )
@@ -303,8 +303,14 @@ fn hearing(act: &Act, second: i64) -> InboxEntry {
 }
 
 /// An end that fits what was claimed.
-async fn outcome(kept: &TestStore, claim: &Claim, kind: u8, second: i64, number: usize) -> Outcome {
-    let context = kept.store.context(claim.event.conversation(), &window(50)).await.unwrap();
+async fn outcome(
+    store: &TestStore,
+    claim: &Claim,
+    kind: u8,
+    second: i64,
+    number: usize,
+) -> Outcome {
+    let context = store.store.context(claim.event.conversation(), &window(50)).await.unwrap();
     let end = match (&claim.event, kind) {
         (_, 0) => StepResult::Retry { due: at(second + 5) },
         (_, 1) => StepResult::Superseded,

@@ -351,7 +351,7 @@ fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
 }
 
 #[test]
-fn what_stands_below_the_talk_is_quoted() {
+fn tool_results_below_the_conversation_are_quoted() {
     for (language, (open, close)) in [(Language::En, ('“', '”')), (Language::Ja, ('「', '」'))]
     {
         let name = "bob” 「x」 \"y\"";

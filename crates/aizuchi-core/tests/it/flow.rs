@@ -62,66 +62,68 @@ impl Llm for Patient {
 }
 
 #[tokio::test]
-async fn twenty_channels_are_answered_side_by_side() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn twenty_channels_are_answered_concurrently() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let mind = Arc::new(Together(Barrier::new(CHANNELS)));
         let (inbox, runner) = build_parts(
-            world.store.store.clone(),
-            world.clock.clone(),
+            harness.store.store.clone(),
+            harness.clock.clone(),
             mind,
-            world.platform.clone(),
+            harness.platform.clone(),
         );
-        let world = Harness { inbox, runner: Arc::new(runner), ..world };
+        let harness = Harness { inbox, runner: Arc::new(runner), ..harness };
         for channel in 0..CHANNELS {
-            world
+            harness
                 .says_in(top_level(&format!("c{channel}")), "alice", "@Aizuchi are you there?")
                 .await;
         }
-        world.pass(1).await;
-        assert_eq!(world.platform.posted_texts().len(), CHANNELS);
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posted_texts().len(), CHANNELS);
     })
     .await;
 }
 
 /// A harness whose runner runs by the real time.
 struct Live {
-    world: Harness,
+    harness: Harness,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Live {
-    async fn start(kept: TestStore) -> Self {
-        let world = Harness::from_parts(kept, Clock::system(), Arc::default(), Arc::default());
-        world.mind.script.set_default(PromptVerb::Reply, "Here I am.");
-        let (stop, runner) = (CancellationToken::new(), world.runner.clone());
+    async fn start(store: TestStore) -> Self {
+        let harness = Harness::from_parts(store, Clock::system(), Arc::default(), Arc::default());
+        harness.mind.script.set_default(PromptVerb::Reply, "Here I am.");
+        let (stop, runner) = (CancellationToken::new(), harness.runner.clone());
         let stopping = stop.clone();
         let running = tokio::spawn(async move { runner.run(stopping).await });
-        Self { world, stop, running }
+        Self { harness, stop, running }
     }
 
     fn mention(&self, channel: &str) -> Heard {
         let id = format!("m-{channel}");
         let message =
-            message(top_level(channel), &id, self.world.clock.now(), "alice", "@Aizuchi hello");
+            message(top_level(channel), &id, self.harness.clock.now(), "alice", "@Aizuchi hello");
         Heard::Message(message, Arrival::Live)
     }
 
     /// Waits until so much was said and nothing is pending, then stops.
     async fn until_said(self, posts: usize) {
-        let store = self.world.store.store.clone();
+        let store = self.harness.store.store.clone();
         let mut revisions = store.revisions();
-        let room = self.world.platform.clone();
+        let platform = self.harness.platform.clone();
         let said = async {
-            while room.posted_texts().len() < posts || store.next_ready().await.unwrap().is_some() {
+            while platform.posted_texts().len() < posts
+                || store.next_ready().await.unwrap().is_some()
+            {
                 revisions.changed().await.unwrap();
             }
         };
         tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
-        assert_eq!(room.posted_texts().len(), posts);
+        assert_eq!(platform.posted_texts().len(), posts);
     }
 }
 
@@ -129,10 +131,10 @@ impl Live {
 #[tokio::test]
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
-    on_every_store(async |kept| {
-        let live = Live::start(kept).await;
+    on_every_store(async |store| {
+        let live = Live::start(store).await;
         let heard =
-            (0..MANY).map(|number| live.world.inbox.hear(live.mention(&format!("c{number}"))));
+            (0..MANY).map(|number| live.harness.inbox.hear(live.mention(&format!("c{number}"))));
         let heard = futures_util::future::join_all(heard).await;
         assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
         live.until_said(MANY).await;
@@ -142,15 +144,15 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
 
 /// Whoever asked the store to hear a line may have gone away meanwhile.
 #[tokio::test]
-async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
-    on_every_store(async |kept| {
+async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
+    on_every_store(async |store| {
         // A volatile store hears at once, so no caller is gone before.
-        if kept.database.is_none() {
+        if store.database.is_none() {
             return;
         }
-        let live = Live::start(kept).await;
+        let live = Live::start(store).await;
         // Polled once, so that the line is on its way, then dropped.
-        let heard = live.world.inbox.hear(live.mention("garden")).now_or_never();
+        let heard = live.harness.inbox.hear(live.mention("garden")).now_or_never();
         assert!(heard.is_none());
         live.until_said(1).await;
     })
@@ -158,55 +160,55 @@ async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
 }
 
 #[tokio::test]
-async fn a_stop_finishes_what_has_begun() {
-    on_every_store(async |kept| {
+async fn a_stop_finishes_the_step_in_flight() {
+    on_every_store(async |store| {
         let mind = Arc::new(Patient::default());
-        let room = Arc::new(TestPlatform::default());
-        let world =
-            Harness::from_parts(kept.clone(), Clock::system(), Arc::default(), room.clone());
+        let platform = Arc::new(TestPlatform::default());
+        let harness =
+            Harness::from_parts(store.clone(), Clock::system(), Arc::default(), platform.clone());
         let (inbox, runner) =
-            build_parts(kept.store.clone(), Clock::system(), mind.clone(), room.clone());
-        let world = Harness { inbox, ..world };
+            build_parts(store.store.clone(), Clock::system(), mind.clone(), platform.clone());
+        let harness = Harness { inbox, ..harness };
         let stop = CancellationToken::new();
         let stopping = stop.clone();
         let running = tokio::spawn(async move { runner.run(stopping).await });
-        world.says("alice", "@Aizuchi are you there?").await;
+        harness.says("alice", "@Aizuchi are you there?").await;
         mind.asked.notified().await;
         stop.cancel();
         mind.may_answer.notify_one();
         running.await.unwrap().unwrap();
         // The thought was finished and kept; saying it is a step of its own, for the next start.
         let steps =
-            kept.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
+            store.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
         assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
-        assert!(room.posted_texts().is_empty());
+        assert!(platform.posted_texts().is_empty());
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_lease_that_could_end_too_early_is_refused_at_start() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let persona = Arc::new(aizuchi_core::persona::Persona {
             name: "Aizuchi".to_owned(),
             system_prompt: String::new(),
             language: aizuchi_core::persona::Language::En,
         });
         let answers = CommandReplies {
-            store: world.store.store.clone(),
-            archive: world.store.archive.clone(),
+            store: harness.store.store.clone(),
+            archive: harness.store.archive.clone(),
             rulebook: Default::default(),
             persona: persona.clone(),
             zone: jiff::tz::TimeZone::UTC,
         };
         let agent = Agent {
             command_answers: Arc::new(answers),
-            store: world.store.store.clone(),
+            store: harness.store.store.clone(),
             platforms: Default::default(),
-            minds: Minds::from_llm(world.mind.clone(), &persona),
-            clock: world.clock.clone(),
+            minds: Minds::from_llm(harness.mind.clone(), &persona),
+            clock: harness.clock.clone(),
             metrics: Arc::default(),
             persona,
             prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En),
@@ -228,26 +230,29 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
 /// A mention that was heard is owed an answer, however long nothing can be done. One that was missed, and for too
 /// long, is not (invariants 1 and 3).
 #[tokio::test]
-async fn what_was_heard_before_days_off_the_air_is_answered_and_what_was_missed_is_not() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let heard = world.says("alice", "@Aizuchi when do I cut the roses?").await;
+async fn a_mention_heard_before_days_offline_is_answered_and_an_old_missed_one_is_not() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let heard = harness.says("alice", "@Aizuchi when do I cut the roses?").await;
         const DAY: i64 = 24 * 3600;
-        world.clock.advance_to(at(3 * DAY));
-        let world = world.restart().await;
+        harness.clock.advance_to(at(3 * DAY));
+        let harness = harness.restart().await;
         let missed =
             message(top_level("garden"), "missed", at(DAY), "bob", "@Aizuchi and the beans?");
-        world.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
-        world.pass(1000).await;
-        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-        let decisions = world.decisions("garden").await;
+        harness.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        let decisions = harness.decisions("garden").await;
         assert_eq!(decisions.len(), 1);
         assert_eq!(
             (&decisions[0].messages, decisions[0].ended),
             (&vec![heard], Some(DecisionResult::Spoke))
         );
-        let missed =
-            world.messages("garden").await.into_iter().find(|line| &*line.message.id.0 == "missed");
+        let missed = harness
+            .messages("garden")
+            .await
+            .into_iter()
+            .find(|stored| &*stored.message.id.0 == "missed");
         assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
     })
     .await;

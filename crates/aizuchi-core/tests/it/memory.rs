@@ -24,21 +24,21 @@ const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
 /// A world that remembers with the built-in mind, and has a private channel besides.
-async fn world(kept: TestStore) -> Harness {
-    let world = Harness::new(kept).await;
-    world.opens("attic", Visibility::Private).await;
-    world.with_options(HarnessOptions {
+async fn harness(store: TestStore) -> Harness {
+    let harness = Harness::new(store).await;
+    harness.opens("attic", Visibility::Private).await;
+    harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
     })
 }
 
 /// The same with a mind that remembers what it is told to.
-async fn scripted(kept: TestStore) -> (Harness, Arc<TestMind>) {
+async fn scripted(store: TestStore) -> (Harness, Arc<TestMind>) {
     let memory = Arc::new(TestMind::default());
-    let world = Harness::new(kept).await;
+    let harness = Harness::new(store).await;
     (
-        world.with_options(HarnessOptions {
+        harness.with_options(HarnessOptions {
             memory: Some(memory.clone()),
             ..HarnessOptions::default()
         }),
@@ -86,8 +86,8 @@ impl MemoryExt for Harness {
         let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
         let mut tell = |what: &str, memory: &Option<Arc<str>>| {
-            for line in memory.iter().flat_map(|memory| memory.lines()) {
-                let _ = writeln!(text, "{what} {line}");
+            for message in memory.iter().flat_map(|memory| memory.lines()) {
+                let _ = writeln!(text, "{what} {message}");
             }
         };
         tell("workspace, long: ", &context.workspace_long_term_memory);
@@ -113,35 +113,37 @@ fn garden() -> MemoryScope {
     MemoryScope::Channel(ChannelId::new("garden"))
 }
 
-async fn three_days(kept: TestStore) -> Vec<String> {
-    let world = world(kept).await;
+async fn three_days(store: TestStore) -> Vec<String> {
+    let harness = harness(store).await;
     let mut told = Vec::new();
-    world.says("alice", "the greenhouse gets new glass on Friday, the glazier comes at nine").await;
-    let asked = world.says("bob", "who waters the seedlings while I am away next week?").await;
-    world.pass(60).await;
+    harness
+        .says("alice", "the greenhouse gets new glass on Friday, the glazier comes at nine")
+        .await;
+    let asked = harness.says("bob", "who waters the seedlings while I am away next week?").await;
+    harness.pass(60).await;
     let there = thread("garden", asked.as_str());
-    world.says_in(there, "carol", "I water the seedlings every morning until you return").await;
-    world
+    harness.says_in(there, "carol", "I water the seedlings every morning until you return").await;
+    harness
         .says_in(top_level("attic"), "alice", "the surprise party for Carol is in the old barn")
         .await;
-    world.pass(DAY).await;
-    told.push(format!("day 1, in the kitchen\n{}", world.knows("kitchen").await));
-    world
+    harness.pass(DAY).await;
+    told.push(format!("day 1, in the kitchen\n{}", harness.knows("kitchen").await));
+    harness
         .says_in(top_level("kitchen"), "carol", "the oven repair costs ninety, Dan pays half")
         .await;
-    world
+    harness
         .says_in(top_level("attic"), "bob", "bring lanterns to the old barn before Saturday")
         .await;
-    world.pass(DAY).await;
-    told.push(format!("day 2, in the garden\n{}", world.knows("garden").await));
-    world.says("dan", "the glazier has finished the greenhouse, all panes are in").await;
-    world.pass(DAY).await;
-    told.push(format!("day 3, in the kitchen\n{}", world.knows("kitchen").await));
-    told.push(format!("day 3, in the attic\n{}", world.knows("attic").await));
+    harness.pass(DAY).await;
+    told.push(format!("day 2, in the garden\n{}", harness.knows("garden").await));
+    harness.says("dan", "the glazier has finished the greenhouse, all panes are in").await;
+    harness.pass(DAY).await;
+    told.push(format!("day 3, in the kitchen\n{}", harness.knows("kitchen").await));
+    told.push(format!("day 3, in the attic\n{}", harness.knows("attic").await));
     // It answers with what it remembers, and without what it may not know.
-    world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
-    world.pass(10).await;
-    let prompt = world.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
+    harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
+    harness.pass(10).await;
+    let prompt = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
     assert!(prompt.contains("ninety, Dan pays half") && prompt.contains("all panes are in"));
     assert!(!prompt.contains("barn") && !prompt.contains("attic"), "{prompt}");
     told
@@ -154,28 +156,37 @@ async fn three_days_in_two_public_channels_and_a_private_one() {
 }
 
 #[tokio::test]
-async fn what_was_said_in_private_reaches_no_other_room() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.opens("direct", Visibility::Direct).await;
-        for (place, who) in [("attic", "mallory"), ("direct", "mallet")] {
-            let asked = world
-                .says_in(top_level(place), who, &format!("canary-{place} sings at noon"))
+async fn private_messages_reach_no_other_channel() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.opens("direct", Visibility::Direct).await;
+        for (conversation, user) in [("attic", "mallory"), ("direct", "mallet")] {
+            let asked = harness
+                .says_in(
+                    top_level(conversation),
+                    user,
+                    &format!("canary-{conversation} sings at noon"),
+                )
                 .await;
-            world.says_in(thread(place, asked.as_str()), who, "canary-thread sings at dusk").await;
+            harness
+                .says_in(thread(conversation, asked.as_str()), user, "canary-thread sings at dusk")
+                .await;
         }
-        world.says("alice", "the beans are up and need poles").await;
-        world.pass(DAY).await;
-        assert!(world.knows("attic").await.contains("canary-attic"));
-        assert!(world.knows("direct").await.contains("canary-direct"));
-        assert!(!world.knows("attic").await.contains("canary-direct"));
-        for place in ["garden", "kitchen", "nowhere"] {
+        harness.says("alice", "the beans are up and need poles").await;
+        harness.pass(DAY).await;
+        assert!(harness.knows("attic").await.contains("canary-attic"));
+        assert!(harness.knows("direct").await.contains("canary-direct"));
+        assert!(!harness.knows("attic").await.contains("canary-direct"));
+        for conversation in ["garden", "kitchen", "nowhere"] {
             for number in 0..200 {
-                let conversation =
-                    if number % 2 == 0 { top_level(place) } else { thread(place, "m000") };
-                let context = format!("{:?}", world.context_of(&conversation).await);
+                let conversation = if number % 2 == 0 {
+                    top_level(conversation)
+                } else {
+                    thread(conversation, "m000")
+                };
+                let context = format!("{:?}", harness.context_of(&conversation).await);
                 for canary in ["canary", "attic", "mall"] {
-                    assert!(!context.contains(canary), "{place}: {context}");
+                    assert!(!context.contains(canary), "{conversation}: {context}");
                 }
             }
         }
@@ -184,73 +195,78 @@ async fn what_was_said_in_private_reaches_no_other_room() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.says("alice", "the beans are up and need long poles").await;
-        world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
-        world.pass(DAY).await;
-        let before = world.knows("kitchen").await;
+async fn a_channel_that_becomes_private_takes_its_memories_along() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("alice", "the beans are up and need long poles").await;
+        harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
+        harness.pass(DAY).await;
+        let before = harness.knows("kitchen").await;
         assert!(before.contains("workspace, long:  - 2027-01-15: alice: the beans"), "{before}");
-        world.opens("garden", Visibility::Private).await;
-        assert!(!world.knows("kitchen").await.contains("beans"));
-        assert!(world.knows("garden").await.contains("beans"));
-        world.pass(DAY).await;
+        harness.opens("garden", Visibility::Private).await;
+        assert!(!harness.knows("kitchen").await.contains("beans"));
+        assert!(harness.knows("garden").await.contains("beans"));
+        harness.pass(DAY).await;
         // Once it is public again, only what is said from then on is.
-        world.opens("garden", Visibility::Public).await;
-        world.says("carol", "the lettuce is ready for the market").await;
-        world.pass(DAY).await;
-        let after = world.knows("kitchen").await;
+        harness.opens("garden", Visibility::Public).await;
+        harness.says("carol", "the lettuce is ready for the market").await;
+        harness.pass(DAY).await;
+        let after = harness.knows("kitchen").await;
         assert!(after.contains("lettuce") && !after.contains("beans"), "{after}");
-        assert!(world.knows("garden").await.contains("beans"));
+        assert!(harness.knows("garden").await.contains("beans"));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        let secret = world.says("alice", "my locker code is 4711, the key hangs behind").await;
-        world.says("bob", "the beans are up and need long poles").await;
-        world.pass(2 * HOUR).await;
-        world.says("bob", "the fence needs paint before winter comes").await;
-        world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new in the garden?").await;
-        world.pass(2 * HOUR).await;
-        assert!(world.knows("kitchen").await.contains("4711"));
-        let held = |decision| world.store.archive.exchanges(decision);
-        let reply = world.decisions("kitchen").await.pop().unwrap().id;
+async fn a_deleted_message_is_removed_from_all_memory_versions() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        let secret = harness.says("alice", "my locker code is 4711, the key hangs behind").await;
+        harness.says("bob", "the beans are up and need long poles").await;
+        harness.pass(2 * HOUR).await;
+        harness.says("bob", "the fence needs paint before winter comes").await;
+        harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new in the garden?").await;
+        harness.pass(2 * HOUR).await;
+        assert!(harness.knows("kitchen").await.contains("4711"));
+        let held = |decision| harness.store.archive.exchanges(decision);
+        let reply = harness.decisions("kitchen").await.pop().unwrap().id;
         assert!(held(reply).await.unwrap()[0].is_some());
-        let deletion =
-            Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
-        world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+        let deletion = Deletion {
+            conversation: top_level("garden"),
+            message: secret,
+            at: harness.clock.now(),
+        };
+        harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
         // At once, and with it the prompts that held what was remembered of it.
-        assert!(!world.knows("kitchen").await.contains("4711"));
+        assert!(!harness.knows("kitchen").await.contains("4711"));
         assert!(held(reply).await.unwrap()[0].is_none());
-        world.pass(HOUR).await;
+        harness.pass(HOUR).await;
         // What else was in the same entries is remembered anew.
-        let after = world.knows("kitchen").await;
+        let after = harness.knows("kitchen").await;
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
-        let long = world.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
+        let long = harness.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
         assert!(long.orphaned_messages.is_empty());
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.says("alice", "my locker code is 4711, the key hangs behind").await;
-        world.says_in(top_level("kitchen"), "dan", "the soup needs more salt, says the cook").await;
-        world.pass(2 * HOUR).await;
-        let before = world.knows("kitchen").await;
+async fn a_reset_removes_what_was_remembered_of_the_conversation() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("alice", "my locker code is 4711, the key hangs behind").await;
+        harness
+            .says_in(top_level("kitchen"), "dan", "the soup needs more salt, says the cook")
+            .await;
+        harness.pass(2 * HOUR).await;
+        let before = harness.knows("kitchen").await;
         assert!(before.contains("4711") && before.contains("salt"), "{before}");
-        let until = world.clock.now();
-        world.order(Order::Reset { conversation: top_level("garden"), until }).await;
-        world.pass(2 * HOUR).await;
-        for place in ["garden", "kitchen"] {
-            let after = world.knows(place).await;
+        let until = harness.clock.now();
+        harness.order(Order::Reset { conversation: top_level("garden"), until }).await;
+        harness.pass(2 * HOUR).await;
+        for conversation in ["garden", "kitchen"] {
+            let after = harness.knows(conversation).await;
             assert!(!after.contains("4711") && after.contains("salt"), "{after}");
         }
     })
@@ -258,13 +274,13 @@ async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_keeps_what_was_remembered() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn an_unusable_answer_keeps_the_previous_memory() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-        world.says("alice", "the beans are up").await;
-        world.pass(2 * HOUR).await;
-        let before = world.knows("garden").await;
+        harness.says("alice", "the beans are up").await;
+        harness.pass(2 * HOUR).await;
+        let before = harness.knows("garden").await;
         assert!(before.contains("2027-01-15: the beans are up"), "{before}");
         for useless in [
             String::new(),
@@ -274,69 +290,69 @@ async fn what_cannot_be_used_keeps_what_was_remembered() {
             entries(&"word ".repeat(900)),
         ] {
             memory.script.set_default(PromptVerb::Remember, useless);
-            world.says("bob", "and the peas").await;
-            world.pass(2 * HOUR).await;
-            assert_eq!(world.knows("garden").await, before);
+            harness.says("bob", "and the peas").await;
+            harness.pass(2 * HOUR).await;
+            assert_eq!(harness.knows("garden").await, before);
         }
         let down = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
         memory.script.push(PromptVerb::Remember, Err(down()));
         memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
-        world.says("bob", "the peas, too").await;
-        world.pass(3 * HOUR).await;
-        assert!(world.knows("garden").await.contains("the peas are up"));
+        harness.says("bob", "the peas, too").await;
+        harness.pass(3 * HOUR).await;
+        assert!(harness.knows("garden").await.contains("the peas are up"));
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_channel_that_fails_stops_no_other() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("something"));
         memory.fail_on("the garden");
-        world.says("alice", "the garden floods").await;
-        world.says_in(top_level("kitchen"), "bob", "the oven works").await;
-        world.pass(5 * HOUR).await;
-        assert!(world.memory(garden(), MemoryTerm::ShortTerm).await.is_none());
+        harness.says("alice", "the garden floods").await;
+        harness.says_in(top_level("kitchen"), "bob", "the oven works").await;
+        harness.pass(5 * HOUR).await;
+        assert!(harness.memory(garden(), MemoryTerm::ShortTerm).await.is_none());
         let kitchen = MemoryScope::Channel(ChannelId::new("kitchen"));
-        assert!(world.memory(kitchen, MemoryTerm::LongTerm).await.is_some());
-        assert!(world.memory(MemoryScope::Workspace, MemoryTerm::LongTerm).await.is_some());
+        assert!(harness.memory(kitchen, MemoryTerm::LongTerm).await.is_some());
+        assert!(harness.memory(MemoryScope::Workspace, MemoryTerm::LongTerm).await.is_some());
     })
     .await;
 }
 
 #[tokio::test]
 async fn nothing_new_costs_nothing() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-        world.says("alice", "the beans are up").await;
-        world.pass(DAY).await;
+        harness.says("alice", "the beans are up").await;
+        harness.pass(DAY).await;
         let calls = memory.prompt_texts(PromptVerb::Remember).len();
         // Channel and workspace, short and long term.
         assert_eq!(calls, 4);
-        world.pass(30 * DAY).await;
-        let extras = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
-        let world = world.restart().await.with_options(extras);
-        world.pass(30 * DAY).await;
+        harness.pass(30 * DAY).await;
+        let options = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
+        let harness = harness.restart().await.with_options(options);
+        harness.pass(30 * DAY).await;
         assert_eq!(memory.prompt_texts(PromptVerb::Remember).len(), calls);
-        world.says("alice", "the peas are up").await;
-        world.pass(DAY).await;
+        harness.says("alice", "the peas are up").await;
+        harness.pass(DAY).await;
         assert!(memory.prompt_texts(PromptVerb::Remember).len() > calls);
     })
     .await;
 }
 
 #[tokio::test]
-async fn as_many_versions_are_kept_as_are_wanted() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn ten_versions_of_a_memory_are_kept() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         for number in 0..15 {
             memory.script.set_default(PromptVerb::Remember, entries(&format!("state {number}")));
-            world.says("alice", &format!("line {number}")).await;
-            world.pass(2 * HOUR).await;
+            harness.says("alice", &format!("line {number}")).await;
+            harness.pass(2 * HOUR).await;
         }
-        let Some(database) = &world.store.database else { return };
+        let Some(database) = &harness.store.database else { return };
         let counted = database.count(
             "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
         );
@@ -350,74 +366,75 @@ async fn as_many_versions_are_kept_as_are_wanted() {
 }
 
 #[tokio::test]
-async fn a_chore_survives_the_end_of_the_process() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn a_memory_job_survives_a_restart() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-        world.says("alice", "the beans are up").await;
-        world.clock.advance_to(at(2 * HOUR));
+        harness.says("alice", "the beans are up").await;
+        harness.clock.advance_to(at(2 * HOUR));
         let lease = SignedDuration::from_mins(11);
-        let taken = world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap();
+        let taken =
+            harness.store.store.claim_memory_jobs(harness.clock.now(), lease, 4).await.unwrap();
         assert_eq!(taken.len(), 1);
         assert!(
-            world
+            harness
                 .store
                 .store
-                .claim_memory_jobs(world.clock.now(), lease, 4)
+                .claim_memory_jobs(harness.clock.now(), lease, 4)
                 .await
                 .unwrap()
                 .is_empty()
         );
-        let world = world
+        let harness = harness
             .restart()
             .await
             .with_options(HarnessOptions { memory: Some(memory), ..HarnessOptions::default() });
-        world.pass(HOUR).await;
-        assert!(world.knows("garden").await.contains("the beans are up"));
+        harness.pass(HOUR).await;
+        assert!(harness.knows("garden").await.contains("the beans are up"));
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn messages_heard_during_a_memory_job_are_for_the_next_one() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-        world.says("alice", "the beans are up").await;
-        world.pass(HOUR - 1).await;
-        let there = world.clone();
+        harness.says("alice", "the beans are up").await;
+        harness.pass(HOUR - 1).await;
+        let there = harness.clone();
         memory.meanwhile(PromptVerb::Remember, || async move {
             there.says("bob", "and so are the peas").await;
         });
-        world.pass(2).await;
+        harness.pass(2).await;
         let asked = memory.prompt_texts(PromptVerb::Remember);
         assert!(!asked.is_empty() && !asked[0].contains("peas"));
         memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
-        world.pass(2 * HOUR).await;
-        assert!(world.knows("garden").await.contains("peas"));
-        assert_eq!(world.store.store.next_memory_job().await.unwrap(), None);
+        harness.pass(2 * HOUR).await;
+        assert!(harness.knows("garden").await.contains("peas"));
+        assert_eq!(harness.store.store.next_memory_job().await.unwrap(), None);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("what the model makes of it"));
-        world.opens("attic", Visibility::Private).await;
-        world.says_in(top_level("attic"), "mallory", "the locker code is 4711").await;
-        world.pass(2 * HOUR).await;
-        world.opens("attic", Visibility::Public).await;
-        world.says_in(top_level("attic"), "carol", "the lettuce is ready").await;
-        world.pass(3 * HOUR).await;
+        harness.opens("attic", Visibility::Private).await;
+        harness.says_in(top_level("attic"), "mallory", "the locker code is 4711").await;
+        harness.pass(2 * HOUR).await;
+        harness.opens("attic", Visibility::Public).await;
+        harness.says_in(top_level("attic"), "carol", "the lettuce is ready").await;
+        harness.pass(3 * HOUR).await;
         let asked = memory.prompt_texts(PromptVerb::Remember);
         assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
         let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
         assert_eq!(asked.iter().find(is_mixed), None);
         // Of the two entries, one is for everybody.
         let attic = MemoryScope::Channel(ChannelId::new("attic"));
-        let memory = world.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
+        let memory = harness.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
         assert_eq!((public, memory.entries.len()), (1, 2));
     })
@@ -425,52 +442,55 @@ async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public
 }
 
 #[tokio::test]
-async fn prompts_that_held_a_version_that_is_kept_no_more_are_forgotten_too() {
-    on_every_store(async |kept| {
-        let (world, memory) = scripted(kept).await;
+async fn prompts_made_from_a_dropped_memory_version_are_deleted_with_its_message() {
+    on_every_store(async |store| {
+        let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
-        let secret = world.says("alice", "the locker code is 4711").await;
-        world.pass(2 * HOUR).await;
-        world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
-        world.pass(60).await;
-        let reply = world.decisions("kitchen").await.pop().unwrap().id;
-        assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_some());
+        let secret = harness.says("alice", "the locker code is 4711").await;
+        harness.pass(2 * HOUR).await;
+        harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
+        harness.pass(60).await;
+        let reply = harness.decisions("kitchen").await.pop().unwrap().id;
+        assert!(harness.store.archive.exchanges(reply).await.unwrap()[0].is_some());
         for number in 0..12 {
-            world.says("alice", &format!("line {number}")).await;
-            world.pass(2 * HOUR).await;
+            harness.says("alice", &format!("line {number}")).await;
+            harness.pass(2 * HOUR).await;
         }
-        let deletion =
-            Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
-        world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
-        assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_none());
+        let deletion = Deletion {
+            conversation: top_level("garden"),
+            message: secret,
+            at: harness.clock.now(),
+        };
+        harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+        assert!(harness.store.archive.exchanges(reply).await.unwrap()[0].is_none());
     })
     .await;
 }
 
 /// On SQLite alone: the test asks its tables in its dialect.
 #[tokio::test]
-async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompts_are() {
-    let (world, memory) = scripted(TestStore::sqlite().await).await;
+async fn the_sources_of_a_dropped_memory_version_are_kept_as_long_as_prompts() {
+    let (harness, memory) = scripted(TestStore::sqlite().await).await;
     memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
-    let said = world.says("alice", "the locker code is 4711").await;
+    let said = harness.says("alice", "the locker code is 4711").await;
     assert_eq!(said.as_str(), "m000");
-    world.pass(DAY).await;
+    harness.pass(DAY).await;
     for number in 0..12 {
-        world.says("alice", &format!("line {number}")).await;
-        world.pass(DAY).await;
-        world.drops_old_prompts().await;
+        harness.says("alice", &format!("line {number}")).await;
+        harness.pass(DAY).await;
+        harness.drops_old_prompts().await;
     }
-    let database = world.store.database.clone().unwrap();
+    let database = harness.store.database.clone().unwrap();
     let known = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'short_term'";
     let told = "SELECT count(*) AS n FROM memories, json_each(entries) AS e
         WHERE scope = 'channel' AND term = 'short_term' AND instr(e.value ->> 'lines', 'm000') > 0";
     assert_eq!((database.count(told).await, database.count(known).await), (0, 1));
-    world.pass(40 * DAY).await;
-    world.drops_old_prompts().await;
+    harness.pass(40 * DAY).await;
+    harness.drops_old_prompts().await;
     assert_eq!(database.count(known).await, 1);
-    world.pass(3 * DAY).await;
-    world.drops_old_prompts().await;
+    harness.pass(3 * DAY).await;
+    harness.drops_old_prompts().await;
     assert_eq!(database.count(known).await, 0);
     // What the current version is made from stays known.
     let long = "SELECT count(*) AS n FROM memory_sources
@@ -480,17 +500,17 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
 
 /// On SQLite alone: the statements are the same for PostgreSQL, on which a year of talk takes minutes.
 #[tokio::test]
-async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
-    let world = world(TestStore::sqlite().await).await;
-    let database = world.store.database.clone().unwrap();
+async fn lineage_does_not_grow_without_bound() {
+    let harness = harness(TestStore::sqlite().await).await;
+    let database = harness.store.database.clone().unwrap();
     let mut known = Vec::new();
     for week in 0..52 {
         for bed in 0..10 {
             let text = format!("in week {week} bed {bed} of the garden gets new compost");
-            world.says("alice", &text).await;
+            harness.says("alice", &text).await;
         }
-        world.pass(7 * DAY).await;
-        world.drops_old_prompts().await;
+        harness.pass(7 * DAY).await;
+        harness.drops_old_prompts().await;
         known.push(database.count("SELECT count(*) AS n FROM memory_sources").await);
     }
     let most = |weeks: &[i64]| *weeks.iter().max().unwrap();
@@ -499,18 +519,18 @@ async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
 }
 
 #[tokio::test]
-async fn a_question_stays_answered_however_much_is_said_elsewhere() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        let asked = world.says("alice", "where is the ladder?").await;
-        world.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
-        let before = world.context_of(&top_level("garden")).await;
-        let other = world.says_in(top_level("kitchen"), "carol", "soup?").await;
+async fn a_question_stays_answered_despite_other_threads() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        let asked = harness.says("alice", "where is the ladder?").await;
+        harness.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
+        let before = harness.context_of(&top_level("garden")).await;
+        let other = harness.says_in(top_level("kitchen"), "carol", "soup?").await;
         for number in 0..60 {
             let other = thread("garden", other.as_str());
-            world.says_in(other, "carol", &format!("line {number}")).await;
+            harness.says_in(other, "carol", &format!("line {number}")).await;
         }
-        let after = world.context_of(&top_level("garden")).await;
+        let after = harness.context_of(&top_level("garden")).await;
         assert!(after.is_answered_in_thread(after.target_message(&asked).unwrap()));
         assert_eq!(before.state_hash(), after.state_hash());
     })
@@ -520,13 +540,13 @@ async fn a_question_stays_answered_however_much_is_said_elsewhere() {
 /// Of `reference/myao2.md`, defect 2.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        let parent = world.says("alice", "where does the ladder stand these days?").await;
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        let parent = harness.says("alice", "where does the ladder stand these days?").await;
         let there = thread("garden", parent.as_str());
-        world.says_in(there, "bob", "the ladder stands behind the compost heap").await;
-        world.pass(DAY).await;
-        let knows = world.knows("garden").await;
+        harness.says_in(there, "bob", "the ladder stands behind the compost heap").await;
+        harness.pass(DAY).await;
+        let knows = harness.knows("garden").await;
         let thread = format!("thread {parent}: - 2027-01-15: bob: the ladder stands behind");
         assert!(knows.contains(&thread), "{knows}");
         assert!(knows.contains("garden, long:  - 2027-01-15: bob: the ladder stands"), "{knows}");
@@ -536,25 +556,25 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
 
 /// Of `reference/myao2.md`, defect 3.
 #[tokio::test]
-async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
-        world.pass(2 * HOUR).await;
-        world.says("bob", "the wheelbarrow stands beside the water butt").await;
-        world.pass(2 * HOUR).await;
-        assert!(world.knows("garden").await.contains("wheelbarrow"));
+async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
+        harness.pass(2 * HOUR).await;
+        harness.says("bob", "the wheelbarrow stands beside the water butt").await;
+        harness.pass(2 * HOUR).await;
+        assert!(harness.knows("garden").await.contains("wheelbarrow"));
     })
     .await;
 }
 
 /// Of `reference/myao2.md`, defect 4.
 #[tokio::test]
-async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.says("alice", "hello").await;
-        let context = world.context_of(&top_level("garden")).await;
+async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("alice", "hello").await;
+        let context = harness.context_of(&top_level("garden")).await;
         assert_eq!(&*context.conversation_history.channel_name, "garden");
         assert_eq!(&*context.channel_memories[0].channel_name, "garden");
     })
@@ -563,26 +583,26 @@ async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
 
 /// Of `reference/myao2.md`, defect 5.
 #[tokio::test]
-async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        let parent = world.says("alice", "where is the ladder?").await;
+async fn defect_5_the_target_is_complete_despite_other_conversations() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        let parent = harness.says("alice", "where is the ladder?").await;
         let there = thread("garden", parent.as_str());
         for number in 0..70 {
-            world.says_in(there.clone(), "bob", &format!("place {number}")).await;
+            harness.says_in(there.clone(), "bob", &format!("place {number}")).await;
         }
         for number in 0..60 {
-            world.says("carol", &format!("line {number}")).await;
+            harness.says("carol", &format!("line {number}")).await;
         }
-        let context = world.context_of(&there).await;
+        let context = harness.context_of(&there).await;
         assert_eq!(context.target_messages().len(), 71);
         assert_eq!(context.target_messages()[0].id, parent);
         let around = &context.conversation_history.top_level_messages;
         assert_eq!(around.len(), 51);
         // A question that was answered in its thread is seen as answered from the top level.
-        let context = world.context_of(&top_level("garden")).await;
-        world.says_in(there, "bob", "found it").await;
-        let later = world.context_of(&top_level("garden")).await;
+        let context = harness.context_of(&top_level("garden")).await;
+        harness.says_in(there, "bob", "found it").await;
+        let later = harness.context_of(&top_level("garden")).await;
         let asked = later.target_message(&parent).unwrap();
         assert!(later.is_answered_in_thread(asked));
         assert_ne!(context.state_hash(), later.state_hash());
@@ -592,53 +612,53 @@ async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
 
 /// Of `reference/myao2.md`, defect 42.
 #[tokio::test]
-async fn defect_42_what_is_long_past_is_not_told_as_recent() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
-        world.says("alice", "the beans are up and need long poles").await;
-        world.pass(2 * HOUR).await;
-        assert!(world.knows("garden").await.contains("garden, short:"));
-        world.pass(3 * DAY).await;
-        let knows = world.knows("garden").await;
+async fn defect_42_old_memories_are_not_shown_as_recent() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("alice", "the beans are up and need long poles").await;
+        harness.pass(2 * HOUR).await;
+        assert!(harness.knows("garden").await.contains("garden, short:"));
+        harness.pass(3 * DAY).await;
+        let knows = harness.knows("garden").await;
         assert!(!knows.contains("short:") && knows.contains("garden, long:"), "{knows}");
         // A channel where nobody says anything any more is not known elsewhere.
-        world.pass(7 * DAY).await;
-        world.says_in(top_level("kitchen"), "bob", "quiet here").await;
-        assert!(!world.knows("kitchen").await.contains("garden, long:"));
+        harness.pass(7 * DAY).await;
+        harness.says_in(top_level("kitchen"), "bob", "quiet here").await;
+        assert!(!harness.knows("kitchen").await.contains("garden, long:"));
     })
     .await;
 }
 
 /// On SQLite alone: the test looks into its file.
 #[tokio::test]
-async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
-    let world = world(TestStore::sqlite().await).await;
+async fn forgetting_a_user_leaves_no_trace_in_the_file() {
+    let harness = harness(TestStore::sqlite().await).await;
     let texts =
         ["Zebedee keeps bees behind the chapel wall", "my honey wins prizes every single year"];
     for text in texts {
-        world.says("zebedee", text).await;
+        harness.says("zebedee", text).await;
     }
-    world.says("bob", "the fence needs paint before winter comes").await;
-    world
+    harness.says("bob", "the fence needs paint before winter comes").await;
+    harness
         .mind
         .script
         .set_default(PromptVerb::Reply, "zebedee keeps bees behind the chapel wall, I heard");
-    world.says("bob", "@Aizuchi who could help in the orchard?").await;
+    harness.says("bob", "@Aizuchi who could help in the orchard?").await;
     let own = Message {
         author: Author { id: UserId::new("u-bob"), kind: AuthorKind::Human },
         ..aizuchi_harness::harness::message(
             top_level("kitchen"),
             "x1",
-            world.clock.now(),
+            harness.clock.now(),
             "bob",
             "lunch is at noon",
         )
     };
-    world.hear(own).await;
-    world.pass(DAY).await;
-    assert!(world.knows("garden").await.contains("bees behind"));
-    let database = world.store.database.clone().unwrap();
-    world.store.clone().stop().await;
+    harness.hear(own).await;
+    harness.pass(DAY).await;
+    assert!(harness.knows("garden").await.contains("bees behind"));
+    let database = harness.store.database.clone().unwrap();
+    harness.store.clone().stop().await;
     let forgotten = database.forget("zebedee").await;
     assert_eq!((forgotten.messages, forgotten.own_messages), (2, 1));
     let folder = database.path().parent().unwrap();
@@ -650,24 +670,24 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
         }
     }
     // The others are still remembered, and what touched the person is written anew.
-    let world = world.restart().await;
-    let world = world.with_options(HarnessOptions {
+    let harness = harness.restart().await;
+    let harness = harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
     });
-    world.pass(HOUR).await;
-    let knows = world.knows("kitchen").await;
+    harness.pass(HOUR).await;
+    let knows = harness.knows("kitchen").await;
     assert!(knows.contains("fence needs paint"), "{knows}");
     let asked = MessageId::new("m003");
-    assert!(world.messages("garden").await.iter().any(|line| line.message.id == asked));
+    assert!(harness.messages("garden").await.iter().any(|stored| stored.message.id == asked));
 }
 
 /// What another program remembered has no lines behind it. It outlives merging, and never becomes
 /// public by that, not even in a public channel.
 #[tokio::test]
-async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
-    on_every_store(async |kept| {
-        let world = world(kept).await;
+async fn imported_memories_are_merged_and_stay_in_their_channel() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
         let entry = MemoryEntry {
             date: jiff::civil::date(2026, 1, 5),
             text: "The keys are under the blue pot.".into(),
@@ -678,19 +698,19 @@ async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
         for term in [MemoryTerm::LongTerm, MemoryTerm::ShortTerm] {
             let key = MemoryKey { workspace: workspace(), scope: scope.clone(), term };
             let (entries, newest) = (vec![entry.clone()], at(0));
-            world.order(Order::ImportMemory { key, entries, newest }).await;
+            harness.order(Order::ImportMemory { key, entries, newest }).await;
         }
         for day in 0..3 {
-            world.says("alice", &format!("tulip number {day} is out")).await;
-            world.pass(DAY).await;
+            harness.says("alice", &format!("tulip number {day} is out")).await;
+            harness.pass(DAY).await;
         }
-        let garden = world.knows("garden").await;
+        let garden = harness.knows("garden").await;
         assert!(
             garden.contains("long:  - 2026-01-05: The keys are under the blue pot."),
             "{garden}"
         );
         assert!(garden.contains("tulip number 0") && garden.contains("tulip number 2"), "{garden}");
-        let kitchen = world.knows("kitchen").await;
+        let kitchen = harness.knows("kitchen").await;
         assert!(kitchen.contains("tulip number 0") && !kitchen.contains("blue pot"), "{kitchen}");
     })
     .await;

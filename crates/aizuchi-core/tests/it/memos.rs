@@ -18,8 +18,8 @@ use aizuchi_harness::harness::{
 };
 
 /// Its persona may use tools, and remembers.
-async fn new_harness(kept: TestStore) -> Harness {
-    Harness::new(kept).await.with_options(HarnessOptions {
+async fn new_harness(store: TestStore) -> Harness {
+    Harness::new(store).await.with_options(HarnessOptions {
         tools: Some(ToolSettings { zone: TimeZone::UTC }),
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
@@ -52,9 +52,9 @@ impl MemosExt for Harness {
     /// Somebody has the persona call tools.
     async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
         self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
-        let line = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
+        let message = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
         self.pass(10).await;
-        line
+        message
     }
 
     async fn takes_back(&self, channel: &str, message: MessageId) {
@@ -107,245 +107,247 @@ fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
 }
 
 #[tokio::test]
-async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        world.turns("cellar", Visibility::Private).await;
-        world.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
-        world.turns("cellar", Visibility::Public).await;
-        world.has_called("cellar", "note it", &[add("roses", "hush")]).await;
-        world.has_called("garden", "note it", &[add("tea", "green")]).await;
-        assert_eq!(world.names("garden").await, ["tea"]);
-        assert_eq!(world.names("cellar").await, ["tea", "roses"]);
+async fn a_memo_made_in_a_channel_with_a_private_past_stays_there() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        harness.turns("cellar", Visibility::Private).await;
+        harness.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
+        harness.turns("cellar", Visibility::Public).await;
+        harness.has_called("cellar", "note it", &[add("roses", "hush")]).await;
+        harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        assert_eq!(harness.names("garden").await, ["tea"]);
+        assert_eq!(harness.names("cellar").await, ["tea", "roses"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        world.turns("cellar", Visibility::Private).await;
-        world.says_in(top_level("cellar"), "carol", "the surprise party is in the old barn").await;
-        world.pass(7200).await;
-        world.turns("cellar", Visibility::Public).await;
+async fn memories_of_a_private_past_reach_no_public_memo() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        harness.turns("cellar", Visibility::Private).await;
+        harness
+            .says_in(top_level("cellar"), "carol", "the surprise party is in the old barn")
+            .await;
+        harness.pass(7200).await;
+        harness.turns("cellar", Visibility::Public).await;
         // The line itself is in no prompt any more.
         for number in 0..60 {
-            world.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
+            harness.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
-        world.has_called("cellar", "note it", &[add("plan", "hush")]).await;
-        let asked = world.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
+        harness.has_called("cellar", "note it", &[add("plan", "hush")]).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
         assert!(asked.contains("old barn") && !asked.contains("\ncarol"), "{asked}");
-        assert_eq!(world.names("garden").await, [""; 0]);
-        assert_eq!(world.names("cellar").await, ["plan"]);
+        assert_eq!(harness.names("garden").await, [""; 0]);
+        assert_eq!(harness.names("cellar").await, ["plan"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_room_that_turns_private_while_it_is_thought_has_the_memo_for_itself() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let talk = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, move || async move {
+async fn a_memo_made_while_its_channel_becomes_private_is_private() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let talk = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, move || async move {
             talk.turns("garden", Visibility::Private).await;
         });
-        world.has_called("garden", "note it", &[add("roses", "hush")]).await;
-        assert_eq!(world.names("kitchen").await, [""; 0]);
-        assert_eq!(world.names("garden").await, ["roses"]);
+        harness.has_called("garden", "note it", &[add("roses", "hush")]).await;
+        assert_eq!(harness.names("kitchen").await, [""; 0]);
+        assert_eq!(harness.names("garden").await, ["roses"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_public_memo_stays_as_it_is_where_not_everybody_may_know_why_it_should_change() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        world.has_called("garden", "note it", &[add("roses", "red")]).await;
-        world.turns("cellar", Visibility::Private).await;
-        world.says_in(top_level("cellar"), "carol", "they are white now").await;
-        world.turns("cellar", Visibility::Public).await;
-        world.has_called("cellar", "change it", &[edit("roses", "content", "white")]).await;
+async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        harness.has_called("garden", "note it", &[add("roses", "red")]).await;
+        harness.turns("cellar", Visibility::Private).await;
+        harness.says_in(top_level("cellar"), "carol", "they are white now").await;
+        harness.turns("cellar", Visibility::Public).await;
+        harness.has_called("cellar", "change it", &[edit("roses", "content", "white")]).await;
         let content = |memos: Vec<(MemoryId, Memo)>| {
             memos.into_iter().map(|(_, memo)| memo.content).collect::<Vec<_>>()
         };
-        assert_eq!(content(world.memos("garden").await), ["red"]);
-        assert_eq!(content(world.memos("cellar").await), ["white", "red"]);
+        assert_eq!(content(harness.memos("garden").await), ["red"]);
+        assert_eq!(content(harness.memos("cellar").await), ["white", "red"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_memo_of_another_name_is_the_same_memo() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
-        let [(before, _)] = world.memos("garden").await[..] else { panic!() };
-        world.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
-        let [(after, memo)] = &world.memos("garden").await[..] else { panic!() };
+async fn a_renamed_memo_is_the_same_memo() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let [(before, _)] = harness.memos("garden").await[..] else { panic!() };
+        harness.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
+        let [(after, memo)] = &harness.memos("garden").await[..] else { panic!() };
         assert_eq!((before, &*memo.name), (*after, "mint"));
-        world.takes_back("garden", line).await;
-        assert_eq!(world.names("garden").await, [""; 0]);
+        harness.takes_back("garden", message).await;
+        assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_memo_that_is_changed_elsewhere_still_hangs_on_where_it_came_from() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
-        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for name in ["tea", "cake"] {
-            world.has_called("kitchen", "more", &[edit(name, "content", "more of it")]).await;
+            harness.has_called("kitchen", "more", &[edit(name, "content", "more of it")]).await;
         }
-        world.takes_back("garden", line).await;
-        assert_eq!(world.names("kitchen").await, ["cake"]);
-        world.turns("garden", Visibility::Private).await;
-        assert_eq!(world.names("kitchen").await, [""; 0]);
-        assert_eq!(world.names("garden").await, ["cake"]);
+        harness.takes_back("garden", message).await;
+        assert_eq!(harness.names("kitchen").await, ["cake"]);
+        harness.turns("garden", Visibility::Private).await;
+        assert_eq!(harness.names("kitchen").await, [""; 0]);
+        assert_eq!(harness.names("garden").await, ["cake"]);
         // A line in a room of their own is behind it, too: nobody may see it any more.
-        world.turns("kitchen", Visibility::Private).await;
-        assert_eq!(world.names("garden").await, [""; 0]);
+        harness.turns("kitchen", Visibility::Private).await;
+        assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
-        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
-        let before = world.revision();
-        let [(cake, _), (tea, _)] = world.memos("garden").await[..] else { panic!() };
-        assert!(!world.has_changed_since(before, tea).await);
-        world.has_called("garden", "more", &[edit("tea", "content", "black")]).await;
-        let after = world.revision();
-        assert!(world.has_changed_since(before, tea).await);
-        assert!(!world.has_changed_since(after, tea).await);
-        world.takes_back("garden", line).await;
-        assert!(world.has_changed_since(after, tea).await);
-        assert!(!world.has_changed_since(after, cake).await);
-        world.turns("garden", Visibility::Private).await;
-        assert!(world.has_changed_since(after, cake).await);
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        let before = harness.revision();
+        let [(cake, _), (tea, _)] = harness.memos("garden").await[..] else { panic!() };
+        assert!(!harness.has_changed_since(before, tea).await);
+        harness.has_called("garden", "more", &[edit("tea", "content", "black")]).await;
+        let after = harness.revision();
+        assert!(harness.has_changed_since(before, tea).await);
+        assert!(!harness.has_changed_since(after, tea).await);
+        harness.takes_back("garden", message).await;
+        assert!(harness.has_changed_since(after, tea).await);
+        assert!(!harness.has_changed_since(after, cake).await);
+        harness.turns("garden", Visibility::Private).await;
+        assert!(harness.has_changed_since(after, cake).await);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_reply_that_changes_memos_is_not_made_anew() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
-        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+async fn a_reply_that_changes_memos_is_not_redrafted() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for (name, calls) in [
             ("edit_memo", [edit("tea", "content", "black")]),
             ("remove_memo", [("remove_memo", json!({ "memo_name": "tea" }))]),
         ] {
             let before = (
-                world.platform.posted_texts().len(),
-                world.mind.prompt_texts(PromptVerb::Reply).len(),
+                harness.platform.posted_texts().len(),
+                harness.mind.prompt_texts(PromptVerb::Reply).len(),
             );
-            world.has_called("garden", "as you like", &calls).await;
+            harness.has_called("garden", "as you like", &calls).await;
             let after = (
-                world.platform.posted_texts().len(),
-                world.mind.prompt_texts(PromptVerb::Reply).len(),
+                harness.platform.posted_texts().len(),
+                harness.mind.prompt_texts(PromptVerb::Reply).len(),
             );
             assert_eq!(after, (before.0 + 1, before.1 + 2), "{name}");
         }
-        assert_eq!(world.names("garden").await, ["cake"]);
+        assert_eq!(harness.names("garden").await, ["cake"]);
         // What has shown the memo that was removed still hangs on the line behind it.
-        assert!(world.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
-        world.takes_back("garden", line).await;
-        let left = world.prompts("garden").await;
+        assert!(harness.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
+        harness.takes_back("garden", message).await;
+        let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn words_made_with_a_memo_that_goes_meanwhile_are_made_anew() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
-        world.mind.meanwhile(PromptVerb::Reply, || async {});
-        let talk = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, move || async move {
-            talk.takes_back("kitchen", line).await;
+async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        harness.mind.meanwhile(PromptVerb::Reply, || async {});
+        let talk = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, move || async move {
+            talk.takes_back("kitchen", message).await;
         });
-        let asked = world.mind.prompt_texts(PromptVerb::Reply).len();
+        let asked = harness.mind.prompt_texts(PromptVerb::Reply).len();
         let get = ("get_memo", json!({ "memo_name": "tea" }));
-        world.has_called("garden", "which was it?", &[get]).await;
-        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), asked + 3);
-        let left = world.prompts("garden").await;
+        harness.has_called("garden", "which was it?", &[get]).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), asked + 3);
+        let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn prompts_that_showed_a_memo_go_with_it() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
-        let [(tea, _)] = world.memos("garden").await[..] else { panic!() };
+async fn prompts_that_showed_a_memo_are_deleted_with_it() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        let [(tea, _)] = harness.memos("garden").await[..] else { panic!() };
         for number in 0..6 {
             let fresh = add(&format!("m{number}"), "something else");
-            world.has_called("garden", "note it", &[fresh]).await;
+            harness.has_called("garden", "note it", &[fresh]).await;
         }
         for call in
             [("get_memo", json!({ "memo_name": "tea" })), ("list_memo", json!({ "limit": 50 }))]
         {
-            world.has_called("garden", "look", std::slice::from_ref(&call)).await;
-            let (told, held) = world.prompts("garden").await.pop().unwrap();
+            harness.has_called("garden", "look", std::slice::from_ref(&call)).await;
+            let (told, held) = harness.prompts("garden").await.pop().unwrap();
             assert!(told.contains("green") && held.contains(&tea), "{call:?}: {held:?}");
         }
-        world.turns("kitchen", Visibility::Private).await;
-        let left = world.prompts("garden").await;
+        harness.turns("kitchen", Visibility::Private).await;
+        let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let line = world.has_called("kitchen", "note this", &[add("tea", "green")]).await;
+async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let message = harness.has_called("kitchen", "note this", &[add("tea", "green")]).await;
         let asked = aizuchi_harness::harness::message(
             top_level("garden"),
             "x1",
-            world.clock.now(),
+            harness.clock.now(),
             "bob",
             "where now",
         );
-        world.hear(Message { mentions: vec![Mention::Persona], ..asked }).await;
-        world.pass(10).await;
+        harness.hear(Message { mentions: vec![Mention::Persona], ..asked }).await;
+        harness.pass(10).await;
         let remove = ("remove_memo", json!({ "memo_name": "tea" }));
-        world.has_called("kitchen", "drop it", &[remove]).await;
-        let shown = world.prompts("garden").await;
+        harness.has_called("kitchen", "drop it", &[remove]).await;
+        let shown = harness.prompts("garden").await;
         assert!(shown.iter().any(|(text, _)| text.contains("green")), "{shown:?}");
-        world.takes_back("kitchen", line).await;
-        let left = world.prompts("garden").await;
+        harness.takes_back("kitchen", message).await;
+        let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_person_that_is_forgotten_leaves_no_memo() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        world.has_called("garden", "note it", &[add("tea", "green")]).await;
+async fn a_forgotten_user_leaves_no_memo() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        harness.has_called("garden", "note it", &[add("tea", "green")]).await;
         let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
-        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-        world.says("zebedee", "@Aizuchi keep my locker code").await;
-        world.pass(10).await;
-        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
-        assert_eq!(world.names("garden").await.len(), 3);
-        let Some(database) = world.store.database.clone() else { return };
-        world.store.clone().stop().await;
+        harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+        harness.says("zebedee", "@Aizuchi keep my locker code").await;
+        harness.pass(10).await;
+        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        assert_eq!(harness.names("garden").await.len(), 3);
+        let Some(database) = harness.store.database.clone() else { return };
+        harness.store.clone().stop().await;
         database.forget("zebedee").await;
         assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
         assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
@@ -355,30 +357,31 @@ async fn a_person_that_is_forgotten_leaves_no_memo() {
 }
 
 #[tokio::test]
-async fn a_memo_goes_with_the_line_that_it_repeats_whoever_asked_for_it() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let said = world.says("bob", "my birthday is on May 3rd").await;
-        let other = world.says("dan", "and who brings the cake?").await;
+async fn a_memo_is_deleted_with_the_message_that_it_repeats() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
+        let said = harness.says("bob", "my birthday is on May 3rd").await;
+        let other = harness.says("dan", "and who brings the cake?").await;
         let birthday = add("bob", "Bob's birthday is on May 3rd");
-        world.has_called("garden", "note that", &[birthday]).await;
-        world.takes_back("garden", other).await;
-        assert_eq!(world.names("garden").await, ["bob"]);
-        world.takes_back("garden", said).await;
-        assert_eq!(world.names("garden").await, [""; 0]);
+        harness.has_called("garden", "note that", &[birthday]).await;
+        harness.takes_back("garden", other).await;
+        assert_eq!(harness.names("garden").await, ["bob"]);
+        harness.takes_back("garden", said).await;
+        assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_prompt_is_made_from_those_memos_that_it_shows() {
-    on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+async fn a_prompts_lineage_is_the_memos_that_it_shows() {
+    on_every_store(async |store| {
+        let harness = new_harness(store).await;
         for number in 0..10 {
             let fresh = add(&format!("m{number}"), "something");
-            world.has_called("garden", "note it", &[fresh]).await;
+            harness.has_called("garden", "note it", &[fresh]).await;
         }
-        let context = world.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
+        let context =
+            harness.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
         let shown: Vec<&str> = context.recent_memos.iter().map(|memo| &*memo.name).collect();
         assert_eq!(shown, ["m9", "m8", "m7", "m6", "m5"]);
         assert_eq!(context.memory_ids.len(), 5);
@@ -388,12 +391,12 @@ async fn a_prompt_is_made_from_those_memos_that_it_shows() {
 
 /// On SQLite alone, whose plans can be read: PostgreSQL plans by what is in the tables.
 #[tokio::test]
-async fn memos_are_found_without_looking_at_all_of_them() {
+async fn memo_queries_use_indexes() {
     use aizuchi_core::store::database::sql::memory as sql;
     use sqlx::{AssertSqlSafe, ConnectOptions, Row};
-    let kept = TestStore::sqlite().await;
+    let store = TestStore::sqlite().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new();
-    let options = options.filename(kept.database.as_ref().unwrap().path());
+    let options = options.filename(store.database.as_ref().unwrap().path());
     let mut connection = options.connect().await.unwrap();
     for statement in [
         sql::MEMOS,

@@ -122,7 +122,7 @@ pub async fn ask(
 }
 
 #[tokio::test]
-async fn every_provider_answers_and_is_asked_in_its_own_way() {
+async fn every_provider_is_asked_in_its_own_format() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -220,7 +220,7 @@ async fn max_tokens_are_always_set() {
 }
 
 #[tokio::test]
-async fn what_else_is_set_reaches_the_model() {
+async fn model_parameters_are_sent() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mut settings = settings(Provider::OpenAi, &server.base);
@@ -337,7 +337,7 @@ fn troubles() -> Vec<(Treatment, &'static str, usize)> {
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
+async fn every_error_is_one_sentence_without_secrets() {
     for provider in EVERYONE {
         for (treatment, expected, calls) in troubles() {
             let server = Server::start(Limits::default()).await;
@@ -364,7 +364,7 @@ async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_said_so() {
+async fn an_unreachable_server_is_reported() {
     for provider in EVERYONE {
         let port = aizuchi_harness::net::free_port();
         let clock = Clock::manual(at(0));
@@ -380,7 +380,7 @@ async fn a_server_that_is_not_there_is_said_so() {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again_after_the_time_that_was_asked_for() {
+async fn retries_honor_retry_after() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -402,7 +402,7 @@ async fn what_passes_is_tried_again_after_the_time_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_call_ends_in_time_and_the_request_is_dropped() {
+async fn a_timeout_aborts_the_request() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -424,7 +424,7 @@ async fn a_call_ends_in_time_and_the_request_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_is_dropped() {
+async fn a_dropped_call_aborts_the_request() {
     let server = Server::start(Limits::default()).await;
     let mind = mind(Provider::OpenAi, &server, &Clock::system());
     server.then([Treatment::Never]);
@@ -438,7 +438,7 @@ async fn a_call_that_nobody_waits_for_is_dropped() {
 }
 
 #[tokio::test]
-async fn an_endless_stream_of_garbage_ends_in_time() {
+async fn an_endless_response_times_out() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
@@ -452,7 +452,7 @@ async fn an_endless_stream_of_garbage_ends_in_time() {
 }
 
 #[tokio::test]
-async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
+async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     for (limits, calls) in [
         (Limits { wants_user_turn: true, ..Limits::default() }, 2),
@@ -506,7 +506,7 @@ fn server_tries(provider: Provider) -> usize {
 }
 
 #[tokio::test]
-async fn another_model_answers_while_the_first_is_down() {
+async fn the_fallback_model_answers_while_the_first_is_down() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
@@ -539,7 +539,7 @@ async fn another_model_answers_while_the_first_is_down() {
 }
 
 #[tokio::test]
-async fn when_no_model_answers_what_may_pass_is_waited_for() {
+async fn when_all_models_fail_a_retryable_error_wins() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
@@ -569,7 +569,7 @@ async fn when_no_model_answers_what_may_pass_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_name_is_sent_as_it_stands() {
+async fn the_model_name_is_sent_unchanged() {
     for (provider, name) in [
         (Provider::OpenRouter, "qwen/qwen-max"),
         (Provider::OpenAi, "mistral-medium"),
@@ -588,7 +588,7 @@ async fn a_name_is_sent_as_it_stands() {
 }
 
 #[tokio::test]
-async fn each_provider_has_its_own_way_of_saying_no() {
+async fn refusals_of_each_provider_are_recognized() {
     let ok = "application/json";
     let declined = "the model's answer is of no use: it declined to answer this";
     let openai = json!({
@@ -645,7 +645,7 @@ async fn each_provider_has_its_own_way_of_saying_no() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_cut_shows_it() {
+async fn a_truncated_reply_is_marked() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);

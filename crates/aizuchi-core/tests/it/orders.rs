@@ -23,7 +23,7 @@ use aizuchi_harness::harness::{
 };
 
 #[tokio::test]
-async fn an_order_holds_for_what_is_under_way() {
+async fn an_order_applies_to_work_in_flight() {
     let channel = || top_level("garden").channel;
     let mute = || Order::Mute {
         workspace: workspace(),
@@ -45,19 +45,19 @@ async fn an_order_holds_for_what_is_under_way() {
         ("@Aizuchi does it rain tomorrow?", mode(Mode::Observe), DecisionResult::Muted),
         ("@Aizuchi does it rain tomorrow?", mode(Mode::MentionOnly), DecisionResult::Spoke),
     ] {
-        on_every_store(async |kept| {
-            let world = Harness::new(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            world.says("alice", text).await;
-            let (inbox, given) = (world.inbox.clone(), order.clone());
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", text).await;
+            let (inbox, given) = (harness.inbox.clone(), order.clone());
             // The words are found, and only the last check stands between them and the room.
-            world.mind.meanwhile(PromptVerb::Reply, || async move {
+            harness.mind.meanwhile(PromptVerb::Reply, || async move {
                 inbox.apply_order(given).await.unwrap()
             });
-            world.pass(1000).await;
+            harness.pass(1000).await;
             let said = usize::from(ended == DecisionResult::Spoke);
-            assert_eq!(world.platform.posted_texts().len(), said, "{text} {order:?}");
-            let rows = world.decisions("garden").await;
+            assert_eq!(harness.platform.posted_texts().len(), said, "{text} {order:?}");
+            let rows = harness.decisions("garden").await;
             assert_eq!(rows[0].ended, Some(ended), "{text} {order:?}");
             assert_eq!(rows[0].attempts.last().unwrap().verb.as_ref(), "reply");
         })
@@ -70,15 +70,15 @@ async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
     let folder = tempfile::tempdir().unwrap();
     let (store, writer) = sqlite::open(&folder.path().join("aizuchi.db")).await.unwrap();
     let store = Arc::new(store);
-    let kept = TestStore { store: store.clone(), archive: store, database: None };
-    let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-    let world = Harness::from_parts(kept, Clock::manual(at(0)), mind, room);
+    let store = TestStore { store: store.clone(), archive: store, database: None };
+    let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+    let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, platform);
     let run = move || {
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
         Running { stop, writer, _folder: folder }
     };
-    (world, run)
+    (harness, run)
 }
 
 struct Running {
@@ -103,10 +103,10 @@ fn opt_out(user: &str) -> Order {
 }
 
 #[tokio::test]
-async fn of_two_orders_at_once_the_one_that_is_kept_is_obeyed() {
-    let (world, run) = before_the_writer().await;
-    let mut one = Box::pin(world.inbox.apply_order(mode(Mode::Observe)));
-    let mut other = Box::pin(world.inbox.apply_order(mode(Mode::Off)));
+async fn of_two_concurrent_orders_the_stored_one_applies() {
+    let (harness, run) = before_the_writer().await;
+    let mut one = Box::pin(harness.inbox.apply_order(mode(Mode::Observe)));
+    let mut other = Box::pin(harness.inbox.apply_order(mode(Mode::Off)));
     begin(&mut one);
     begin(&mut other);
     let _running = run();
@@ -114,89 +114,92 @@ async fn of_two_orders_at_once_the_one_that_is_kept_is_obeyed() {
     let (other, one) = tokio::join!(biased; other, one);
     one.and(other).unwrap();
     let channel = top_level("garden").channel;
-    let orders = world.store.store.orders(&workspace()).await.unwrap();
+    let orders = harness.store.store.orders(&workspace()).await.unwrap();
     assert_eq!(orders.modes, [(channel.clone(), Mode::Off)]);
-    assert_eq!(world.inbox.channel_cache.ordered_mode(&workspace(), &channel), Some(Mode::Off));
+    assert_eq!(harness.inbox.channel_cache.ordered_mode(&workspace(), &channel), Some(Mode::Off));
 }
 
 #[tokio::test]
-async fn what_is_said_while_an_opt_out_is_being_kept_is_withheld() {
-    let (world, run) = before_the_writer().await;
-    let mut order = Box::pin(world.inbox.apply_order(opt_out("u-bob")));
+async fn a_message_heard_while_an_opt_out_is_stored_is_redacted() {
+    let (harness, run) = before_the_writer().await;
+    let mut order = Box::pin(harness.inbox.apply_order(opt_out("u-bob")));
     begin(&mut order);
     let said = message(top_level("garden"), "m1", at(0), "bob", "@Aizuchi did you hear that?");
-    let mut hearing = Box::pin(world.inbox.hear(Heard::Message(said, Arrival::Live)));
+    let mut hearing = Box::pin(harness.inbox.hear(Heard::Message(said, Arrival::Live)));
     begin(&mut hearing);
     let _running = run();
     let (ordered, heard) = tokio::join!(order, hearing);
     ordered.unwrap();
     assert!(heard.unwrap().is_new);
-    let lines = world.messages("garden").await;
-    assert_eq!((lines[0].gate, &*lines[0].message.text), (Some(Gate::OptedOut), ""));
-    assert!(world.step_of(&top_level("garden")).await.is_none());
+    let messages = harness.messages("garden").await;
+    assert_eq!((messages[0].gate, &*messages[0].message.text), (Some(Gate::OptedOut), ""));
+    assert!(harness.step_of(&top_level("garden")).await.is_none());
 }
 
 #[tokio::test]
-async fn an_order_that_nobody_waits_for_any_more_is_obeyed_if_it_is_kept() {
-    let (world, run) = before_the_writer().await;
-    let mut order = Box::pin(world.inbox.apply_order(opt_out("u-bob")));
+async fn an_order_whose_caller_has_gone_applies_once_it_is_stored() {
+    let (harness, run) = before_the_writer().await;
+    let mut order = Box::pin(harness.inbox.apply_order(opt_out("u-bob")));
     begin(&mut order);
     drop(order);
     let _running = run();
-    world.order(mode(Mode::Off)).await;
-    let orders = world.store.store.orders(&workspace()).await.unwrap();
+    harness.order(mode(Mode::Off)).await;
+    let orders = harness.store.store.orders(&workspace()).await.unwrap();
     assert_eq!(orders.opted_out, [UserId::new("u-bob")]);
-    assert!(world.inbox.channel_cache.has_opted_out(&workspace(), &UserId::new("u-bob")));
+    assert!(harness.inbox.channel_cache.has_opted_out(&workspace(), &UserId::new("u-bob")));
 }
 
 #[tokio::test]
-async fn an_order_that_could_not_be_kept_is_not_obeyed() {
-    let (world, run) = before_the_writer().await;
+async fn an_order_that_could_not_be_stored_does_not_apply() {
+    let (harness, run) = before_the_writer().await;
     let Running { stop, writer, _folder } = run();
-    world.order(mode(Mode::Observe)).await;
+    harness.order(mode(Mode::Observe)).await;
     stop.cancel();
     writer.await.unwrap().unwrap();
-    world.inbox.apply_order(mode(Mode::Off)).await.unwrap_err();
+    harness.inbox.apply_order(mode(Mode::Off)).await.unwrap_err();
     let channel = top_level("garden").channel;
-    assert_eq!(world.inbox.channel_cache.ordered_mode(&workspace(), &channel), Some(Mode::Observe));
+    assert_eq!(
+        harness.inbox.channel_cache.ordered_mode(&workspace(), &channel),
+        Some(Mode::Observe)
+    );
 }
 
 #[tokio::test]
-async fn what_happens_while_it_types_counts() {
+async fn messages_and_orders_during_typing_are_honored() {
     let mute = Order::Mute {
         workspace: workspace(),
         channel: None,
         until: Timestamp::MAX,
         by: Role::Admin,
     };
-    for (text, line, ended) in [
+    for (text, message, ended) in [
         ("does it rain tomorrow?", None, DecisionResult::Muted),
         ("does it rain tomorrow?", Some("@alice it does"), DecisionResult::Dropped),
         ("@Aizuchi does it rain tomorrow?", None, DecisionResult::Muted),
         ("@Aizuchi does it rain tomorrow?", Some("@alice it does"), DecisionResult::Spoke),
     ] {
-        on_every_store(async |kept| {
-            let world = Harness::new(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            world.says("alice", text).await;
-            world.clock.advance_to(at(90));
-            world.platform.set_typing_seconds(5);
-            while world.mind.prompt_texts(PromptVerb::Reply).is_empty() {
-                world.runner.step().await.unwrap();
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", text).await;
+            harness.clock.advance_to(at(90));
+            harness.platform.set_typing_seconds(5);
+            while harness.mind.prompt_texts(PromptVerb::Reply).is_empty() {
+                harness.runner.step().await.unwrap();
             }
             let meanwhile = async {
-                world.platform.until_typing(1).await;
-                match line {
-                    Some(line) => drop(world.says("bob", line).await),
-                    None => world.order(mute.clone()).await,
+                harness.platform.until_typing(1).await;
+                match message {
+                    Some(message) => drop(harness.says("bob", message).await),
+                    None => harness.order(mute.clone()).await,
                 }
-                world.clock.advance_to(at(95));
+                harness.clock.advance_to(at(95));
             };
-            let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
+            let (posted, ()) = tokio::join!(harness.runner.step(), meanwhile);
             assert!(posted.unwrap());
-            let rows = world.decisions("garden").await;
-            assert_eq!(rows[0].ended, Some(ended), "{text} {line:?}");
-            let said = world
+            let rows = harness.decisions("garden").await;
+            assert_eq!(rows[0].ended, Some(ended), "{text} {message:?}");
+            let said = harness
                 .platform
                 .posted
                 .lock()
@@ -205,7 +208,7 @@ async fn what_happens_while_it_types_counts() {
                 .map(|(_, said)| said.at)
                 .collect::<Vec<_>>();
             let expected = if ended == DecisionResult::Spoke { vec![at(95)] } else { vec![] };
-            assert_eq!(said, expected, "{text} {line:?}");
+            assert_eq!(said, expected, "{text} {message:?}");
         })
         .await;
     }

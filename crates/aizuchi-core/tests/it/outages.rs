@@ -10,23 +10,23 @@ use aizuchi_harness::harness::{
 };
 
 #[tokio::test]
-async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
+async fn messages_during_a_failing_judge_call_are_judged_later() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = on_every_store(async |kept| {
-        let world =
-            Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules.clone()));
-        let there = world.clone();
-        world.mind.meanwhile(PromptVerb::Judge, || async move {
+    let transcript = on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rules(rules.clone()));
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Judge, || async move {
             there.after_5s_says("bob", "they need water").await;
             panic!("a defect");
         });
-        for line in ["the roses look ill", "they do", "what can we do?"] {
-            world.says("alice", line).await;
+        for message in ["the roses look ill", "they do", "what can we do?"] {
+            harness.says("alice", message).await;
         }
-        world.pass(60).await;
-        world.transcript().await
+        harness.pass(60).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the roses look ill
        0s alice: they do
        0s alice: what can we do?
@@ -37,27 +37,27 @@ async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
 }
 
 #[tokio::test]
-async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
-        world.says("alice", "@Aizuchi when does it rain?").await;
-        let there = world.clone();
+async fn a_mention_while_a_reply_fails_for_good_is_answered() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        let there = harness.clone();
         // The one redraft is used up.
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("bob", "@Aizuchi and where?").await;
         });
         for _ in 0..3 {
-            world.mind.meanwhile(PromptVerb::Reply, || async { panic!("a defect") });
+            harness.mind.meanwhile(PromptVerb::Reply, || async { panic!("a defect") });
         }
-        let there = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("carol", "@Aizuchi and why?").await;
             panic!("a defect");
         });
-        world.pass(60).await;
-        world.transcript().await
+        harness.pass(60).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi when does it rain?
        5s bob: @Aizuchi and where?
       13s carol: @Aizuchi and why?
@@ -68,20 +68,20 @@ async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
 }
 
 #[tokio::test]
-async fn an_apology_settles_those_too_who_have_had_answers_enough() {
+async fn an_apology_settles_mentions_over_the_answer_limit() {
     let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
-    let told = on_every_store(async |kept| {
-        let world =
-            Harness::new(kept).await.with_options(HarnessOptions::from_rulebook(book.clone()));
-        world.says("alice", "@Aizuchi when does it rain?").await;
-        world.pass(10).await;
-        world.says("alice", "@Aizuchi and where?").await;
-        world.says("bob", "@Aizuchi may I sit here?").await;
-        world.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("broken".to_owned())));
-        world.pass(10).await;
-        world.transcript().await
+    let transcript = on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        harness.pass(10).await;
+        harness.says("alice", "@Aizuchi and where?").await;
+        harness.says("bob", "@Aizuchi may I sit here?").await;
+        harness.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("broken".to_owned())));
+        harness.pass(10).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi when does it rain?
        0s (persona): Here I am.
       10s alice: @Aizuchi and where?
@@ -95,31 +95,31 @@ async fn an_apology_settles_those_too_who_have_had_answers_enough() {
 /// Nothing is decided or said on talk of which a part may be missing, however long that takes; and the
 /// waiting costs no try.
 #[tokio::test]
-async fn while_a_platform_is_behind_everything_waits() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("alice", "when do I cut the roses?").await;
-        world.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
-        world.platform.set_behind(true);
-        world.pass(600).await;
+async fn all_steps_wait_while_a_platform_is_behind() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
+        harness.platform.set_behind(true);
+        harness.pass(600).await;
         assert!(
-            world.mind.prompts(PromptVerb::Judge).is_empty()
-                && world.platform.posted_texts().is_empty()
+            harness.mind.prompts(PromptVerb::Judge).is_empty()
+                && harness.platform.posted_texts().is_empty()
         );
-        world.platform.set_behind(false);
-        world.pass(10).await;
-        assert_eq!(world.platform.posted_texts(), ["Here I am."], "bob is answered");
-        world.platform.set_behind(true);
-        world.pass(600).await;
+        harness.platform.set_behind(false);
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."], "bob is answered");
+        harness.platform.set_behind(true);
+        harness.pass(600).await;
         // What is heard late counts.
-        world.says("carol", "@alice, in spring").await;
-        world.platform.set_behind(false);
-        world.pass(1000).await;
-        assert_eq!(world.platform.posted_texts().len(), 1);
-        world.transcript().await
+        harness.says("carol", "@alice, in spring").await;
+        harness.platform.set_behind(false);
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     1210s carol: @alice, in spring
     [m000] dropped: it has been answered, or is no longer what it was (judge kept)
@@ -130,32 +130,32 @@ async fn while_a_platform_is_behind_everything_waits() {
 /// Whoever mentions it while it types words of its own is answered, though people went on and it has to find
 /// other words.
 #[tokio::test]
-async fn a_mention_while_it_types_is_not_forgotten_over_the_redraft() {
+async fn a_mention_during_typing_is_answered_by_the_redraft() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = on_every_store(async |kept| {
-        let world =
-            Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules.clone()));
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        for line in ["the roses look ill", "they do", "what can we do?"] {
-            world.says("alice", line).await;
+    let transcript = on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rules(rules.clone()));
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        for message in ["the roses look ill", "they do", "what can we do?"] {
+            harness.says("alice", message).await;
         }
-        world.platform.set_typing_seconds(5);
-        world.clock.advance_to(at(5));
-        while world.mind.prompt_texts(PromptVerb::Reply).is_empty() {
-            world.runner.step().await.unwrap();
+        harness.platform.set_typing_seconds(5);
+        harness.clock.advance_to(at(5));
+        while harness.mind.prompt_texts(PromptVerb::Reply).is_empty() {
+            harness.runner.step().await.unwrap();
         }
         let meanwhile = async {
-            world.platform.until_typing(1).await;
-            world.says("carol", "@Aizuchi are you there?").await;
-            world.clock.advance_to(at(10));
+            harness.platform.until_typing(1).await;
+            harness.says("carol", "@Aizuchi are you there?").await;
+            harness.clock.advance_to(at(10));
         };
-        let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
+        let (posted, ()) = tokio::join!(harness.runner.step(), meanwhile);
         assert!(posted.unwrap());
-        world.platform.set_typing_seconds(0);
-        world.pass(60).await;
-        world.transcript().await
+        harness.platform.set_typing_seconds(0);
+        harness.pass(60).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the roses look ill
        0s alice: they do
        0s alice: what can we do?

@@ -4,7 +4,7 @@ use aizuchi_harness::postgres::database;
 use sqlx::{Connection, PgConnection, Row, query, raw_sql};
 
 #[tokio::test]
-async fn each_database_is_new_and_its_owner_may_make_tables() {
+async fn each_test_database_is_new_and_its_owner_can_create_tables() {
     for name in ["first", "second"] {
         let mut connection = PgConnection::connect(&database()).await.unwrap();
         raw_sql("CREATE TABLE cats (name TEXT); INSERT INTO cats VALUES ('Tama')")

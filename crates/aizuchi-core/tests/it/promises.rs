@@ -32,27 +32,27 @@ use aizuchi_harness::harness::{
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
 #[tokio::test]
-async fn hearing_twice_is_hearing_once() {
-    on_every_store(async |kept| {
-        let first = kept.hear_human("1", 0, "hello").await;
-        let again = kept.hear_human("1", 0, "hello").await;
+async fn hearing_is_idempotent() {
+    on_every_store(async |store| {
+        let first = store.hear_human("1", 0, "hello").await;
+        let again = store.hear_human("1", 0, "hello").await;
         assert!(first.is_new && !again.is_new);
         assert_eq!(first.revision, again.revision);
-        assert_eq!(kept.texts().await, ["hello"]);
+        assert_eq!(store.texts().await, ["hello"]);
         // The repeated line does not start the wait again either.
-        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(60)));
+        assert_eq!(store.store.next_ready().await.unwrap(), Some(at(60)));
     })
     .await;
 }
 
 #[tokio::test]
-async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello").await;
-        let receipt = kept.hear_human("2", 30, "hello?").await;
+async fn one_step_is_pending_and_new_messages_restart_its_wait() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
+        let receipt = store.hear_human("2", 30, "hello?").await;
         assert!(!receipt.has_superseded, "a wait that begins again costs nobody any work");
-        assert_eq!(kept.claim(89).await, []);
-        let claims = kept.claim(90).await;
+        assert_eq!(store.claim(89).await, []);
+        let claims = store.claim(90).await;
         assert_eq!(claims.len(), 1);
         assert_eq!(claims[0].event, Event::Judge(top_level("garden")));
         assert_eq!(claims[0].due, at(90));
@@ -61,41 +61,41 @@ async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
 }
 
 #[tokio::test]
-async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
-    on_every_store(async |kept| {
+async fn conversations_are_claimed_independently_in_due_order() {
+    on_every_store(async |store| {
         let mut hearings = Vec::new();
         for (place, second) in
             [(top_level("kitchen"), 2), (top_level("garden"), 1), (thread("garden", "x"), 3)]
         {
             let message = message(place, &format!("m{second}"), at(second), "alice", "hi");
-            hearings.push(kept.hear(message, Disposition::Judge(until(at(second + 60)))));
+            hearings.push(store.hear(message, Disposition::Judge(until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
-        let claims = kept.claim(62).await;
+        let claims = store.claim(62).await;
         let places: Vec<_> =
             claims.iter().map(|claim| claim.event.conversation().clone()).collect();
         assert_eq!(places, [top_level("garden"), top_level("kitchen")]);
-        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(63)));
+        assert_eq!(store.store.next_ready().await.unwrap(), Some(at(63)));
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_claim_hides_a_step_until_its_lease_ends() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello").await;
-        let first = kept.claim(60).await.remove(0);
-        assert_eq!(kept.claim(159).await, []);
-        let second = kept.claim(160).await.remove(0);
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
+        let first = store.claim(60).await.remove(0);
+        assert_eq!(store.claim(159).await, []);
+        let second = store.claim(160).await.remove(0);
         assert_eq!((first.attempt, second.attempt), (1, 2));
         assert_ne!(first.token, second.token);
         // Whoever lost the lease changes nothing any more.
-        kept.complete(&first, silent("too late"), 161).await;
-        assert_eq!(kept.steps().await, 1);
-        kept.complete(&second, silent("they get along"), 161).await;
-        assert_eq!(kept.steps().await, 0);
+        store.complete(&first, silent("too late"), 161).await;
+        assert_eq!(store.steps().await, 1);
+        store.complete(&second, silent("they get along"), 161).await;
+        assert_eq!(store.steps().await, 0);
         assert_eq!(
-            kept.ledger().await,
+            store.ledger().await,
             [(Some(DecisionResult::ChoseSilence), "they get along".to_owned())]
         );
     })
@@ -104,17 +104,17 @@ async fn a_claim_hides_a_step_until_its_lease_ends() {
 
 #[tokio::test]
 async fn completing_never_removes_a_newer_step() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello").await;
-        let claim = kept.claim(60).await.remove(0);
-        assert!(kept.hear_human("2", 61, "hello?").await.has_superseded);
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
+        let claim = store.claim(60).await.remove(0);
+        assert!(store.hear_human("2", 61, "hello?").await.has_superseded);
         // The conversation is not worked at twice at a time.
-        assert_eq!(kept.claim(130).await, []);
+        assert_eq!(store.claim(130).await, []);
         let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
-        kept.complete(&claim, outcome, 131).await;
-        let next = kept.claim(131).await.remove(0);
+        store.complete(&claim, outcome, 131).await;
+        let next = store.claim(131).await.remove(0);
         assert_eq!((next.due, next.decision), (at(121), claim.decision));
-        let decision = kept.decisions().await.remove(0);
+        let decision = store.decisions().await.remove(0);
         assert_eq!(decision.ended, None);
         assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
         // What the discarded work cost stays in the ledger.
@@ -126,34 +126,34 @@ async fn completing_never_removes_a_newer_step() {
 }
 
 #[tokio::test]
-async fn prompts_are_kept_until_their_time_is_up() {
-    on_every_store(async |kept| {
-        let considered = kept.hear_human("1", 0, "one").await.revision;
+async fn prompts_are_kept_until_they_expire() {
+    on_every_store(async |store| {
+        let considered = store.hear_human("1", 0, "one").await.revision;
         let exchange =
-            |lines: &[&str]| ModelExchange { seen_revision: considered, ..exchange(lines) };
+            |messages: &[&str]| ModelExchange { seen_revision: considered, ..exchange(messages) };
         let kept_exchange = ModelExchange { seen_revision: 0, ..exchange(&["1"]) };
-        let claim = kept.claim(60).await.remove(0);
+        let claim = store.claim(60).await.remove(0);
         let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
         let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
-        kept.complete(&claim, outcome, 61).await;
-        let exchanges = || kept.archive.exchanges(claim.decision);
+        store.complete(&claim, outcome, 61).await;
+        let exchanges = || store.archive.exchanges(claim.decision);
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
         // The ledger itself does not carry the words.
-        assert_eq!(kept.decisions().await[0].attempts[1], attempt());
-        kept.store.drop_exchanges(at(60)).await.unwrap();
+        assert_eq!(store.decisions().await[0].attempts[1], attempt());
+        store.store.drop_exchanges(at(60)).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
-        kept.store.drop_exchanges(at(61)).await.unwrap();
+        store.store.drop_exchanges(at(61)).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, None]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
-    on_every_store(async |kept| {
+async fn an_edited_or_deleted_message_is_removed_from_prompts_and_reasons() {
+    on_every_store(async |store| {
         for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
-            let considered = kept.hear_human(id, second, "words").await.revision;
-            let claim = kept.claim(second + 60).await.remove(0);
+            let considered = store.hear_human(id, second, "words").await.revision;
+            let claim = store.claim(second + 60).await.remove(0);
             let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id, "0"]) };
             let exchange = Some(Arc::new(exchange));
             let judgment = Some(judgment("they said words"));
@@ -164,14 +164,14 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
             };
             let outcome =
                 Outcome { attempts: vec![asked], ..Outcome::new(StepResult::Silent(closing)) };
-            kept.complete(&claim, outcome, second + 61).await;
+            store.complete(&claim, outcome, second + 61).await;
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
             let follows = Disposition::Judge(until(at(400)));
-            kept.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap();
+            store.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap();
         }
-        for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
-            let exchange = kept.archive.exchanges(decision.id).await.unwrap().remove(0);
+        for (decision, is_kept) in store.decisions().await.iter().zip([false, false, true]) {
+            let exchange = store.archive.exchanges(decision.id).await.unwrap().remove(0);
             assert_eq!(exchange.is_some(), is_kept);
             let shown = format!("{decision:?}");
             assert_eq!(shown.contains("said words"), is_kept, "{shown}");
@@ -182,28 +182,28 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
 }
 
 #[tokio::test]
-async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
-    on_every_store(async |kept| {
+async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
+    on_every_store(async |store| {
         for (id, second, change) in
             [("1", 0, edit("1", 61)), ("2", 100, deletion("2", 161)), ("3", 200, edit("9", 261))]
         {
-            let considered = kept.hear_human(id, second, "words").await.revision;
-            let claim = kept.claim(second + 60).await.remove(0);
+            let considered = store.hear_human(id, second, "words").await.revision;
+            let claim = store.claim(second + 60).await.remove(0);
             let follows = Disposition::Judge(until(at(second + 90)));
             let is_known =
-                kept.store.hear(InboxEntry::new(change, follows, at(0))).await.unwrap().is_new;
+                store.store.hear(InboxEntry::new(change, follows, at(0))).await.unwrap().is_new;
             let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
-            let changed = kept.store.has_changed_since(home, considered, &made_from);
+            let changed = store.store.has_changed_since(home, considered, &made_from);
             let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
             let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id]) };
             let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
-            kept.complete(&claim, outcome, second + 62).await;
-            let exchanges = kept.archive.exchanges(claim.decision).await.unwrap();
+            store.complete(&claim, outcome, second + 62).await;
+            let exchanges = store.archive.exchanges(claim.decision).await.unwrap();
             assert_eq!(exchanges.iter().flatten().count(), usize::from(!is_known), "{id}");
-            for claim in kept.claim(second + 95).await {
-                kept.complete(&claim, silent("no"), second + 96).await;
+            for claim in store.claim(second + 95).await {
+                store.complete(&claim, silent("no"), second + 96).await;
             }
         }
     })
@@ -211,16 +211,16 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
 }
 
 #[tokio::test]
-async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello?").await;
-        let claim = kept.claim(60).await.remove(0);
-        kept.complete(&claim, join(90), 60).await;
-        assert_eq!(kept.claim(89).await, []);
-        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+async fn a_positive_judgment_leads_to_a_reply_and_its_intent_is_stored() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello?").await;
+        let claim = store.claim(60).await.remove(0);
+        store.complete(&claim, join(90), 60).await;
+        assert_eq!(store.claim(89).await, []);
+        let context = store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         let motive = context.intent.unwrap();
         assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
-        let reply = kept.claim(90).await.remove(0);
+        let reply = store.claim(90).await.remove(0);
         assert_eq!(reply.event, Event::Reply(top_level("garden")));
         assert_eq!(reply.attempt, 1);
         assert!(!reply.is_owed);
@@ -229,96 +229,96 @@ async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
 }
 
 #[tokio::test]
-async fn a_draft_is_replaced_by_a_new_line_but_a_sending_piece_is_not() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello?").await;
-        let reply = kept.advance_to_reply(60).await;
-        kept.draft(&reply, &["one"], vec![], 70).await;
-        kept.hear_human("2", 61, "never mind").await;
+async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello?").await;
+        let reply = store.advance_to_reply(60).await;
+        store.draft(&reply, &["one"], vec![], 70).await;
+        store.hear_human("2", 61, "never mind").await;
         // The draft is gone; the wait has begun again.
-        let judge = kept.claim(1000).await.remove(0);
+        let judge = store.claim(1000).await.remove(0);
         assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top_level("garden"))));
         let judge = Claim { event: Event::Judge(top_level("garden")), ..judge };
-        kept.complete(&judge, join(1000), 1000).await;
-        let reply = kept.claim(1000).await.remove(0);
-        kept.draft(&reply, &["two"], vec![], 1000).await;
-        let post = kept.claim(1000).await.remove(0);
-        assert!(!kept.hear_human("3", 1001, "well").await.has_superseded);
-        kept.complete(&post, said("p1", 1002), 1002).await;
+        store.complete(&judge, join(1000), 1000).await;
+        let reply = store.claim(1000).await.remove(0);
+        store.draft(&reply, &["two"], vec![], 1000).await;
+        let post = store.claim(1000).await.remove(0);
+        assert!(!store.hear_human("3", 1001, "well").await.has_superseded);
+        store.complete(&post, said("p1", 1002), 1002).await;
         // What came while it was being sent is judged afterwards, in a decision of its own.
-        let next = kept.claim(2000).await.remove(0);
+        let next = store.claim(2000).await.remove(0);
         assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
-        let rows = kept.decisions().await;
+        let rows = store.decisions().await;
         assert_eq!(rows[0].messages, [MessageId::new("1"), MessageId::new("2")]);
         assert_eq!(
             (rows[0].ended, &rows[0].posted_messages[..]),
             (Some(DecisionResult::Spoke), &[MessageId::new("p1")][..])
         );
         assert_eq!(rows[1].messages, [MessageId::new("3")]);
-        assert_eq!(kept.texts().await, ["hello?", "never mind", "well", "two"]);
+        assert_eq!(store.texts().await, ["hello?", "never mind", "well", "two"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_claimed_piece_is_committed_as_being_sent() {
-    on_every_store(async |kept| {
-        kept.hear_mention("1", 0).await;
-        let reply = kept.claim(0).await.remove(0);
-        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
-        let first = kept.piece(&kept.claim(0).await.remove(0));
+async fn claiming_a_post_commits_its_item_as_sending() {
+    on_every_store(async |store| {
+        store.hear_mention("1", 0).await;
+        let reply = store.claim(0).await.remove(0);
+        store.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let first = store.piece(&store.claim(0).await.remove(0));
         assert_eq!(first.dispatched_at, None);
         // The process dies here. Whoever comes next is told that it may have been said.
-        let again = kept.claim(100).await.remove(0);
-        let piece = kept.piece(&again);
+        let again = store.claim(100).await.remove(0);
+        let piece = store.piece(&again);
         assert_eq!((piece.id, piece.key, piece.dispatched_at), (first.id, first.key, Some(at(0))));
         // It surely was not: it is a draft again, and sent anew.
         let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
-        kept.complete(&again, not_said, 100).await;
-        let anew = kept.claim(101).await.remove(0);
-        assert_eq!(kept.piece(&anew).dispatched_at, None);
-        kept.complete(&anew, said("p1", 101), 101).await;
-        let second = kept.claim(101).await.remove(0);
-        assert_eq!(&*kept.piece(&second).text, "two");
-        assert_eq!(kept.ledger().await[0].0, None);
-        kept.complete(&second, said("p2", 102), 102).await;
-        assert_eq!(kept.ledger().await[0].0, Some(DecisionResult::Spoke));
-        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one", "two"]);
-        assert_eq!(kept.steps().await, 0);
+        store.complete(&again, not_said, 100).await;
+        let anew = store.claim(101).await.remove(0);
+        assert_eq!(store.piece(&anew).dispatched_at, None);
+        store.complete(&anew, said("p1", 101), 101).await;
+        let second = store.claim(101).await.remove(0);
+        assert_eq!(&*store.piece(&second).text, "two");
+        assert_eq!(store.ledger().await[0].0, None);
+        store.complete(&second, said("p2", 102), 102).await;
+        assert_eq!(store.ledger().await[0].0, Some(DecisionResult::Spoke));
+        assert_eq!(store.texts().await, ["@Aizuchi 1", "one", "two"]);
+        assert_eq!(store.steps().await, 0);
     })
     .await;
 }
 
 #[tokio::test]
-async fn saying_the_same_piece_twice_is_recorded_once() {
-    on_every_store(async |kept| {
-        kept.hear_mention("1", 0).await;
-        let reply = kept.claim(0).await.remove(0);
-        kept.draft(&reply, &["one"], vec!["1"], 0).await;
-        let slow = kept.claim(0).await.remove(0);
-        let quick = kept.claim(100).await.remove(0);
-        kept.complete(&slow, said("p1", 99), 100).await;
-        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
-        kept.complete(&quick, said("p1", 99), 101).await;
-        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
-        assert_eq!(kept.steps().await, 0);
+async fn recording_a_post_is_idempotent() {
+    on_every_store(async |store| {
+        store.hear_mention("1", 0).await;
+        let reply = store.claim(0).await.remove(0);
+        store.draft(&reply, &["one"], vec!["1"], 0).await;
+        let slow = store.claim(0).await.remove(0);
+        let quick = store.claim(100).await.remove(0);
+        store.complete(&slow, said("p1", 99), 100).await;
+        assert_eq!(store.texts().await, ["@Aizuchi 1", "one"]);
+        store.complete(&quick, said("p1", 99), 101).await;
+        assert_eq!(store.texts().await, ["@Aizuchi 1", "one"]);
+        assert_eq!(store.steps().await, 0);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_finished_post_closes_what_it_answered_and_the_rest_arms_reply_again() {
-    on_every_store(async |kept| {
-        kept.hear_mention("1", 0).await;
-        let reply = kept.claim(0).await.remove(0);
+async fn a_finished_post_closes_what_it_answered_and_the_rest_schedules_a_reply() {
+    on_every_store(async |store| {
+        store.hear_mention("1", 0).await;
+        let reply = store.claim(0).await.remove(0);
         assert!(reply.is_owed);
-        kept.draft(&reply, &["one"], vec!["1"], 0).await;
-        let post = kept.claim(0).await.remove(0);
-        kept.hear_mention("2", 1).await;
-        assert_eq!(kept.owed().await, ["1", "2"]);
-        kept.complete(&post, said("p1", 2), 2).await;
-        assert_eq!(kept.owed().await, ["2"]);
-        let next = kept.claim(2).await.remove(0);
+        store.draft(&reply, &["one"], vec!["1"], 0).await;
+        let post = store.claim(0).await.remove(0);
+        store.hear_mention("2", 1).await;
+        assert_eq!(store.owed().await, ["1", "2"]);
+        store.complete(&post, said("p1", 2), 2).await;
+        assert_eq!(store.owed().await, ["2"]);
+        let next = store.claim(2).await.remove(0);
         assert_eq!((&next.event, next.is_owed), (&Event::Reply(top_level("garden")), true));
         assert_ne!(next.decision, post.decision);
     })
@@ -326,38 +326,38 @@ async fn a_finished_post_closes_what_it_answered_and_the_rest_arms_reply_again()
 }
 
 #[tokio::test]
-async fn giving_up_leaves_a_dead_letter_and_no_step() {
-    on_every_store(async |kept| {
-        kept.hear_mention("1", 0).await;
-        let reply = kept.claim(0).await.remove(0);
-        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
-        let post = kept.claim(0).await.remove(0);
+async fn a_permanent_failure_leaves_a_dead_letter_and_no_step() {
+    on_every_store(async |store| {
+        store.hear_mention("1", 0).await;
+        let reply = store.claim(0).await.remove(0);
+        store.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let post = store.claim(0).await.remove(0);
         let end = StepResult::Failed {
             error: "closed".to_owned(),
             why: "something went wrong".to_owned(),
         };
-        kept.complete(&post, Outcome::new(end), 5).await;
-        let letters = kept.archive.dead_letters().await.unwrap();
+        store.complete(&post, Outcome::new(end), 5).await;
+        let letters = store.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("one"));
         assert_eq!((letters[0].at, &*letters[0].verb), (at(5), "post"));
-        assert_eq!(kept.ledger().await[0].0, Some(DecisionResult::Failed));
-        assert_eq!((kept.steps().await, kept.owed().await.len()), (0, 0));
+        assert_eq!(store.ledger().await[0].0, Some(DecisionResult::Failed));
+        assert_eq!((store.steps().await, store.owed().await.len()), (0, 0));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_context_holds_the_newest_lines_oldest_first() {
-    on_every_store(async |kept| {
+async fn a_context_holds_the_newest_messages_oldest_first() {
+    on_every_store(async |store| {
         for number in 0..5 {
-            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+            store.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
         }
         let late = message(top_level("garden"), "m25", at(2), "bob", "heard late");
-        kept.hear(late, Disposition::Settled(Gate::CaughtUp)).await;
+        store.hear(late, Disposition::Settled(Gate::CaughtUp)).await;
         let reply = message(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
-        kept.hear(reply, Disposition::Judge(until(at(70)))).await;
-        let context = kept.store.context(&top_level("garden"), &window(4)).await.unwrap();
+        store.hear(reply, Disposition::Judge(until(at(70)))).await;
+        let context = store.store.context(&top_level("garden"), &window(4)).await.unwrap();
         let texts: Vec<&str> =
             context.target_messages().iter().map(|message| &*message.text).collect();
         // A thread's parent is there, however old.
@@ -365,7 +365,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
         let threads = &context.conversation_history.thread_messages;
         let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["line 1", "in a thread"]);
-        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        let context = store.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
         let texts: Vec<&str> =
             context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["line 1", "in a thread"]);
@@ -378,49 +378,49 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
             role: Role::Member,
         };
         let hearing = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
-        kept.store.hear(hearing).await.unwrap();
-        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        store.store.hear(hearing).await.unwrap();
+        let context = store.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
         assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Alice");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_silent_verdict_is_remembered_until_the_state_changes() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello").await;
-        let claim = kept.claim(60).await.remove(0);
-        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+async fn a_silent_judgment_is_reused_until_the_state_changes() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
+        let claim = store.claim(60).await.remove(0);
+        let context = store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         assert_eq!(context.last_silent_state, None);
         let mut closing = DecisionClosing::new(DecisionResult::ChoseSilence, "they get along");
         closing.state_hash = Some(context.state_hash());
-        kept.complete(&claim, Outcome::new(StepResult::Silent(closing)), 60).await;
-        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        store.complete(&claim, Outcome::new(StepResult::Silent(closing)), 60).await;
+        let context = store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         assert_eq!(context.last_silent_state, Some(context.state_hash()));
-        kept.hear_human("2", 70, "well").await;
-        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        store.hear_human("2", 70, "well").await;
+        let context = store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         assert_ne!(context.last_silent_state, Some(context.state_hash()));
     })
     .await;
 }
 
 #[tokio::test]
-async fn revisions_rise_and_nothing_is_missed_between_two() {
-    on_every_store(async |kept| {
+async fn revisions_increase_and_no_change_is_missed_between_two() {
+    on_every_store(async |store| {
         let mut seen = 0;
         let mut texts = Vec::new();
         for number in 0..5 {
-            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
-            let newest = *kept.store.revisions().borrow();
+            store.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+            let newest = *store.store.revisions().borrow();
             assert!(newest > seen);
-            let lines = kept.archive.messages_since(&workspace(), seen, 100).await.unwrap();
-            texts.extend(lines.iter().map(|line| line.message.text.to_string()));
+            let messages = store.archive.messages_since(&workspace(), seen, 100).await.unwrap();
+            texts.extend(messages.iter().map(|stored| stored.message.text.to_string()));
             seen = newest;
         }
         assert_eq!(texts, ["line 0", "line 1", "line 2", "line 3", "line 4"]);
-        let claim = kept.claim(1000).await.remove(0);
-        kept.complete(&claim, silent("they get along"), 1000).await;
-        let rows = kept.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
+        let claim = store.claim(1000).await.remove(0);
+        store.complete(&claim, silent("they get along"), 1000).await;
+        let rows = store.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
         assert_eq!(rows.len(), 1);
         assert!(rows[0].revision > seen);
     })
@@ -429,24 +429,24 @@ async fn revisions_rise_and_nothing_is_missed_between_two() {
 
 #[tokio::test]
 async fn a_mute_without_an_end_is_kept() {
-    on_every_store(async |kept| {
-        kept.hear_human("1", 0, "hello").await;
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
         let until = Timestamp::MAX;
         for channel in [None, Some(ChannelId::new("garden"))] {
             let order = Order::Mute { workspace: workspace(), channel, until, by: Role::Admin };
-            kept.store.order(order, at(0)).await.unwrap();
+            store.store.order(order, at(0)).await.unwrap();
         }
-        let orders = kept.store.orders(&workspace()).await.unwrap();
+        let orders = store.store.orders(&workspace()).await.unwrap();
         let mute = Mute { until, by: Role::Admin };
         assert_eq!(orders.mutes, [(None, mute), (Some(ChannelId::new("garden")), mute)]);
-        let context = kept.store.context(&top_level("garden"), &window(7)).await.unwrap();
+        let context = store.store.context(&top_level("garden"), &window(7)).await.unwrap();
         assert_eq!(context.channel_status.muted_until, Some(until));
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_an_admin_silenced_only_an_admin_wakes() {
+async fn only_an_admin_undoes_an_admins_mute() {
     let mute = |channel: Option<&str>, until: i64, by| Order::Mute {
         workspace: workspace(),
         channel: channel.map(ChannelId::new),
@@ -473,11 +473,11 @@ async fn what_an_admin_silenced_only_an_admin_wakes() {
         ),
         (vec![mute(Some("garden"), 100, Admin), unmute(Admin)], None),
     ] {
-        on_every_store(async |kept| {
+        on_every_store(async |store| {
             for order in orders.clone() {
-                kept.store.order(order, at(10)).await.unwrap();
+                store.store.order(order, at(10)).await.unwrap();
             }
-            let orders = kept.store.orders(&workspace()).await.unwrap();
+            let orders = store.store.orders(&workspace()).await.unwrap();
             assert_eq!(orders.workspace_mute(at(10)), expected);
         })
         .await;
@@ -485,8 +485,8 @@ async fn what_an_admin_silenced_only_an_admin_wakes() {
 }
 
 #[tokio::test]
-async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
-    on_every_store(async |kept| {
+async fn a_forgotten_user_is_heard_again_afterwards() {
+    on_every_store(async |store| {
         let user = UserId::new("u-alice");
         let name = User {
             workspace: workspace(),
@@ -496,13 +496,14 @@ async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
             role: Role::Member,
         };
         let name = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
-        kept.store.hear(name).await.unwrap();
-        kept.hear_human("1", 0, "the shed leaks").await;
+        store.store.hear(name).await.unwrap();
+        store.hear_human("1", 0, "the shed leaks").await;
         let forget = Order::Forget { workspace: workspace(), user };
-        kept.store.order(forget.clone(), at(10)).await.unwrap();
-        kept.hear_human("2", 20, "a new day").await;
-        let context = kept.store.context(&top_level("garden"), &window(7)).await.unwrap();
-        let texts: Vec<&str> = context.target_messages().iter().map(|line| &*line.text).collect();
+        store.store.order(forget.clone(), at(10)).await.unwrap();
+        store.hear_human("2", 20, "a new day").await;
+        let context = store.store.context(&top_level("garden"), &window(7)).await.unwrap();
+        let texts: Vec<&str> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["a new day"]);
         assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Ann");
     })
@@ -510,7 +511,7 @@ async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
 }
 
 #[tokio::test]
-async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
+async fn importing_is_idempotent_and_respects_visibility() {
     use aizuchi_core::chat::Visibility::{Private, Public};
     let entry = |text: &str| MemoryEntry {
         date: jiff::civil::date(2027, 1, 5),
@@ -542,19 +543,19 @@ async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
         };
         Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
-    on_every_store(async |kept| {
+    on_every_store(async |store| {
         for place in ["garden", "kitchen"] {
             let channel = Heard::Channel(new_channel(place, Public));
             let hearing = InboxEntry::new(channel, Disposition::Settled(Gate::CaughtUp), at(0));
-            kept.store.hear(hearing).await.unwrap();
+            store.store.hear(hearing).await.unwrap();
         }
-        kept.hear_human("1", 0, "hello").await;
+        store.hear_human("1", 0, "hello").await;
         let orders = [remember("garden", "roses"), note("garden", Private, "green")];
         for order in orders.clone() {
-            kept.store.order(order, at(1)).await.unwrap();
+            store.store.order(order, at(1)).await.unwrap();
         }
         let seen = async |place: &str| {
-            let context = kept.store.context(&top_level(place), &window(7)).await.unwrap();
+            let context = store.store.context(&top_level(place), &window(7)).await.unwrap();
             let memories = context.channel_memories.iter();
             let memories: Vec<_> =
                 memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
@@ -566,27 +567,27 @@ async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
         assert_eq!(seen("garden").await, garden);
         assert_eq!(seen("kitchen").await, Default::default());
         // Once more changes nothing, nor does anything else of the same name.
-        let revision = *kept.store.revisions().borrow();
+        let revision = *store.store.revisions().borrow();
         let others = [remember("garden", "weeds"), note("garden", Private, "black")];
         for order in orders.into_iter().chain(others) {
-            kept.store.order(order, at(2)).await.unwrap();
+            store.store.order(order, at(2)).await.unwrap();
         }
-        assert_eq!(*kept.store.revisions().borrow(), revision);
+        assert_eq!(*store.store.revisions().borrow(), revision);
         assert_eq!(seen("garden").await, garden);
         // What everybody may know is another memo.
-        kept.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
+        store.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
-        assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
+        assert_eq!(store.store.next_memory_job().await.unwrap(), None);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_was_used_up_is_told_for_a_day_and_a_month() {
+async fn usage_is_summed_for_a_day_and_a_month() {
     const DAY: i64 = 86_400;
-    on_every_store(async |kept| {
+    on_every_store(async |store| {
         let spending =
-            async |second| kept.archive.spending(&workspace(), at(second)).await.unwrap();
+            async |second| store.archive.spending(&workspace(), at(second)).await.unwrap();
         assert_eq!(spending(0).await, []);
         let (free, dear) = (Price::default(), Price { micros: 42 });
         for (place, id, second, price) in [
@@ -595,11 +596,11 @@ async fn what_was_used_up_is_told_for_a_day_and_a_month() {
             ("garden", "3", 2 * DAY, dear),
         ] {
             let message = message(top_level(place), id, at(second), "alice", "hi");
-            kept.hear(message, Disposition::Judge(until(at(second)))).await;
-            let claim = kept.claim(second).await.remove(0);
+            store.hear(message, Disposition::Judge(until(at(second)))).await;
+            let claim = store.claim(second).await.remove(0);
             let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
-            kept.complete(&claim, outcome, second).await;
+            store.complete(&claim, outcome, second).await;
         }
         let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
         let used = |channel: Option<&str>, day: (u64, u64), month: (u64, u64)| Spending {
@@ -634,10 +635,10 @@ async fn what_was_used_up_is_told_for_a_day_and_a_month() {
 }
 
 #[tokio::test]
-async fn lines_are_read_page_by_page() {
-    on_every_store(async |kept| {
+async fn messages_are_read_page_by_page() {
+    on_every_store(async |store| {
         for number in 0..10 {
-            kept.hear_human(&format!("m{number}"), number, &number.to_string()).await;
+            store.hear_human(&format!("m{number}"), number, &number.to_string()).await;
         }
         let read = async |span: MessageRange| {
             let channel = top_level("garden").channel;
@@ -648,8 +649,12 @@ async fn lines_are_read_page_by_page() {
                 range: span,
                 limit: 3,
             };
-            let lines = kept.archive.messages(query).await.unwrap();
-            lines.iter().map(|line| line.message.text.to_string()).collect::<Vec<_>>().join(" ")
+            let messages = store.archive.messages(query).await.unwrap();
+            messages
+                .iter()
+                .map(|stored| stored.message.text.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(read(MessageRange::Newest).await, "7 8 9");
         assert_eq!(read(MessageRange::Before(MessageId::new("m7"))).await, "4 5 6");
@@ -662,43 +667,43 @@ async fn lines_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
-    on_every_store(async |kept| {
+async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
+    on_every_store(async |store| {
         let hearings = (0..500).map(|number| {
             let place = top_level(&format!("c{}", number % 7));
             let message = message(place, &format!("m{number:03}"), at(number), "alice", "hi");
-            kept.hear(message, Disposition::Judge(until(at(number + 60))))
+            store.hear(message, Disposition::Judge(until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
         assert!(receipts.iter().all(|receipt| receipt.is_new));
-        let lines = kept.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
-        assert_eq!(lines.len(), 500);
-        assert_eq!(kept.steps().await, 7);
+        let messages = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
+        assert_eq!(messages.len(), 500);
+        assert_eq!(store.steps().await, 7);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_restart_frees_leases_and_keeps_due_times() {
-    on_every_store(async |kept| {
+    on_every_store(async |store| {
         // What is volatile ends with its process.
-        if kept.database.is_none() {
+        if store.database.is_none() {
             return;
         }
-        kept.hear_human("1", 0, "hello").await;
+        store.hear_human("1", 0, "hello").await;
         let waiting = message(top_level("kitchen"), "2", at(0), "bob", "hm");
-        kept.hear(waiting, Disposition::Judge(until(at(500)))).await;
-        let dead = kept.claim(60).await.remove(0);
-        let kept = kept.restart().await;
-        let again = kept.claim(61).await.remove(0);
+        store.hear(waiting, Disposition::Judge(until(at(500)))).await;
+        let dead = store.claim(60).await.remove(0);
+        let store = store.restart().await;
+        let again = store.claim(61).await.remove(0);
         assert_eq!((again.event.clone(), again.attempt), (dead.event, 2));
-        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(161)));
-        kept.complete(&again, silent("they get along"), 62).await;
-        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(500)));
-        assert_eq!(kept.texts().await, ["hello"]);
-        let revision = *kept.store.revisions().borrow();
-        let kept = kept.restart().await;
-        assert_eq!(*kept.store.revisions().borrow(), revision);
+        assert_eq!(store.store.next_ready().await.unwrap(), Some(at(161)));
+        store.complete(&again, silent("they get along"), 62).await;
+        assert_eq!(store.store.next_ready().await.unwrap(), Some(at(500)));
+        assert_eq!(store.texts().await, ["hello"]);
+        let revision = *store.store.revisions().borrow();
+        let store = store.restart().await;
+        assert_eq!(*store.store.revisions().borrow(), revision);
     })
     .await;
 }
@@ -707,8 +712,8 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
 async fn every_statement_can_be_prepared() {
     use aizuchi_core::store::database::sql;
     assert!(sql::all_statements().count() > 150);
-    on_every_store(async |kept| {
-        let Some(database) = &kept.database else { return };
+    on_every_store(async |store| {
+        let Some(database) = &store.database else { return };
         let mut connection = database.connect().await;
         for (name, statement) in sql::all_statements() {
             let prepared = connection.prepare(statement).await;
@@ -721,37 +726,37 @@ async fn every_statement_can_be_prepared() {
 
 /// On SQLite alone: no other store lets another process lock all of it.
 #[tokio::test]
-async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
+async fn a_locked_out_writer_reports_busy_and_recovers() {
     use sqlx::{ConnectOptions, Executor};
-    let kept = TestStore::sqlite().await;
-    let path = kept.database.as_ref().unwrap().path().to_owned();
+    let store = TestStore::sqlite().await;
+    let path = store.database.as_ref().unwrap().path().to_owned();
     let other = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut other = other.connect().await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();
     let hearings = (0..5).map(|number| {
         let message = message(top_level("garden"), &format!("m{number}"), at(0), "alice", "hi");
         let heard = Heard::Message(message, Arrival::Live);
-        kept.store.hear(InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(0)))
+        store.store.hear(InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(0)))
     });
     for heard in futures_util::future::join_all(hearings).await {
         assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
     }
-    assert!(matches!(kept.archive.health().await, Err(StoreError::Busy(_))));
+    assert!(matches!(store.archive.health().await, Err(StoreError::Busy(_))));
     other.execute("ROLLBACK").await.unwrap();
-    assert!(kept.hear_human("m0", 0, "hello").await.is_new);
-    assert_eq!(kept.texts().await, ["hello"]);
-    assert!(kept.archive.health().await.is_ok());
+    assert!(store.hear_human("m0", 0, "hello").await.is_new);
+    assert_eq!(store.texts().await, ["hello"]);
+    assert!(store.archive.health().await.is_ok());
 }
 
 #[tokio::test]
-async fn a_store_that_has_stopped_refuses_clearly() {
-    on_every_store(async |kept| {
+async fn a_stopped_store_reports_busy() {
+    on_every_store(async |store| {
         // A volatile store has no writer that could stop.
-        if kept.database.is_none() {
+        if store.database.is_none() {
             return;
         }
-        let stopped = kept.clone();
-        drop(kept.restart().await);
+        let stopped = store.clone();
+        drop(store.restart().await);
         let message = message(top_level("garden"), "1", at(0), "alice", "hello");
         let heard = Heard::Message(message, Arrival::Live);
         let hearing = InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(0));
@@ -844,8 +849,8 @@ impl PromisesExt for TestStore {
         let span = MessageRange::Newest;
         let query =
             MessageQuery { workspace: workspace(), channel, thread: None, range: span, limit: 100 };
-        let lines = self.archive.messages(query).await.unwrap();
-        lines.iter().map(|line| line.message.text.to_string()).collect()
+        let messages = self.archive.messages(query).await.unwrap();
+        messages.iter().map(|stored| stored.message.text.to_string()).collect()
     }
 
     async fn owed(&self) -> Vec<String> {
@@ -937,24 +942,24 @@ fn deletion(id: &str, second: i64) -> Heard {
     Heard::Deletion(Deletion { conversation: top_level("garden"), message, at: at(second) })
 }
 
-fn exchange(lines: &[&str]) -> ModelExchange {
+fn exchange(messages: &[&str]) -> ModelExchange {
     ModelExchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
-        lineage: made_from(lines),
+        lineage: made_from(messages),
         seen_revision: 0,
     }
 }
 
-fn made_from(lines: &[&str]) -> Lineage {
-    let line = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
-    Lineage { messages: lines.iter().map(line).collect(), memories: Vec::new() }
+fn made_from(messages: &[&str]) -> Lineage {
+    let message = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
+    Lineage { messages: messages.iter().map(message).collect(), memories: Vec::new() }
 }
 
 /// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
 #[tokio::test]
-async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
-    on_every_store(async |kept| {
+async fn a_message_resent_under_another_id_is_the_same_message() {
+    on_every_store(async |store| {
         let sent = |id: &str, second, sent_as: &str| InboxEntry {
             client_message_id: Some(sent_as.into()),
             ..InboxEntry::new(
@@ -966,36 +971,36 @@ async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
                 at(second),
             )
         };
-        let first = kept.store.hear(sent("2", 30, "gesture")).await.unwrap();
-        let again = kept.store.hear(sent("1", 1, "gesture")).await.unwrap();
+        let first = store.store.hear(sent("2", 30, "gesture")).await.unwrap();
+        let again = store.store.hear(sent("1", 1, "gesture")).await.unwrap();
         assert!(first.is_new && !again.is_new);
         // Within one transaction, too.
         let both =
-            [kept.store.hear(sent("3", 31, "other")), kept.store.hear(sent("4", 32, "other"))];
+            [store.store.hear(sent("3", 31, "other")), store.store.hear(sent("4", 32, "other"))];
         let both = futures_util::future::join_all(both).await;
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
-        assert_eq!(kept.texts().await, ["2", "3"]);
+        assert_eq!(store.texts().await, ["2", "3"]);
         // Of two that are there, the other one lives when one is deleted.
         let rest = Disposition::Judge(until(at(100)));
-        kept.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
-        assert!(kept.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
-        assert_eq!(kept.texts().await, ["1", "", "3"]);
+        store.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
+        assert!(store.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
+        assert_eq!(store.texts().await, ["1", "", "3"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn how_far_a_history_was_heard_is_kept() {
-    on_every_store(async |kept| {
+async fn backfill_cursors_are_stored() {
+    on_every_store(async |store| {
         let put = |place: &str, value: &str| {
             let (place, value) = (place.into(), value.into());
             let heard = Heard::Cursor(Cursor { workspace: workspace(), stream: place, value });
-            kept.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
+            store.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
         };
         put("b", "1").await.unwrap();
         put("a", "2").await.unwrap();
         put("b", "3").await.unwrap();
-        let bookmarks = kept.archive.cursors(&workspace()).await.unwrap();
+        let bookmarks = store.archive.cursors(&workspace()).await.unwrap();
         let bookmarks: Vec<_> =
             bookmarks.iter().map(|bookmark| (&*bookmark.stream, &*bookmark.value)).collect();
         assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
@@ -1004,8 +1009,8 @@ async fn how_far_a_history_was_heard_is_kept() {
 }
 
 #[tokio::test]
-async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
-    on_every_store(async |kept| {
+async fn a_message_and_its_cursor_are_stored_together() {
+    on_every_store(async |store| {
         let heard = |id: &str, so_far: &str| InboxEntry {
             cursor: Some(Cursor {
                 workspace: WorkspaceId::new("streams"),
@@ -1019,27 +1024,27 @@ async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
             )
         };
         // In one transaction, the last one counts.
-        let both = [kept.store.hear(heard("1", "7")), kept.store.hear(heard("2", "8"))];
+        let both = [store.store.hear(heard("1", "7")), store.store.hear(heard("2", "8"))];
         futures_util::future::try_join_all(both).await.unwrap();
         let so_far = || async {
-            let bookmarks = kept.archive.cursors(&WorkspaceId::new("streams")).await.unwrap();
+            let bookmarks = store.archive.cursors(&WorkspaceId::new("streams")).await.unwrap();
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);
         // What is known already has been heard as well.
-        assert!(!kept.store.hear(heard("2", "9")).await.unwrap().is_new);
+        assert!(!store.store.hear(heard("2", "9")).await.unwrap().is_new);
         assert_eq!(so_far().await, ["9"]);
-        assert_eq!(kept.texts().await, ["1", "2"]);
+        assert_eq!(store.texts().await, ["1", "2"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_threads_that_people_have_talked_in_are_known() {
-    on_every_store(async |kept| {
+async fn threads_with_recent_messages_are_listed() {
+    on_every_store(async |store| {
         let human = |place, id: &str, second| {
             let message = message(place, id, at(second), "alice", "hi");
-            kept.hear(message, Disposition::Settled(Gate::CaughtUp))
+            store.hear(message, Disposition::Settled(Gate::CaughtUp))
         };
         human(top_level("garden"), "1", 1).await;
         human(thread("garden", "1"), "2", 5).await;
@@ -1048,7 +1053,7 @@ async fn the_threads_that_people_have_talked_in_are_known() {
         human(thread("garden", "old"), "5", 2).await;
         human(thread("kitchen", "6"), "7", 8).await;
         let threads =
-            kept.archive.threads_since(&workspace(), &ChannelId::new("garden"), at(5)).await;
+            store.archive.threads_since(&workspace(), &ChannelId::new("garden"), at(5)).await;
         let threads = threads.unwrap();
         assert_eq!(threads, [(MessageId::new("0"), at(7)), (MessageId::new("1"), at(9))]);
     })

@@ -18,12 +18,12 @@ use aizuchi_harness::harness::{
 use ReactionChange::{Added, Removed};
 
 #[tokio::test]
-async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
-    on_every_store(async |kept| {
-        kept.names("u-bob", "Bob", AuthorKind::Human).await;
-        kept.names("persona", "Aizuchi", AuthorKind::Persona).await;
-        let world = Harness::new(kept.clone()).await;
-        let line = world.says("alice", "the roses bloom").await;
+async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
+    on_every_store(async |store| {
+        store.names("u-bob", "Bob", AuthorKind::Human).await;
+        store.names("persona", "Aizuchi", AuthorKind::Persona).await;
+        let harness = Harness::new(store.clone()).await;
+        let message = harness.says("alice", "the roses bloom").await;
         // What was heard, whether it changed anything, and what stands there then.
         for (second, who, emoji, change, is_new, shown) in [
             (5, "u-bob", "🎉", Removed, false, ""),
@@ -40,33 +40,33 @@ async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
             (5, "u-bob", "🎉", Added, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (10, "u-bob", "🎉", Added, true, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob"),
         ] {
-            let reaction = reaction(&line, second, who, emoji, change);
-            let before = *kept.store.revisions().borrow();
-            let receipt = kept.reacts(reaction.clone()).await;
+            let reaction = reaction(&message, second, who, emoji, change);
+            let before = *store.store.revisions().borrow();
+            let receipt = store.reacts(reaction.clone()).await;
             assert_eq!(receipt.is_new, is_new, "{reaction:?}");
             assert_eq!(receipt.revision, before + u64::from(is_new), "{reaction:?}");
-            assert_eq!(kept.reactions(&line).await, shown, "{reaction:?}");
+            assert_eq!(store.reactions(&message).await, shown, "{reaction:?}");
         }
-        let kept = kept.restart().await;
-        assert_eq!(kept.reactions(&line).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
+        let store = store.restart().await;
+        assert_eq!(store.reactions(&message).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_reaction_goes_with_its_line() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept.clone()).await;
-        let line = world.says("alice", "the roses bloom").await;
+async fn a_reaction_is_deleted_with_its_message() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store.clone()).await;
+        let message = harness.says("alice", "the roses bloom").await;
         let react = async |message: &MessageId| {
-            kept.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
+            store.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
         };
-        assert!(react(&line).await);
-        world.deletes(&line).await;
-        assert_eq!(kept.reactions(&line).await, "");
-        assert!(!react(&line).await);
-        assert_eq!(kept.reactions(&line).await, "");
-        let Some(database) = &kept.database else { return };
+        assert!(react(&message).await);
+        harness.deletes(&message).await;
+        assert_eq!(store.reactions(&message).await, "");
+        assert!(!react(&message).await);
+        assert_eq!(store.reactions(&message).await, "");
+        let Some(database) = &store.database else { return };
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 0);
     })
     .await;
@@ -75,12 +75,12 @@ async fn a_reaction_goes_with_its_line() {
 /// A platform may tell of a reaction before the line is kept: it shows our posts before it answers us, and a
 /// history is read while people go on.
 #[tokio::test]
-async fn a_reaction_that_comes_before_its_line_waits_for_it() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept.clone()).await;
+async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store.clone()).await;
         let sentence = sentence("m1");
         let id = sentence.id.clone();
-        let before = *kept.store.revisions().borrow();
+        let before = *store.store.revisions().borrow();
         for (message, second, who, emoji, change) in [
             (&id, 5, "u-bob", "🎉", Added),
             (&id, 6, "u-carol", "🎉", Added),
@@ -92,48 +92,48 @@ async fn a_reaction_that_comes_before_its_line_waits_for_it() {
             (&id, 8, "u-bob", "👍", Removed),
             (&MessageId::new("m2"), 8, "u-bob", "👍", Added),
         ] {
-            let receipt = kept.reacts(reaction(message, second, who, emoji, change)).await;
+            let receipt = store.reacts(reaction(message, second, who, emoji, change)).await;
             assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
         }
-        let world = world.restart().await;
-        let kept = world.store.clone();
-        world.hear(sentence).await;
-        assert_eq!(kept.reactions(&id).await, "🎉 u-bob, u-carol");
-        let since = kept.archive.messages_since(&workspace(), before, 9).await.unwrap();
+        let harness = harness.restart().await;
+        let store = harness.store.clone();
+        harness.hear(sentence).await;
+        assert_eq!(store.reactions(&id).await, "🎉 u-bob, u-carol");
+        let since = store.archive.messages_since(&workspace(), before, 9).await.unwrap();
         let shown: Vec<_> =
-            since.iter().map(|line| (line.revision, line.reactions.len())).collect();
+            since.iter().map(|stored| (stored.revision, stored.reactions.len())).collect();
         assert_eq!(shown, [(before + 1, 1)], "it came with them");
         // From now on it is a line like others.
-        assert!(kept.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
-        assert_eq!(kept.reactions(&id).await, "🎉 u-bob");
+        assert!(store.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
+        assert_eq!(store.reactions(&id).await, "🎉 u-bob");
     })
     .await;
 }
 
 /// Nobody knows which lines will come; what has waited for a day, and for as long as prompts are kept, goes.
 #[tokio::test]
-async fn a_reaction_does_not_wait_for_ever() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept.clone()).await;
-        let lines = ["old", "young", "known"].map(sentence);
+async fn an_early_reaction_expires() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store.clone()).await;
+        let messages = ["old", "young", "known"].map(sentence);
         const DAY: i64 = 24 * 3600;
-        for (line, second) in lines.iter().zip([0, 1, 0]) {
-            kept.reacts(reaction(&line.id, second, "u-bob", "🎉", Added)).await;
+        for (message, second) in messages.iter().zip([0, 1, 0]) {
+            store.reacts(reaction(&message.id, second, "u-bob", "🎉", Added)).await;
         }
-        let [old, young, known] = lines;
-        world.hear(known.clone()).await;
-        kept.store.drop_exchanges(at(DAY)).await.unwrap();
-        kept.store.drop_exchanges(at(DAY + 1)).await.unwrap();
-        for (line, shown) in [(old, ""), (young, "🎉 u-bob")] {
-            world.hear(line.clone()).await;
-            assert_eq!(kept.reactions(&line.id).await, shown, "{line:?}");
+        let [old, young, known] = messages;
+        harness.hear(known.clone()).await;
+        store.store.drop_exchanges(at(DAY)).await.unwrap();
+        store.store.drop_exchanges(at(DAY + 1)).await.unwrap();
+        for (message, shown) in [(old, ""), (young, "🎉 u-bob")] {
+            harness.hear(message.clone()).await;
+            assert_eq!(store.reactions(&message.id).await, shown, "{message:?}");
         }
-        assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
-        let Some(database) = &kept.database else { return };
+        assert_eq!(store.reactions(&known.id).await, "🎉 u-bob");
+        let Some(database) = &store.database else { return };
         let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
         // The young one is asked about the next time.
         assert_eq!(database.count(early).await, 1);
-        kept.store.drop_exchanges(at(DAY + 2)).await.unwrap();
+        store.store.drop_exchanges(at(DAY + 2)).await.unwrap();
         assert_eq!(database.count(early).await, 0);
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 2);
     })
@@ -142,43 +142,44 @@ async fn a_reaction_does_not_wait_for_ever() {
 
 /// People see a post of its before it knows that it has posted.
 #[tokio::test]
-async fn who_reacts_to_a_post_that_is_not_kept_yet_has_reacted() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept.clone()).await;
-        world.mind.script.set_default(PromptVerb::Judge, JOIN);
-        world.says("alice", "when do I cut the roses?").await;
-        let there = world.clone();
-        world.platform.meanwhile(move || async move {
+async fn a_reaction_to_a_post_that_is_not_stored_yet_counts() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store.clone()).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        harness.says("alice", "when do I cut the roses?").await;
+        let there = harness.clone();
+        harness.platform.meanwhile(move || async move {
             there.reacts(&MessageId::new("p000"), "bob", "🎉").await;
         });
-        world.pass(1000).await;
-        let lines = world.messages("garden").await;
-        let post = lines.iter().find(|line| line.message.author.kind == AuthorKind::Persona);
-        assert_eq!(kept.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
-        let decision = world.decisions("garden").await.pop().unwrap();
+        harness.pass(1000).await;
+        let messages = harness.messages("garden").await;
+        let post = messages.iter().find(|stored| stored.message.author.kind == AuthorKind::Persona);
+        assert_eq!(store.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
+        let decision = harness.decisions("garden").await.pop().unwrap();
         assert_eq!(decision.follow_up.reactions, 1, "{decision:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept.clone()).await;
+async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store.clone()).await;
         let (first, second, third) = (
-            world.says("alice", "one").await,
-            world.says("alice", "two").await,
-            world.says("alice", "three").await,
+            harness.says("alice", "one").await,
+            harness.says("alice", "two").await,
+            harness.says("alice", "three").await,
         );
         let since = async |revision: u64, limit: usize| {
-            let lines = kept.archive.messages_since(&workspace(), revision, limit).await.unwrap();
-            let ids = lines.iter().map(|line| line.message.id.clone());
+            let messages =
+                store.archive.messages_since(&workspace(), revision, limit).await.unwrap();
+            let ids = messages.iter().map(|stored| stored.message.id.clone());
             let ids: Vec<MessageId> = ids.collect();
-            (ids, lines.iter().map(|line| line.revision).collect::<Vec<_>>())
+            (ids, messages.iter().map(|stored| stored.revision).collect::<Vec<_>>())
         };
-        let before = *kept.store.revisions().borrow();
-        let due = kept.store.next_ready().await.unwrap();
-        let receipt = kept.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
+        let before = *store.store.revisions().borrow();
+        let due = store.store.next_ready().await.unwrap();
+        let receipt = store.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
         assert!(!receipt.has_superseded);
         assert_eq!(since(before, 9).await, (vec![first.clone()], vec![before + 1]));
         // Each line once, where it changed last, however short a page is.
@@ -192,46 +193,46 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
             memories: Vec::new(),
         };
         let has_changed = async || {
-            kept.store.has_changed_since(&top_level("garden"), before, &made_from).await.unwrap()
+            store.store.has_changed_since(&top_level("garden"), before, &made_from).await.unwrap()
         };
         assert!(!has_changed().await);
-        assert_eq!(world.messages("garden").await[0].message.edits, 0);
+        assert_eq!(harness.messages("garden").await[0].message.edits, 0);
         // It neither began a wait again nor is to be remembered.
-        assert_eq!(kept.store.next_ready().await.unwrap(), due);
-        assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
+        assert_eq!(store.store.next_ready().await.unwrap(), due);
+        assert_eq!(store.store.next_memory_job().await.unwrap(), None);
         // An edit still counts, and comes last then.
-        world.edits(&first, "one more").await;
+        harness.edits(&first, "one more").await;
         assert!(has_changed().await);
         assert_eq!(since(before + 1, 9).await, (vec![first.clone()], vec![before + 2]));
-        assert_eq!(kept.reactions(&first).await, "👍 u-bob");
+        assert_eq!(store.reactions(&first).await, "👍 u-bob");
     })
     .await;
 }
 
 #[tokio::test]
-async fn whatever_is_under_way_goes_on_while_people_react() {
+async fn reactions_do_not_cancel_work_in_flight() {
     let mut transcripts = Vec::new();
     for people_react in [false, true] {
-        let transcript = on_every_store(async |kept| {
-            let world = Harness::new(kept).await;
-            world.mind.script.set_default(PromptVerb::Judge, JOIN);
-            let line = world.says("alice", "when do I cut the roses?").await;
+        let transcript = on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+            let message = harness.says("alice", "when do I cut the roses?").await;
             if people_react {
                 for (verb, emoji) in [(PromptVerb::Judge, "🎉"), (PromptVerb::Reply, "👀")] {
-                    let (there, line) = (world.clone(), line.clone());
-                    world.mind.meanwhile(verb, move || async move {
-                        there.reacts(&line, "bob", emoji).await;
+                    let (there, message) = (harness.clone(), message.clone());
+                    harness.mind.meanwhile(verb, move || async move {
+                        there.reacts(&message, "bob", emoji).await;
                     });
                 }
-                let (there, line) = (world.clone(), line.clone());
-                world.platform.meanwhile(move || async move {
-                    there.reacts(&line, "carol", "👍").await;
+                let (there, message) = (harness.clone(), message.clone());
+                harness.platform.meanwhile(move || async move {
+                    there.reacts(&message, "carol", "👍").await;
                 });
             }
-            world.pass(1000).await;
+            harness.pass(1000).await;
             let expected = if people_react { "🎉 u-bob; 👀 u-bob; 👍 u-carol" } else { "" };
-            assert_eq!(world.store.reactions(&line).await, expected);
-            world.transcript().await
+            assert_eq!(harness.store.reactions(&message).await, expected);
+            harness.transcript().await
         });
         transcripts.push(transcript.await);
     }
@@ -241,28 +242,28 @@ async fn whatever_is_under_way_goes_on_while_people_react() {
 
 /// On SQLite alone: the test looks into its file.
 #[tokio::test]
-async fn who_is_forgotten_has_not_reacted() {
-    let kept = TestStore::sqlite().await;
-    let world = Harness::new(kept.clone()).await;
-    let line = world.says("alice", "the roses bloom").await;
-    let other = world.says("bob", "and the beans").await;
-    for (message, who) in [(&line, "u-bob"), (&line, "u-zebedee"), (&other, "u-zebedee")] {
-        kept.reacts(reaction(message, 5, who, "🎉", Added)).await;
+async fn a_forgotten_users_reactions_are_deleted() {
+    let store = TestStore::sqlite().await;
+    let harness = Harness::new(store.clone()).await;
+    let message = harness.says("alice", "the roses bloom").await;
+    let other = harness.says("bob", "and the beans").await;
+    for (message, who) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
+        store.reacts(reaction(message, 5, who, "🎉", Added)).await;
     }
-    kept.reacts(reaction(&line, 5, "u-zebedee", "👀", Added)).await;
-    kept.reacts(reaction(&line, 6, "u-zebedee", "👀", Removed)).await;
-    let database = kept.database.clone().unwrap();
-    let before = *kept.store.revisions().borrow();
-    kept.clone().stop().await;
+    store.reacts(reaction(&message, 5, "u-zebedee", "👀", Added)).await;
+    store.reacts(reaction(&message, 6, "u-zebedee", "👀", Removed)).await;
+    let database = store.database.clone().unwrap();
+    let before = *store.store.revisions().borrow();
+    store.clone().stop().await;
     database.forget("u-zebedee").await;
     let bytes = std::fs::read(database.path()).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("zebedee"));
 
-    let kept = kept.restart().await;
-    assert_eq!(kept.reactions(&line).await, "🎉 bob");
-    assert_eq!(kept.reactions(&other).await, "");
+    let store = store.restart().await;
+    assert_eq!(store.reactions(&message).await, "🎉 bob");
+    assert_eq!(store.reactions(&other).await, "");
     // Pages that were away see it.
-    assert_eq!(kept.archive.messages_since(&workspace(), before, 9).await.unwrap().len(), 2);
+    assert_eq!(store.archive.messages_since(&workspace(), before, 9).await.unwrap().len(), 2);
 }
 
 fn reaction(
@@ -316,9 +317,9 @@ impl ReactionStoreExt for TestStore {
     }
 
     async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
-        let line = self.archive.message(&place.workspace, &place.channel, message).await;
+        let message = self.archive.message(&place.workspace, &place.channel, message).await;
         let mut text = String::new();
-        for reacted in line.unwrap().unwrap().reactions {
+        for reacted in message.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
                 AuthorKind::Persona => format!("{}*", user.name),
                 AuthorKind::Human | AuthorKind::Bot => user.name.to_string(),

@@ -22,7 +22,7 @@ use aizuchi_harness::harness::{
 /// On every store, before and after messages are indexed.
 async fn with_and_without_index(promise: impl AsyncFn(TestStore, Indexing)) {
     for indexing in [Indexing::Never, Indexing::AtOnce] {
-        on_every_store(async |kept| promise(kept, indexing).await).await;
+        on_every_store(async |store| promise(store, indexing).await).await;
     }
 }
 
@@ -33,9 +33,9 @@ enum Indexing {
 }
 
 #[tokio::test]
-async fn lines_are_found_by_their_words() {
-    with_and_without_index(async |kept, indexing| {
-        kept.opens("garden", Visibility::Public).await;
+async fn messages_are_found_by_their_words() {
+    with_and_without_index(async |store, indexing| {
+        store.opens("garden", Visibility::Public).await;
         for (id, text) in [
             ("1", "The roses bloom; who prunes a rose?"),
             ("2", "大きい犬"),
@@ -43,9 +43,9 @@ async fn lines_are_found_by_their_words() {
             ("4", "I rewrote it in Rust, with a カレー"),
             ("5", "nothing of that"),
         ] {
-            kept.says(top_level("garden"), id, text).await;
+            store.says(top_level("garden"), id, text).await;
         }
-        kept.index(indexing).await;
+        store.index(indexing).await;
         for (query, expected) in [
             ("rose", &["1"][..]),
             ("PRUNING roses", &["1"]),
@@ -62,7 +62,7 @@ async fn lines_are_found_by_their_words() {
             ("!? \" OR *", &[]),
             ("rose NEAR nothing*", &["5", "1"]),
         ] {
-            let mut found = kept.finds(query).await;
+            let mut found = store.finds(query).await;
             let mut expected = expected.to_vec();
             found.sort();
             expected.sort();
@@ -73,9 +73,9 @@ async fn lines_are_found_by_their_words() {
 }
 
 #[tokio::test]
-async fn what_was_found_is_told_in_full() {
-    with_and_without_index(async |kept, indexing| {
-        kept.opens("garden", Visibility::Public).await;
+async fn a_found_message_is_returned_in_full() {
+    with_and_without_index(async |store, indexing| {
+        store.opens("garden", Visibility::Public).await;
         let user = User {
             workspace: workspace(),
             id: UserId::new("u-alice"),
@@ -83,12 +83,12 @@ async fn what_was_found_is_told_in_full() {
             kind: AuthorKind::Human,
             role: Role::Member,
         };
-        kept.hears(Heard::User(user)).await;
-        kept.says(top_level("garden"), "1", "roses").await;
-        kept.says(thread("garden", "1"), "2", "more roses").await;
-        kept.says(top_level("attic"), "3", "old roses").await;
-        kept.index(indexing).await;
-        let found = kept.recall(&asked("roses")).await;
+        store.hears(Heard::User(user)).await;
+        store.says(top_level("garden"), "1", "roses").await;
+        store.says(thread("garden", "1"), "2", "more roses").await;
+        store.says(top_level("attic"), "3", "old roses").await;
+        store.index(indexing).await;
+        let found = store.recall(&asked("roses")).await;
         let shown: Vec<_> = found
             .iter()
             .map(|line| {
@@ -113,58 +113,58 @@ async fn what_was_found_is_told_in_full() {
         );
         assert!(found.iter().all(|line| line.score > 0.0));
         let one = RecallQuery { limit: 1, ..asked("roses") };
-        assert_eq!(kept.recall(&one).await, found[..1]);
+        assert_eq!(store.recall(&one).await, found[..1]);
         let none = RecallQuery { limit: 0, ..asked("roses") };
-        assert_eq!(kept.recall(&none).await, []);
+        assert_eq!(store.recall(&none).await, []);
         let there = RecallQuery { channel: Some(ChannelId::new("attic")), ..asked("roses") };
-        assert_eq!(ids(&kept.recall(&there).await), ["3"]);
+        assert_eq!(ids(&store.recall(&there).await), ["3"]);
         let before = RecallQuery { before: Some(at(2)), ..asked("roses") };
-        assert_eq!(ids(&kept.recall(&before).await), ["1"]);
+        assert_eq!(ids(&store.recall(&before).await), ["1"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_changed_line_is_found_by_what_it_says_now() {
-    with_and_without_index(async |kept, indexing| {
-        kept.opens("garden", Visibility::Public).await;
+async fn an_edited_message_is_found_by_its_new_text() {
+    with_and_without_index(async |store, indexing| {
+        store.opens("garden", Visibility::Public).await;
         for id in ["1", "2", "3"] {
-            kept.says(top_level("garden"), id, "the canary sings").await;
+            store.says(top_level("garden"), id, "the canary sings").await;
         }
-        kept.index(indexing).await;
-        kept.edits("1", 10, "the sparrow sings").await;
-        kept.deletes("2", 11).await;
+        store.index(indexing).await;
+        store.edits("1", 10, "the sparrow sings").await;
+        store.deletes("2", 11).await;
         for _ in 0..2 {
-            assert_eq!(kept.finds("canary").await, ["3"]);
-            assert_eq!(kept.finds("sparrow").await, ["1"]);
-            assert_eq!(kept.finds("sings").await, ["3", "1"]);
-            kept.index(indexing).await;
+            assert_eq!(store.finds("canary").await, ["3"]);
+            assert_eq!(store.finds("sparrow").await, ["1"]);
+            assert_eq!(store.finds("sings").await, ["3", "1"]);
+            store.index(indexing).await;
         }
-        kept.edits("1", 12, "the canary again").await;
-        kept.edits("1", 13, "the finch").await;
-        assert_eq!(kept.finds("canary").await, ["3"]);
-        assert_eq!(kept.finds("sparrow").await, [""; 0]);
-        assert_eq!(kept.finds("finch").await, ["1"]);
+        store.edits("1", 12, "the canary again").await;
+        store.edits("1", 13, "the finch").await;
+        assert_eq!(store.finds("canary").await, ["3"]);
+        assert_eq!(store.finds("sparrow").await, [""; 0]);
+        assert_eq!(store.finds("finch").await, ["1"]);
     })
     .await;
 }
 
 /// On SQLite alone: the test looks into its file.
 #[tokio::test]
-async fn what_is_deleted_is_gone_from_the_file() {
-    let kept = TestStore::sqlite().await;
-    kept.opens("garden", Visibility::Public).await;
+async fn a_deleted_message_is_gone_from_the_file() {
+    let store = TestStore::sqlite().await;
+    store.opens("garden", Visibility::Public).await;
     // Words that begin alike are kept in one piece, so these do not.
     let word = |number: u8| format!("{}xylo{number}phone", char::from(b'a' + number));
     for number in 0..26 {
-        kept.says(top_level("garden"), &format!("{number}"), &word(number)).await;
+        store.says(top_level("garden"), &format!("{number}"), &word(number)).await;
     }
-    kept.index(Indexing::AtOnce).await;
-    kept.deletes("7", 100).await;
-    kept.edits("8", 101, "flute").await;
-    let mut connection = kept.connect().await;
+    store.index(Indexing::AtOnce).await;
+    store.deletes("7", 100).await;
+    store.edits("8", 101, "flute").await;
+    let mut connection = store.connect().await;
     query(TRUNCATE_WAL).fetch_one(&mut connection).await.unwrap();
-    let bytes = std::fs::read(kept.database.as_ref().unwrap().path()).unwrap();
+    let bytes = std::fs::read(store.database.as_ref().unwrap().path()).unwrap();
     for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
         let word = format!("xylo{number}phone");
         let times = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
@@ -176,22 +176,22 @@ async fn what_is_deleted_is_gone_from_the_file() {
 }
 
 #[tokio::test]
-async fn private_lines_are_found_only_where_they_were_said() {
-    with_and_without_index(async |kept, indexing| {
-        kept.opens("garden", Visibility::Public).await;
-        kept.opens("secret", Visibility::Private).await;
-        kept.opens("alice", Visibility::Direct).await;
+async fn private_messages_are_found_only_in_their_channel() {
+    with_and_without_index(async |store, indexing| {
+        store.opens("garden", Visibility::Public).await;
+        store.opens("secret", Visibility::Private).await;
+        store.opens("alice", Visibility::Direct).await;
         // A room that nobody has told us about is private, and so are lines heard in one that was.
         for channel in ["garden", "secret", "alice", "unknown", "late"] {
-            kept.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
+            store.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
         }
-        kept.opens("late", Visibility::Public).await;
-        kept.says(top_level("late"), "later", "the canary sings").await;
+        store.opens("late", Visibility::Public).await;
+        store.says(top_level("late"), "later", "the canary sings").await;
         // A public room that becomes private takes all its lines with it.
-        kept.opens("closed", Visibility::Public).await;
-        kept.says(top_level("closed"), "in closed", "the canary sings").await;
-        kept.opens("closed", Visibility::Private).await;
-        kept.index(indexing).await;
+        store.opens("closed", Visibility::Public).await;
+        store.says(top_level("closed"), "in closed", "the canary sings").await;
+        store.opens("closed", Visibility::Private).await;
+        store.index(indexing).await;
         for (from, expected) in [
             ("garden", &["in garden", "later"][..]),
             ("secret", &["in garden", "in secret", "later"]),
@@ -202,61 +202,63 @@ async fn private_lines_are_found_only_where_they_were_said() {
             ("elsewhere", &["in garden", "later"]),
         ] {
             let query = RecallQuery { visible_from: Some(ChannelId::new(from)), ..asked("canary") };
-            let found = kept.recall(&query).await;
+            let found = store.recall(&query).await;
             let mut found = ids(&found);
             found.sort();
             assert_eq!(found, expected, "from {from}");
-            for closed in ["secret", "alice", "closed"].into_iter().filter(|room| *room != from) {
+            for closed in
+                ["secret", "alice", "closed"].into_iter().filter(|channel| *channel != from)
+            {
                 let there = RecallQuery { channel: Some(ChannelId::new(closed)), ..query.clone() };
-                assert_eq!(kept.recall(&there).await, [], "in {closed} from {from}");
+                assert_eq!(store.recall(&there).await, [], "in {closed} from {from}");
             }
         }
-        assert_eq!(kept.finds("canary").await.len(), 7);
+        assert_eq!(store.finds("canary").await.len(), 7);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_said_where_one_asks_comes_first() {
-    with_and_without_index(async |kept, indexing| {
+async fn messages_of_the_asking_channel_rank_first() {
+    with_and_without_index(async |store, indexing| {
         for channel in ["garden", "kitchen"] {
-            kept.opens(channel, Visibility::Public).await;
-            kept.says(top_level(channel), channel, "who has the key?").await;
+            store.opens(channel, Visibility::Public).await;
+            store.says(top_level(channel), channel, "who has the key?").await;
         }
-        kept.index(indexing).await;
+        store.index(indexing).await;
         for (from, expected) in
             [("garden", ["garden", "kitchen"]), ("kitchen", ["kitchen", "garden"])]
         {
             let query = RecallQuery { visible_from: Some(ChannelId::new(from)), ..asked("key") };
-            assert_eq!(ids(&kept.recall(&query).await), expected);
+            assert_eq!(ids(&store.recall(&query).await), expected);
         }
     })
     .await;
 }
 
 #[tokio::test]
-async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_ones() {
-    on_every_store(async |kept| {
-        kept.opens("garden", Visibility::Public).await;
+async fn messages_are_indexed_in_batches_and_common_words_do_not_hide_rare_ones() {
+    on_every_store(async |store| {
+        store.opens("garden", Visibility::Public).await;
         let lines = (0..5000).map(|number| {
             let text = format!("we talk about gardens {number:05} again");
-            kept.store.hear(hearing(top_level("garden"), &format!("{number:05}"), number, &text))
+            store.store.hear(hearing(top_level("garden"), &format!("{number:05}"), number, &text))
         });
         for heard in join_all(lines).await {
             assert!(heard.unwrap().is_new);
         }
-        if kept.database.is_some() {
-            let mut connection = kept.connect().await;
+        if store.database.is_some() {
+            let mut connection = store.connect().await;
             // The newest lines wait for more to come.
             while index::indexed_until(&mut connection).await.unwrap() < 4000 {
                 tokio::task::yield_now().await;
             }
         }
-        assert_eq!(kept.finds("gardens 00042").await[0], "00042");
-        assert_eq!(kept.finds("talk 04999").await[0], "04999");
-        assert_eq!(kept.finds("gardens").await.len(), 10);
+        assert_eq!(store.finds("gardens 00042").await[0], "00042");
+        assert_eq!(store.finds("talk 04999").await[0], "04999");
+        assert_eq!(store.finds("gardens").await.len(), 10);
         let old = RecallQuery { before: Some(at(50)), ..asked("talk 00049 00051") };
-        assert_eq!(ids(&kept.recall(&old).await)[0], "00049");
+        assert_eq!(ids(&store.recall(&old).await)[0], "00049");
     })
     .await;
 }
@@ -291,7 +293,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_finds_what_looking_at_every_line_finds(acts in prop::collection::vec(act(), 1..60)) {
+    fn the_index_finds_what_a_full_scan_finds(acts in prop::collection::vec(act(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(live(&acts));
     }
@@ -305,28 +307,28 @@ async fn live(acts: &[Act]) {
         let text = |words: &[u8]| -> String {
             words.iter().map(|word| WORDS[*word as usize]).collect::<Vec<_>>().join(" ")
         };
-        for kept in [&one, &other, &server] {
+        for store in [&one, &other, &server] {
             match act {
                 Act::Say { id, channel, words } => {
                     let channel = *said[*id as usize].get_or_insert(*channel as usize);
                     let id = format!("{id}");
-                    kept.says_at(top_level(CHANNELS[channel]), &id, second, &text(words)).await;
+                    store.says_at(top_level(CHANNELS[channel]), &id, second, &text(words)).await;
                 }
                 Act::Edit { id, words } => {
                     let Some(channel) = said[*id as usize] else { continue };
                     let id = format!("{id}");
-                    kept.edits_in(CHANNELS[channel], &id, second, &text(words)).await;
+                    store.edits_in(CHANNELS[channel], &id, second, &text(words)).await;
                 }
                 Act::Delete { id } => {
                     let Some(channel) = said[*id as usize] else { continue };
-                    kept.deletes_in(CHANNELS[channel], &format!("{id}"), second).await;
+                    store.deletes_in(CHANNELS[channel], &format!("{id}"), second).await;
                 }
                 Act::Open { channel, is_public } => {
                     let visibility =
                         if *is_public { Visibility::Public } else { Visibility::Private };
-                    kept.opens(CHANNELS[*channel as usize], visibility).await;
+                    store.opens(CHANNELS[*channel as usize], visibility).await;
                 }
-                Act::Index => kept.index(Indexing::AtOnce).await,
+                Act::Index => store.index(Indexing::AtOnce).await,
             }
         }
     }

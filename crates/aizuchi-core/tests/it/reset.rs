@@ -11,35 +11,35 @@ use aizuchi_harness::harness::{
 };
 
 /// Somebody who looks after the place says `reset`.
-async fn resets(world: &Harness, place: ConversationId) {
-    let line = message(place, "a1", world.clock.now(), "root", "@Aizuchi reset");
-    let (id, kind) = (line.author.id.clone(), line.author.kind);
+async fn resets(harness: &Harness, conversation: ConversationId) {
+    let message = message(conversation, "a1", harness.clock.now(), "root", "@Aizuchi reset");
+    let (id, kind) = (message.author.id.clone(), message.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
-    world.inbox.hear(Heard::User(user)).await.unwrap();
-    world.hear(line).await;
+    harness.inbox.hear(Heard::User(user)).await.unwrap();
+    harness.hear(message).await;
 }
 
 #[tokio::test]
 async fn only_an_admin_resets_what_others_have_said() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
-        world.says("alice", "the shed leaks").await;
-        world.pass(400).await;
-        world.says("bob", "@Aizuchi reset").await;
-        world.pass(5).await;
-        world.says("alice", "still dripping").await;
-        world.pass(400).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
-        resets(&world, top_level("garden")).await;
-        world.pass(5).await;
-        world.says("alice", "a new day").await;
-        world.pass(400).await;
-        let judged = &world.mind.prompt_texts(PromptVerb::Judge)[2];
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.says("alice", "the shed leaks").await;
+        harness.pass(400).await;
+        harness.says("bob", "@Aizuchi reset").await;
+        harness.pass(5).await;
+        harness.says("alice", "still dripping").await;
+        harness.pass(400).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
+        resets(&harness, top_level("garden")).await;
+        harness.pass(5).await;
+        harness.says("alice", "a new day").await;
+        harness.pass(400).await;
+        let judged = &harness.mind.prompt_texts(PromptVerb::Judge)[2];
         assert!(judged.contains("a new day"), "{judged}");
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
-        world.transcript().await
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: the shed leaks
      400s bob: @Aizuchi reset
      400s (persona): Only an admin may order that.
@@ -58,18 +58,18 @@ async fn only_an_admin_resets_what_others_have_said() {
 
 /// Nobody has to wait for what nobody remembers having asked.
 #[tokio::test]
-async fn what_was_waiting_there_is_dropped() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(5).await;
-        resets(&world, top_level("garden")).await;
-        world.pass(200).await;
-        assert_eq!(world.mind.verbs(), "");
-        assert!(world.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
-        world.transcript().await
+async fn a_reset_drops_the_pending_step() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(5).await;
+        resets(&harness, top_level("garden")).await;
+        harness.pass(200).await;
+        assert_eq!(harness.mind.verbs(), "");
+        assert!(harness.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        5s root: @Aizuchi reset
        5s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
@@ -80,19 +80,19 @@ async fn what_was_waiting_there_is_dropped() {
 }
 
 #[tokio::test]
-async fn what_is_being_written_is_not_said() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", "when do I cut the roses?").await;
-        let there = world.clone();
-        world.mind.meanwhile(PromptVerb::Reply, || async move {
+async fn a_reset_drops_a_draft_in_flight() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
             resets(&there, top_level("garden")).await
         });
-        world.pass(200).await;
-        world.transcript().await
+        harness.pass(200).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s root: @Aizuchi reset
       90s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
@@ -104,22 +104,22 @@ async fn what_is_being_written_is_not_said() {
 
 #[tokio::test]
 async fn everybody_resets_their_own_direct_messages() {
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         let direct = new_channel("dm", Visibility::Direct);
-        world.inbox.hear(Heard::Channel(direct)).await.unwrap();
-        world.says_in(top_level("dm"), "alice", "my key hangs behind the shed").await;
-        world.pass(5).await;
-        world.says_in(top_level("dm"), "alice", "リセット").await;
-        world.pass(5).await;
-        world.says_in(top_level("dm"), "alice", "what do you know of me?").await;
-        world.pass(5).await;
-        let replied = &world.mind.prompt_texts(PromptVerb::Reply)[1];
+        harness.inbox.hear(Heard::Channel(direct)).await.unwrap();
+        harness.says_in(top_level("dm"), "alice", "my key hangs behind the shed").await;
+        harness.pass(5).await;
+        harness.says_in(top_level("dm"), "alice", "リセット").await;
+        harness.pass(5).await;
+        harness.says_in(top_level("dm"), "alice", "what do you know of me?").await;
+        harness.pass(5).await;
+        let replied = &harness.mind.prompt_texts(PromptVerb::Reply)[1];
         assert!(!replied.contains("my key") && !replied.contains("Here I am"), "{replied}");
-        let lines = world.messages("dm").await;
-        lines.iter().map(|line| format!("{}\n", line.message.text)).collect::<String>()
+        let messages = harness.messages("dm").await;
+        messages.iter().map(|stored| format!("{}\n", stored.message.text)).collect::<String>()
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
     my key hangs behind the shed
     Here I am.
     リセット
@@ -132,41 +132,45 @@ async fn everybody_resets_their_own_direct_messages() {
 
 /// A thread begins with the line that opened it. What was said beside it is none of it.
 #[tokio::test]
-async fn a_thread_goes_with_its_first_line_and_without_the_channel() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
-        let parent = world.says("alice", "the shed leaks").await;
-        world.says("bob", "the beans are up").await;
+async fn resetting_a_thread_leaves_the_channel_alone() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let parent = harness.says("alice", "the shed leaks").await;
+        harness.says("bob", "the beans are up").await;
         let shed = thread("garden", parent.as_str());
-        world.says_in(shed.clone(), "bob", "again?").await;
-        resets(&world, shed.clone()).await;
-        world.says_in(shed.clone(), "alice", "a new day").await;
-        for (place, expected) in [(shed, "a new day"), (top_level("garden"), "the beans are up")] {
-            let context = world.store.store.context(&place, &window(50)).await.unwrap();
-            let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
+        harness.says_in(shed.clone(), "bob", "again?").await;
+        resets(&harness, shed.clone()).await;
+        harness.says_in(shed.clone(), "alice", "a new day").await;
+        for (conversation, expected) in
+            [(shed, "a new day"), (top_level("garden"), "the beans are up")]
+        {
+            let context = harness.store.store.context(&conversation, &window(50)).await.unwrap();
+            let texts: Vec<_> =
+                context.target_messages().iter().map(|message| &*message.text).collect();
             assert_eq!(texts, [expected]);
         }
-        assert_eq!(world.messages("garden").await.len(), 5);
+        assert_eq!(harness.messages("garden").await.len(), 5);
     })
     .await;
 }
 
 /// It ends where it was ordered, however late it is heard.
 #[tokio::test]
-async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
-    on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+async fn a_backfilled_reset_affects_earlier_messages_only() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
         let direct = new_channel("dm", Visibility::Direct);
-        world.inbox.hear(Heard::Channel(direct)).await.unwrap();
-        let began = world.clock.now();
-        world.says_in(top_level("dm"), "alice", "before").await;
-        world.pass(10).await;
-        world.says_in(top_level("dm"), "alice", "after").await;
+        harness.inbox.hear(Heard::Channel(direct)).await.unwrap();
+        let began = harness.clock.now();
+        harness.says_in(top_level("dm"), "alice", "before").await;
+        harness.pass(10).await;
+        harness.says_in(top_level("dm"), "alice", "after").await;
         let at = began + SignedDuration::from_secs(5);
         let late = message(top_level("dm"), "late", at, "alice", "reset");
-        world.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
-        let context = world.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
-        let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
+        harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
+        let context = harness.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
+        let texts: Vec<_> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
         // What is read later still of the time before.
@@ -177,9 +181,9 @@ async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
             "alice",
             "long before",
         );
-        world.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
-        let context = world.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
-        assert!(context.target_messages().iter().all(|line| &*line.text != "long before"));
+        harness.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
+        let context = harness.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
+        assert!(context.target_messages().iter().all(|message| &*message.text != "long before"));
     })
     .await;
 }

@@ -121,7 +121,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_the_promises_hold(life in life()) {
+    fn the_promises_hold_in_random_schedules_on_the_volatile_store(life in life()) {
         run(&life, TestStore::volatile);
     }
 }
@@ -132,7 +132,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_the_promises_hold_in_a_database(life in life()) {
+    fn the_promises_hold_in_random_schedules_on_sqlite(life in life()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { live(&life, TestStore::sqlite().await).await });
     }
@@ -144,15 +144,15 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_the_promises_hold_on_a_server(life in life()) {
+    fn the_promises_hold_in_random_schedules_on_postgres(life in life()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { live(&life, TestStore::postgres().await).await });
     }
 }
 
-fn run(life: &Life, kept: fn() -> TestStore) {
+fn run(life: &Life, store: fn() -> TestStore) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(live(life, kept()));
+    runtime.block_on(live(life, store()));
 }
 
 /// What a life knows of itself, to be checked.
@@ -182,20 +182,20 @@ struct Post {
 /// Those who live it: the model, the platform and the people share it.
 #[derive(Clone)]
 struct Stage {
-    world: Arc<Mutex<Option<Harness>>>,
+    harness: Arc<Mutex<Option<Harness>>>,
     life: Arc<Life>,
     log: Arc<Mutex<Log>>,
     thoughts: Arc<Mutex<usize>>,
     dispatches: Arc<Mutex<usize>>,
-    room: Arc<TestPlatform>,
+    platform: Arc<TestPlatform>,
 }
 
 impl Stage {
-    fn world(&self) -> Harness {
-        self.world.lock().unwrap().clone().unwrap()
+    fn harness(&self) -> Harness {
+        self.harness.lock().unwrap().clone().unwrap()
     }
 
-    fn extras(&self) -> HarnessOptions {
+    fn options(&self) -> HarnessOptions {
         let facilitation = FacilitationRules { min_messages: 2, ..FacilitationRules::default() };
         let rules = ChannelRules {
             mode: self.life.mode,
@@ -213,16 +213,16 @@ impl Stage {
     }
 
     /// A process around a store that may have been used before.
-    async fn start(&self, kept: TestStore, clock: Clock) {
-        let world = Harness::from_parts(kept, clock, Arc::default(), self.room.clone());
+    async fn start(&self, store: TestStore, clock: Clock) {
+        let harness = Harness::from_parts(store, clock, Arc::default(), self.platform.clone());
         let (llm, platform) = (Arc::new(self.clone()), Arc::new(self.clone()));
-        let store = world.store.store.clone();
+        let store = harness.store.store.clone();
         let (inbox, runner) =
-            build_parts_with(store, world.clock.clone(), llm, platform, self.extras());
-        let orders = world.store.store.orders(&workspace()).await.unwrap();
+            build_parts_with(store, harness.clock.clone(), llm, platform, self.options());
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
         inbox.channel_cache.replace_orders(&workspace(), &orders);
-        let world = Harness { inbox, runner: Arc::new(runner), ..world };
-        *self.world.lock().unwrap() = Some(world);
+        let harness = Harness { inbox, runner: Arc::new(runner), ..harness };
+        *self.harness.lock().unwrap() = Some(harness);
     }
 
     fn mode(&self) -> Mode {
@@ -231,7 +231,7 @@ impl Stage {
 
     /// People do something, or order it.
     async fn happens(&self, act: &Act) {
-        let world = self.world();
+        let harness = self.harness();
         match act {
             Act::Say { who, asks, in_thread } => {
                 let number = {
@@ -244,7 +244,7 @@ impl Stage {
                 let text =
                     if *asks { format!("@Aizuchi {number}?") } else { format!("line {number}") };
                 let id = format!("m{number:03}");
-                let at = world.clock.now();
+                let at = harness.clock.now();
                 let line = aizuchi_harness::harness::message(place.clone(), &id, at, who, &text);
                 {
                     let mut log = self.log.lock().unwrap();
@@ -253,15 +253,15 @@ impl Stage {
                         log.asked.insert(line.id.clone(), place);
                     }
                 }
-                world.hear(line).await;
+                harness.hear(line).await;
             }
             Act::Edit { line, asks } => {
                 let Some((id, place)) = self.line(*line) else { return };
-                let number = world.clock.now().as_millisecond();
+                let number = harness.clock.now().as_millisecond();
                 let text =
                     if *asks { format!("@Aizuchi {number}!") } else { format!("edit {number}") };
                 let was_owed = self.owed(&place).await.contains(&id);
-                world.edits_in(place.clone(), &id, &text).await;
+                harness.edits_in(place.clone(), &id, &text).await;
                 let owed = self.owed(&place).await;
                 let mut log = self.log.lock().unwrap();
                 if owed.contains(&id) {
@@ -274,9 +274,9 @@ impl Stage {
             }
             Act::Delete { line } => {
                 let Some((message, conversation)) = self.line(*line) else { return };
-                let at = world.clock.now();
+                let at = harness.clock.now();
                 let deletion = aizuchi_core::chat::Deletion { conversation, message, at };
-                world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+                harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
             }
             Act::React { line } => {
                 let Some((message, _)) = self.line(*line) else { return };
@@ -287,16 +287,16 @@ impl Stage {
                     user: UserId::new("u-alice"),
                     kind: AuthorKind::Human,
                     emoji: "👍".into(),
-                    at: world.clock.now(),
+                    at: harness.clock.now(),
                     change: ReactionChange::Added,
                 };
-                world.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
+                harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
             }
             Act::Order(order) => self.order(*order).await,
             Act::Wait { .. } | Act::Die => {}
             Act::Fail(fault) => {
                 let faults = [Fault::Busy, Fault::Refused, Fault::LostAnswer, Fault::LostRequest];
-                self.room.fails(&[faults[usize::from(*fault)]]);
+                self.platform.fails(&[faults[usize::from(*fault)]]);
             }
         }
     }
@@ -328,7 +328,7 @@ impl Stage {
             5 => mode(Some(Mode::Facilitator)),
             _ => mode(None),
         };
-        self.world().order(order.clone()).await;
+        self.harness().order(order.clone()).await;
         let mut log = self.log.lock().unwrap();
         match order {
             Order::Mute { .. } => log.muted = true,
@@ -350,45 +350,45 @@ impl Stage {
     }
 
     async fn owed(&self, place: &ConversationId) -> Vec<MessageId> {
-        let store = self.world().store.store;
+        let store = self.harness().store.store;
         store.context(place, &window(500)).await.unwrap().owed
     }
 
     /// Time passes, and what falls due is done; models take time of their own.
     async fn pass(&self, seconds: i64) {
-        let until = self.world().clock.now() + SignedDuration::from_secs(seconds);
+        let until = self.harness().clock.now() + SignedDuration::from_secs(seconds);
         for _ in 0..MOST_STEPS {
-            let world = self.world();
-            if world.runner.step().await.unwrap() {
+            let harness = self.harness();
+            if harness.runner.step().await.unwrap() {
                 self.check().await;
                 continue;
             }
-            match world.store.store.next_ready().await.unwrap() {
-                Some(next) if next <= until => world.clock.advance_to(next),
+            match harness.store.store.next_ready().await.unwrap() {
+                Some(next) if next <= until => harness.clock.advance_to(next),
                 Some(_) | None => {
-                    world.clock.advance_to(until);
+                    harness.clock.advance_to(until);
                     return;
                 }
             }
         }
-        panic!("it never comes to rest: {}", self.world().transcript().await);
+        panic!("it never comes to rest: {}", self.harness().transcript().await);
     }
 
     /// Whatever is claimed now is never completed.
     async fn die(&self) {
-        let Harness { store: kept, clock, inbox, runner, .. } = self.world();
+        let Harness { store, clock, inbox, runner, .. } = self.harness();
         let lease = SignedDuration::from_secs(100);
-        kept.store.claim(clock.now(), lease, 9).await.unwrap();
-        *self.world.lock().unwrap() = None;
+        store.store.claim(clock.now(), lease, 9).await.unwrap();
+        *self.harness.lock().unwrap() = None;
         drop((inbox, runner));
-        let kept = kept.restart().await;
-        self.start(kept, clock).await;
+        let store = store.restart().await;
+        self.start(store, clock).await;
     }
 
     /// The invariants of DESIGN §3 that can be seen at any moment.
     async fn check(&self) {
-        let world = self.world();
-        let steps = world.store.archive.pending_steps(&workspace()).await.unwrap();
+        let harness = self.harness();
+        let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
         let places: BTreeSet<_> = steps.iter().map(|step| step.event.conversation()).collect();
         assert_eq!(places.len(), steps.len(), "one pending step per conversation: {steps:#?}");
         for place in [top_level("garden"), thread("garden", "m001")] {
@@ -399,7 +399,7 @@ impl Stage {
             });
             assert!(owed.is_empty() || waits, "owed and waits for nothing: {owed:?} {step:#?}");
         }
-        let rows = world.decisions("garden").await;
+        let rows = harness.decisions("garden").await;
         let mut covered = BTreeSet::new();
         for line in rows.iter().flat_map(|row| &row.messages) {
             assert!(covered.insert(line), "{line} is covered twice: {rows:#?}");
@@ -442,16 +442,16 @@ impl Stage {
     }
 
     async fn check_owed(&self) {
-        let world = self.world();
+        let harness = self.harness();
         let (asked, said) = {
             let log = self.log.lock().unwrap();
-            let said = world.platform.posted.lock().unwrap();
+            let said = harness.platform.posted.lock().unwrap();
             let said: BTreeSet<MessageId> =
                 said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect();
             (log.asked.clone(), said)
         };
-        let rows = world.decisions("garden").await;
-        let lines = world.messages("garden").await;
+        let rows = harness.decisions("garden").await;
+        let lines = harness.messages("garden").await;
         for (id, place) in asked {
             assert!(!self.owed(&place).await.contains(&id), "{id} is still owed an answer");
             let line = lines.iter().find(|line| line.message.id == id).unwrap();
@@ -470,22 +470,22 @@ impl Stage {
             assert!(
                 said.contains(&id) || is_withdrawn || is_settled,
                 "{id} came to no end: {row:#?}\n{}",
-                world.transcript().await
+                harness.transcript().await
             );
         }
     }
 }
 
-async fn live(life: &Life, kept: TestStore) {
+async fn live(life: &Life, store: TestStore) {
     let stage = Stage {
-        world: Arc::default(),
+        harness: Arc::default(),
         life: Arc::new(life.clone()),
         log: Arc::default(),
         thoughts: Arc::default(),
         dispatches: Arc::default(),
-        room: Arc::default(),
+        platform: Arc::default(),
     };
-    stage.start(kept, Clock::manual(aizuchi_harness::harness::at(0))).await;
+    stage.start(store, Clock::manual(aizuchi_harness::harness::at(0))).await;
     for act in &life.acts {
         match act {
             Act::Wait { seconds } => stage.pass(i64::from(*seconds)).await,
@@ -500,12 +500,12 @@ async fn live(life: &Life, kept: TestStore) {
         stage.check().await;
     }
     stage.pass(50_000).await;
-    let world = stage.world();
-    assert_eq!(world.store.store.next_ready().await.unwrap(), None, "something waits for ever");
+    let harness = stage.harness();
+    assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "something waits for ever");
     stage.check_posts();
     stage.check_owed().await;
-    every_line_is_accounted_for(&world).await;
-    *stage.world.lock().unwrap() = None;
+    every_line_is_accounted_for(&harness).await;
+    *stage.harness.lock().unwrap() = None;
 }
 
 #[async_trait]
@@ -520,7 +520,7 @@ impl Llm for Stage {
             *thoughts += 1;
             self.life.thoughts[*thoughts % self.life.thoughts.len()].clone()
         };
-        let clock = self.world().clock;
+        let clock = self.harness().clock;
         clock.advance_to(clock.now() + SignedDuration::from_secs(i64::from(seconds)));
         if let Some(act) = meanwhile {
             self.happens_meanwhile(act).await;
@@ -551,9 +551,9 @@ impl Llm for Stage {
 impl Platform for Stage {
     async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         // How things stand when the last check is over.
-        let world = self.world();
-        let context = world.store.store.context(&piece.conversation, &window(50)).await.unwrap();
-        let step = world.step_of(&piece.conversation).await;
+        let harness = self.harness();
+        let context = harness.store.store.context(&piece.conversation, &window(50)).await.unwrap();
+        let step = harness.step_of(&piece.conversation).await;
         let redrafts = step.map_or(0, |step| step.redrafts);
         let mode = self.mode();
         let muted = self.log.lock().unwrap().muted;
@@ -565,9 +565,9 @@ impl Platform for Stage {
         if let Some(act) = meanwhile {
             self.happens_meanwhile(act).await;
         }
-        let before = self.room.posted_texts().len();
-        let posted = self.room.post(piece).await;
-        if self.room.posted_texts().len() > before {
+        let before = self.platform.posted_texts().len();
+        let posted = self.platform.post(piece).await;
+        if self.platform.posted_texts().len() > before {
             let piece = piece.clone();
             let post = Post { piece, muted, mode, context, redrafts };
             self.log.lock().unwrap().posts.push(post);
@@ -579,14 +579,14 @@ impl Platform for Stage {
         &self,
         piece: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
-        self.room.find_posted(piece).await
+        self.platform.find_posted(piece).await
     }
 
     fn settle_time(&self) -> SignedDuration {
-        self.room.settle_time()
+        self.platform.settle_time()
     }
 
     fn max_post_length(&self) -> usize {
-        self.room.max_post_length()
+        self.platform.max_post_length()
     }
 }

@@ -58,7 +58,7 @@ async fn both_databases_have_the_same_tables_indexes_and_triggers() {
 
 /// Texts are compared byte by byte, whatever the language of the database.
 #[tokio::test]
-async fn no_text_is_sorted_by_a_language() {
+async fn text_columns_are_sorted_by_bytes() {
     let mut postgres = PgConnection::connect(&postgres::database()).await.unwrap();
     raw_sql(AssertSqlSafe(migrations("postgres"))).execute(&mut postgres).await.unwrap();
     let statement = "

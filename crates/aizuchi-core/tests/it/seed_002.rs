@@ -27,8 +27,8 @@ fn seed() -> HarnessOptions {
 }
 
 /// The seed's fixed wait, of 60 seconds and without jitter.
-async fn fixed(kept: TestStore) -> Harness {
-    Harness::new(kept).await.with_options(HarnessOptions::fixed_wait())
+async fn fixed(store: TestStore) -> Harness {
+    Harness::new(store).await.with_options(HarnessOptions::fixed_wait())
 }
 
 fn joins(delay: &str) -> String {
@@ -38,30 +38,30 @@ fn joins(delay: &str) -> String {
 }
 
 /// When it spoke, in seconds since the start.
-fn spoken(world: &Harness) -> Vec<i64> {
-    let said = world.platform.posted.lock().unwrap();
+fn spoken(harness: &Harness) -> Vec<i64> {
+    let said = harness.platform.posted.lock().unwrap();
     said.iter().map(|(_, posted)| posted.at.as_second() - START).collect()
 }
 
-async fn only_decision(world: &Harness) -> Decision {
-    let mut rows = world.decisions("garden").await;
+async fn only_decision(harness: &Harness) -> Decision {
+    let mut rows = harness.decisions("garden").await;
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows.remove(0)
 }
 
 #[tokio::test]
 async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
-        let first = only_decision(&world).await.judgment.unwrap();
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(100).await;
+        let first = only_decision(&harness).await.judgment.unwrap();
         let fields = (first.should_respond, &*first.reason, first.confidence, first.delay_seconds);
         assert_eq!(fields, (true, "asked", 0.7, Some(0)));
-        world.says("bob", "in spring").await;
-        world.pass(100).await;
-        let rows = world.decisions("garden").await;
+        harness.says("bob", "in spring").await;
+        harness.pass(100).await;
+        let rows = harness.decisions("garden").await;
         assert_eq!(rows[0].judgment, Some(first));
     })
     .await;
@@ -76,12 +76,12 @@ async fn r02_the_delay_says_when_it_speaks() {
         (joins("45").replace("true", "false"), vec![]),
         (SILENCE.to_owned(), vec![]),
     ] {
-        on_every_store(async |kept| {
-            let world = fixed(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(&answer));
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(1000).await;
-            assert_eq!(spoken(&world), expected, "{answer}");
+        on_every_store(async |store| {
+            let harness = fixed(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&answer));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(1000).await;
+            assert_eq!(spoken(&harness), expected, "{answer}");
         })
         .await;
     }
@@ -89,15 +89,15 @@ async fn r02_the_delay_says_when_it_speaks() {
 
 #[tokio::test]
 async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", "when do I cut the roses?").await;
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
         let mut verbs = Vec::new();
-        world.clock.advance_to(at(60));
-        while let Some(step) = world.step_of(&top_level("garden")).await {
+        harness.clock.advance_to(at(60));
+        while let Some(step) = harness.step_of(&top_level("garden")).await {
             verbs.push(step.event.verb());
-            world.runner.step().await.unwrap();
+            harness.runner.step().await.unwrap();
         }
         assert_eq!(verbs, ["judge", "reply", "post"]);
     })
@@ -106,17 +106,17 @@ async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
 
 #[tokio::test]
 async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        let places = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        let conversations = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
         for round in 0..3 {
-            for place in &places {
-                world.says_in(place.clone(), "alice", &format!("line {round}")).await;
+            for conversation in &conversations {
+                harness.says_in(conversation.clone(), "alice", &format!("line {round}")).await;
             }
-            let steps = world.store.archive.pending_steps(&workspace()).await.unwrap();
+            let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
             let mut pending: Vec<_> = steps.iter().map(|step| step.event.conversation()).collect();
             pending.sort();
-            let mut expected: Vec<_> = places.iter().collect();
+            let mut expected: Vec<_> = conversations.iter().collect();
             expected.sort();
             assert_eq!(pending, expected, "round {round}");
         }
@@ -125,7 +125,7 @@ async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
 }
 
 #[tokio::test]
-async fn r05_what_is_out_of_range_is_no_judgment() {
+async fn r05_an_out_of_range_answer_is_no_judgment() {
     let confidence = |value: &str| joins("0").replace("0.7", value);
     for bad in [
         confidence("1.1"),
@@ -137,25 +137,25 @@ async fn r05_what_is_out_of_range_is_no_judgment() {
         joins("0").replace("\"reason\": \"asked\", ", ""),
         "Yes, speak!".to_owned(),
     ] {
-        on_every_store(async |kept| {
-            let world = fixed(kept).await;
-            world.mind.script.set_default(PromptVerb::Judge, &*bad);
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(1000).await;
-            let row = only_decision(&world).await;
+        on_every_store(async |store| {
+            let harness = fixed(store).await;
+            harness.mind.script.set_default(PromptVerb::Judge, &*bad);
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(1000).await;
+            let row = only_decision(&harness).await;
             assert_eq!(row.ended, Some(DecisionResult::Failed), "{bad}");
             assert_eq!(row.attempts.len(), 2, "one try to mend it: {bad}");
-            assert!(world.platform.posted_texts().is_empty(), "{bad}");
+            assert!(harness.platform.posted_texts().is_empty(), "{bad}");
         })
         .await;
     }
     for good in [confidence("1.0"), joins("0").replace(", \"delay_seconds\": 0", "")] {
-        on_every_store(async |kept| {
-            let world = fixed(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(&good));
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(1000).await;
-            assert_eq!(spoken(&world), [60], "{good}");
+        on_every_store(async |store| {
+            let harness = fixed(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&good));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(1000).await;
+            assert_eq!(spoken(&harness), [60], "{good}");
         })
         .await;
     }
@@ -163,13 +163,13 @@ async fn r05_what_is_out_of_range_is_no_judgment() {
 
 #[tokio::test]
 async fn r06_the_delay_is_part_of_the_judgment() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(60).await;
-        assert_eq!(only_decision(&world).await.judgment.unwrap().delay_seconds, Some(60));
-        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(120));
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(60).await;
+        assert_eq!(only_decision(&harness).await.judgment.unwrap().delay_seconds, Some(60));
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(120));
     })
     .await;
 }
@@ -177,12 +177,12 @@ async fn r06_the_delay_is_part_of_the_judgment() {
 /// The whole question is compared. The seed prints the part about the fields of the answer; it is there word for word.
 #[tokio::test]
 async fn r07_the_judge_is_asked_in_the_seeds_words() {
-    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
-    let asked = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(extras.clone());
-        world.says("alice", "バラはいつ切るの？").await;
-        world.pass(60).await;
-        world.mind.prompt_texts(PromptVerb::Judge).remove(0)
+    let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
+    let asked = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        harness.says("alice", "バラはいつ切るの？").await;
+        harness.pass(60).await;
+        harness.mind.prompt_texts(PromptVerb::Judge).remove(0)
     })
     .await;
     assert!(asked.contains(SEED_002_FIELDS), "{asked}");
@@ -190,75 +190,75 @@ async fn r07_the_judge_is_asked_in_the_seeds_words() {
 }
 
 #[tokio::test]
-async fn r08_nothing_is_judged_by_the_calendar() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.says("alice", "does anybody know when to cut the roses?").await;
-        world.pass(30 * 24 * 3600).await;
-        assert_eq!(world.mind.verbs(), "judge");
-        assert_eq!(world.store.store.next_ready().await.unwrap(), None);
+async fn r08_nothing_is_judged_periodically() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.says("alice", "does anybody know when to cut the roses?").await;
+        harness.pass(30 * 24 * 3600).await;
+        assert_eq!(harness.mind.verbs(), "judge");
+        assert_eq!(harness.store.store.next_ready().await.unwrap(), None);
     })
     .await;
 }
 
 #[tokio::test]
-async fn r09_a_line_is_kept_before_anything_follows() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.says("alice", "@Aizuchi are you there?").await;
-        world.says_in(top_level("kitchen"), "bob", "who baked this?").await;
+async fn r09_a_message_is_stored_before_anything_follows() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.says_in(top_level("kitchen"), "bob", "who baked this?").await;
         // The process dies before it could do anything.
-        let world = world.restart().await;
-        assert_eq!(world.messages("garden").await.len(), 1);
-        assert_eq!(world.messages("kitchen").await.len(), 1);
-        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().event.verb(), "reply");
-        assert_eq!(world.step_of(&top_level("kitchen")).await.unwrap().event.verb(), "judge");
-        world.pass(100).await;
-        assert_eq!(spoken(&world), [0]);
+        let harness = harness.restart().await;
+        assert_eq!(harness.messages("garden").await.len(), 1);
+        assert_eq!(harness.messages("kitchen").await.len(), 1);
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().event.verb(), "reply");
+        assert_eq!(harness.step_of(&top_level("kitchen")).await.unwrap().event.verb(), "judge");
+        harness.pass(100).await;
+        assert_eq!(spoken(&harness), [0]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn r10_its_own_line_is_only_kept() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
+async fn r10_its_own_message_is_only_stored() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
         let author = Author { id: UserId::new("u-persona"), kind: AuthorKind::Persona };
         let own = message(top_level("garden"), "p9", at(0), "alice", "@Aizuchi talks to itself");
-        world.hear(aizuchi_core::chat::Message { author, ..own }).await;
-        world.pass(1000).await;
-        assert_eq!(world.mind.verbs(), "");
-        let lines = world.messages("garden").await;
-        assert_eq!((lines.len(), lines[0].gate), (1, Some(Gate::OwnLine)));
+        harness.hear(aizuchi_core::chat::Message { author, ..own }).await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        let messages = harness.messages("garden").await;
+        assert_eq!((messages.len(), messages[0].gate), (1, Some(Gate::OwnLine)));
     })
     .await;
 }
 
 #[tokio::test]
 async fn r11_a_mention_is_answered_at_once_and_never_judged() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        let world = world.with_options(seed());
-        world.says("alice", "@Aizuchi are you there?").await;
-        world.says_in(thread("garden", "m000"), "bob", "@Aizuchi and here?").await;
-        world.pass(0).await;
-        assert_eq!(spoken(&world), [0, 0]);
-        world.pass(10_000).await;
-        assert_eq!(world.mind.verbs(), "reply reply");
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        let harness = harness.with_options(seed());
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.says_in(thread("garden", "m000"), "bob", "@Aizuchi and here?").await;
+        harness.pass(0).await;
+        assert_eq!(spoken(&harness), [0, 0]);
+        harness.pass(10_000).await;
+        assert_eq!(harness.mind.verbs(), "reply reply");
     })
     .await;
 }
 
 #[tokio::test]
-async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        let world = world.with_options(seed());
+async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        let harness = harness.with_options(seed());
         let mut waits = Vec::new();
         for number in 0..40 {
-            let place = top_level(&format!("c{number}"));
-            world.says_in(place.clone(), "alice", "hello").await;
-            let step = world.step_of(&place).await.unwrap();
+            let conversation = top_level(&format!("c{number}"));
+            harness.says_in(conversation.clone(), "alice", "hello").await;
+            let step = harness.step_of(&conversation).await.unwrap();
             assert_eq!(step.event.verb(), "judge");
             waits.push(step.due.duration_since(at(0)).as_secs_f64());
         }
@@ -272,22 +272,22 @@ async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
 }
 
 #[tokio::test]
-async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
-        world.says("alice", "when do I cut the roses?").await;
-        world.says_in(thread("garden", "m000"), "dan", "which ones?").await;
-        world.pass(50).await;
+async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.says_in(thread("garden", "m000"), "dan", "which ones?").await;
+        harness.pass(50).await;
         // While the judgment waits,
-        world.says("bob", "which ones?").await;
-        world.pass(60 + 30).await;
+        harness.says("bob", "which ones?").await;
+        harness.pass(60 + 30).await;
         // and while the reply does. Nothing of this is about the thread.
-        world.says("alice", "the red ones").await;
-        world.pass(1000).await;
-        world.transcript().await
+        harness.says("alice", "the red ones").await;
+        harness.pass(1000).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        0s   dan: which ones?
       50s bob: which ones?
@@ -300,56 +300,56 @@ async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
 }
 
 #[tokio::test]
-async fn r14_the_judge_sees_the_newest_talk_and_its_failure_is_silence() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(30).await;
+async fn r14_the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(30).await;
         // A bot's line begins no wait anew, and is part of the talk.
-        world.says("rainbot", "no rain today").await;
-        world.mind.script.push(PromptVerb::Judge, Err(LlmError::Refused("no".to_owned())));
-        world.pass(1000).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
-        let row = only_decision(&world).await;
+        harness.says("rainbot", "no rain today").await;
+        harness.mind.script.push(PromptVerb::Judge, Err(LlmError::Refused("no".to_owned())));
+        harness.pass(1000).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
+        let row = only_decision(&harness).await;
         assert_eq!((row.ended, row.attempts.len()), (Some(DecisionResult::Failed), 1));
         assert_eq!(row.attempts[0].verb.as_ref(), "judge");
         assert!(row.attempts[0].usage == Default::default() && row.attempts[0].error.is_some());
-        assert!(world.platform.posted_texts().is_empty());
+        assert!(harness.platform.posted_texts().is_empty());
         // A channel that nobody has told of is judged as a private one.
-        world.says_in(top_level("attic"), "bob", "hello?").await;
-        world.pass(100).await;
-        assert_eq!(world.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
+        harness.says_in(top_level("attic"), "bob", "hello?").await;
+        harness.pass(100).await;
+        assert_eq!(harness.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
     })
     .await;
 }
 
 #[tokio::test]
-async fn r15_the_reply_is_made_from_the_talk_of_its_moment_and_kept() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(90).await;
-        world.says("rainbot", "no rain today").await;
-        world.pass(100).await;
-        assert_eq!(world.mind.verbs(), "judge reply");
-        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
-        assert!(world.mind.prompt_texts(PromptVerb::Reply)[0].contains("no rain today"));
-        let lines = world.messages("garden").await;
-        let own = lines.last().unwrap();
+async fn r15_the_reply_is_made_from_a_fresh_context_and_stored() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(90).await;
+        harness.says("rainbot", "no rain today").await;
+        harness.pass(100).await;
+        assert_eq!(harness.mind.verbs(), "judge reply");
+        assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
+        assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("no rain today"));
+        let messages = harness.messages("garden").await;
+        let own = messages.last().unwrap();
         assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnLine)));
     })
     .await;
 }
 
 #[tokio::test]
-async fn r16_no_verdict_is_used_again_for_new_talk() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
+async fn r16_no_judgment_is_reused_for_new_messages() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
         for number in 1..=3 {
-            world.says("alice", "the beans are up").await;
-            world.pass(100).await;
-            assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), number);
+            harness.says("alice", "the beans are up").await;
+            harness.pass(100).await;
+            assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), number);
         }
     })
     .await;
@@ -357,97 +357,97 @@ async fn r16_no_verdict_is_used_again_for_new_talk() {
 
 #[tokio::test]
 async fn r18_a_burst_costs_one_judgment() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        let world = world.with_options(seed());
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        let harness = harness.with_options(seed());
         for number in 0..20 {
-            world.says("alice", &format!("line {number}")).await;
-            world.pass(1).await;
+            harness.says("alice", &format!("line {number}")).await;
+            harness.pass(1).await;
         }
-        world.pass(10_000).await;
-        assert_eq!(world.mind.verbs(), "judge");
+        harness.pass(10_000).await;
+        assert_eq!(harness.mind.verbs(), "judge");
     })
     .await;
 }
 
 #[tokio::test]
-async fn r19_starting_up_answers_no_old_talk() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
+async fn r19_a_start_answers_no_old_messages() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
         let old = |id: &str, second: i64, text: &str| {
             Heard::Message(
                 message(top_level("garden"), id, at(second), "alice", text),
                 Arrival::Backfilled,
             )
         };
-        world.clock.advance_to(at(100_000));
+        harness.clock.advance_to(at(100_000));
         for heard in [
             old("o1", 0, "when do I cut the roses?"),
             old("o2", 10, "@Aizuchi when do I cut the roses?"),
             old("o3", 99_000, "does anybody know?"),
         ] {
-            world.inbox.hear(heard).await.unwrap();
+            harness.inbox.hear(heard).await.unwrap();
         }
-        let world = world.restart().await;
-        world.pass(10_000).await;
-        assert_eq!(world.mind.verbs(), "");
-        let gates = world.messages("garden").await.into_iter().map(|line| line.gate);
+        let harness = harness.restart().await;
+        harness.pass(10_000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        let gates = harness.messages("garden").await.into_iter().map(|stored| stored.gate);
         assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::CaughtUp); 3]);
         // A mention that is young is owed an answer all the same.
         let young =
             message(top_level("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");
-        world.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();
-        world.pass(0).await;
-        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        harness.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();
+        harness.pass(0).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn r20_it_speaks_when_the_seed_says() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        let world = world.with_options(seed());
-        let due = async || world.step_of(&top_level("garden")).await.unwrap().due;
+async fn r20_it_posts_when_the_seed_says() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        let harness = harness.with_options(seed());
+        let due = async || harness.step_of(&top_level("garden")).await.unwrap().due;
         // A mention: at once.
-        world.says("alice", "@Aizuchi hello").await;
-        world.pass(0).await;
-        assert_eq!(spoken(&world), [0]);
-        world.pass(1).await;
+        harness.says("alice", "@Aizuchi hello").await;
+        harness.pass(0).await;
+        assert_eq!(spoken(&harness), [0]);
+        harness.pass(1).await;
         // Yes, at once: after the wait. Yes, later: after the wait and the delay.
         for delay in [0, 100] {
-            world.mind.script.push(PromptVerb::Judge, Ok(&joins(&delay.to_string())));
-            world.says("bob", "when do I cut the roses?").await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&joins(&delay.to_string())));
+            harness.says("bob", "when do I cut the roses?").await;
             let judged = due().await;
-            let wait = judged.duration_since(world.clock.now()).as_secs();
+            let wait = judged.duration_since(harness.clock.now()).as_secs();
             assert!((210..=390).contains(&wait));
-            world.pass(1000).await;
-            let said = world.platform.posted.lock().unwrap().last().unwrap().1.at;
+            harness.pass(1000).await;
+            let said = harness.platform.posted.lock().unwrap().last().unwrap().1.at;
             assert_eq!(said, judged + SignedDuration::from_secs(delay));
         }
         // No: silence.
-        world.says("carol", "thanks").await;
-        world.pass(1000).await;
-        assert_eq!(spoken(&world).len(), 3);
+        harness.says("carol", "thanks").await;
+        harness.pass(1000).await;
+        assert_eq!(spoken(&harness).len(), 3);
         // Messages in a row: the timer of the first one is canceled, and the wait starts again. The second message
         // comes just before that timer is due, so that the new wait ends later, whatever its jitter.
-        let until = |due: Timestamp| due.duration_since(world.clock.now()).as_secs();
-        let judged = || world.mind.prompt_texts(PromptVerb::Judge).len();
-        world.says("alice", "the beans are up").await;
+        let until = |due: Timestamp| due.duration_since(harness.clock.now()).as_secs();
+        let judged = || harness.mind.prompt_texts(PromptVerb::Judge).len();
+        harness.says("alice", "the beans are up").await;
         let first = due().await;
-        world.pass(until(first) - 1).await;
+        harness.pass(until(first) - 1).await;
         let before = judged();
-        world.says("bob", "at last").await;
+        harness.says("bob", "at last").await;
         let second = due().await;
         assert!((210..=390).contains(&until(second)), "{first} {second}");
-        world.pass(until(first) + 2).await;
-        assert!(world.clock.now() > first);
+        harness.pass(until(first) + 2).await;
+        assert!(harness.clock.now() > first);
         assert_eq!(judged(), before, "the first timer still runs");
-        world.pass(until(second) - 1).await;
+        harness.pass(until(second) - 1).await;
         assert_eq!(judged(), before, "it is judged too early");
-        world.pass(2).await;
+        harness.pass(2).await;
         assert_eq!(judged(), before + 1);
-        world.pass(1000).await;
+        harness.pass(1000).await;
         assert_eq!(judged(), before + 1, "both messages are judged by one judgment");
     })
     .await;
@@ -455,18 +455,18 @@ async fn r20_it_speaks_when_the_seed_says() {
 
 #[tokio::test]
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
         // A mention takes the place of a judgment, and of a reply that waits.
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("bob", "the roses look ill").await;
-        world.pass(90).await;
-        world.says("alice", "@Aizuchi what can we do?").await;
-        world.pass(10_000).await;
-        assert_eq!(world.platform.posted_texts().len(), 1);
-        world.transcript().await
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("bob", "the roses look ill").await;
+        harness.pass(90).await;
+        harness.says("alice", "@Aizuchi what can we do?").await;
+        harness.pass(10_000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
       90s alice: @Aizuchi what can we do?
       90s (persona): Here I am.
@@ -475,68 +475,68 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
 }
 
 #[tokio::test]
-async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() {
+async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever() {
     let waiting =
         WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::fixed_wait().wait_settings };
-    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
-    let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(extras.clone());
-        world.says("alice", "@Aizuchi what about the roses?").await;
-        world.says("bob", "@Aizuchi and the tulips?").await;
-        world.pass(0).await;
+    let options = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        harness.says("alice", "@Aizuchi what about the roses?").await;
+        harness.says("bob", "@Aizuchi and the tulips?").await;
+        harness.pass(0).await;
         let owed: Vec<MessageId> = {
-            let said = world.platform.posted.lock().unwrap();
+            let said = harness.platform.posted.lock().unwrap();
             said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect()
         };
         assert_eq!(owed, ["m000", "m001"].map(MessageId::new));
         // Somebody talks every 50 seconds, which is no rest.
-        let begun = world.clock.now();
-        while world.mind.prompt_texts(PromptVerb::Judge).is_empty() {
-            world.says("carol", "more of it").await;
-            world.pass(50).await;
+        let begun = harness.clock.now();
+        while harness.mind.prompt_texts(PromptVerb::Judge).is_empty() {
+            harness.says("carol", "more of it").await;
+            harness.pass(50).await;
         }
         format!(
             "judged {} s after the first line",
-            world.clock.now().duration_since(begun).as_secs()
+            harness.clock.now().duration_since(begun).as_secs()
         )
     });
-    assert_snapshot!(told.await, @"judged 300 s after the first line");
+    assert_snapshot!(transcript.await, @"judged 300 s after the first line");
 }
 
 #[tokio::test]
-async fn g3_a_delay_has_an_end() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(&joins("999999")));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(10_000).await;
-        assert_eq!(spoken(&world), [60 + 3600]);
+async fn g3_a_delay_is_capped() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(&joins("999999")));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(10_000).await;
+        assert_eq!(spoken(&harness), [60 + 3600]);
     })
     .await;
 }
 
 #[tokio::test]
 async fn g4_an_edit_or_a_deletion_counts() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        let question = world.says("alice", "when do I cut the roses?").await;
-        world.pass(90).await;
-        world.edits(&question, "when do I cut the tulips?").await;
-        world.pass(90).await;
-        world.deletes(&question).await;
-        world.pass(1000).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("tulips"));
-        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        let question = harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(90).await;
+        harness.edits(&question, "when do I cut the tulips?").await;
+        harness.pass(90).await;
+        harness.deletes(&question).await;
+        harness.pass(1000).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Judge)[1].contains("tulips"));
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 2);
         // A mention that is edited away is a line like others.
-        let mention = world.says("bob", "@Aizuchi hello").await;
-        world.edits(&mention, "hello").await;
-        world.pass(1000).await;
-        assert!(world.platform.posted_texts().is_empty());
-        world.transcript().await
+        let mention = harness.says("bob", "@Aizuchi hello").await;
+        harness.edits(&mention, "hello").await;
+        harness.pass(1000).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: (deleted)
     1180s bob: hello
     [m000] dropped: what was said was deleted (judge superseded, judge superseded)
@@ -545,18 +545,18 @@ async fn g4_an_edit_or_a_deletion_counts() {
 }
 
 #[tokio::test]
-async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.says("alice", "@Aizuchi hello").await;
-        world.says("bob", "hello all").await;
-        world.pass(100).await;
-        world.says("buildbot", "@Aizuchi the build is red").await;
-        world.pass(1000).await;
-        assert_eq!(world.mind.verbs(), "reply");
-        world.transcript().await
+async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.says("alice", "@Aizuchi hello").await;
+        harness.says("bob", "hello all").await;
+        harness.pass(100).await;
+        harness.says("buildbot", "@Aizuchi the build is red").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "reply");
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi hello
        0s bob: hello all
        0s (persona): Here I am.
@@ -567,21 +567,21 @@ async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
 
 #[tokio::test]
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        let question = world.says("alice", "when do I cut the roses?").await;
-        world.pass(10).await;
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let question = harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(10).await;
         let in_thread = thread("garden", question.as_str());
-        world.says_in(in_thread, "bob", "in spring").await;
+        harness.says_in(in_thread, "bob", "in spring").await;
         // The channel's wait is not begun anew by it.
-        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(60));
-        world.pass(1000).await;
-        assert!(world.mind.prompt_texts(PromptVerb::Judge)[0].contains("in spring"));
-        assert!(world.platform.posted_texts().is_empty());
-        world.transcript().await
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(60));
+        harness.pass(1000).await;
+        assert!(harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("in spring"));
+        assert!(harness.platform.posted_texts().is_empty());
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: in spring
     [m000] dropped: it has been answered, or is no longer what it was (judge kept)
@@ -591,19 +591,19 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 
 #[tokio::test]
 async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
-    let told = on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        let question = world.says("alice", "when do I cut the roses?").await;
-        world.pass(10).await;
+    let transcript = on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let question = harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(10).await;
         let in_thread = thread("garden", question.as_str());
-        world.says_in(in_thread.clone(), "bob", "when you cut the tulips").await;
-        world.pass(10).await;
-        world.says_in(in_thread, "alice", "and when is that?").await;
-        world.pass(1000).await;
-        world.transcript().await
+        harness.says_in(in_thread.clone(), "bob", "when you cut the tulips").await;
+        harness.pass(10).await;
+        harness.says_in(in_thread, "alice", "and when is that?").await;
+        harness.pass(1000).await;
+        harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: when you cut the tulips
       20s   alice: and when is that?
@@ -616,53 +616,53 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() 
 #[tokio::test]
 async fn g7_timers_survive_a_restart() {
     for (seconds, verbs) in [(30, ""), (90, "judge"), (200, "judge reply")] {
-        on_every_store(async |kept| {
-            let world = fixed(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(seconds).await;
-            assert_eq!(world.mind.verbs(), verbs);
-            let world = world.restart().await;
-            world.pass(1000).await;
-            assert_eq!(spoken(&world), [120], "a restart after {seconds} s");
+        on_every_store(async |store| {
+            let harness = fixed(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(seconds).await;
+            assert_eq!(harness.mind.verbs(), verbs);
+            let harness = harness.restart().await;
+            harness.pass(1000).await;
+            assert_eq!(spoken(&harness), [120], "a restart after {seconds} s");
         })
         .await;
     }
 }
 
 #[tokio::test]
-async fn g8_it_looks_again_before_it_speaks() {
-    on_every_store(async |kept| {
-        let world = fixed(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(90).await;
+async fn g8_it_checks_again_before_it_posts() {
+    on_every_store(async |store| {
+        let harness = fixed(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(90).await;
         let until = Timestamp::MAX;
-        world
+        harness
             .order(Order::Mute { workspace: workspace(), channel: None, until, by: Role::Admin })
             .await;
-        world.pass(1000).await;
-        assert!(world.platform.posted_texts().is_empty());
-        let row = only_decision(&world).await;
+        harness.pass(1000).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        let row = only_decision(&harness).await;
         assert_eq!((row.ended, row.gate), (Some(DecisionResult::Muted), Some(Gate::Muted)));
     })
     .await;
 }
 
 #[tokio::test]
-async fn g9_who_is_not_sure_enough_is_silent() {
+async fn g9_low_confidence_is_silence() {
     for (least, spoke) in [(0.69, true), (0.7, true), (0.71, false)] {
-        on_every_store(async |kept| {
-            let extras = HarnessOptions::from_rules(ChannelRules {
+        on_every_store(async |store| {
+            let options = HarnessOptions::from_rules(ChannelRules {
                 min_confidence: least,
                 ..ChannelRules::default()
             });
-            let world = Harness::new(kept).await.with_options(extras.with_fixed_wait());
-            world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(1000).await;
-            assert_eq!(world.platform.posted_texts().len(), usize::from(spoke), "{least}");
-            let ended = only_decision(&world).await.ended;
+            let harness = Harness::new(store).await.with_options(options.with_fixed_wait());
+            harness.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(1000).await;
+            assert_eq!(harness.platform.posted_texts().len(), usize::from(spoke), "{least}");
+            let ended = only_decision(&harness).await.ended;
             let expected = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(ended, Some(expected), "{least}");
         })

@@ -43,11 +43,11 @@ const OLD_ENDING_WORDS: [&str; 10] = [
 const OLD_MISUNDERSTANDING_WORDS: [&str; 7] =
     ["誤解", "勘違い", "違う", "そうではない", "間違い", "理解していない", "分かっていない"];
 
-async fn separate(kept: TestStore) -> Harness {
-    let world =
-        Harness::new(kept).await.with_options(HarnessOptions::default().with_separate_state());
-    world.mind.script.set_default(PromptVerb::State, "ACTIVE");
-    world
+async fn separate(store: TestStore) -> Harness {
+    let harness =
+        Harness::new(store).await.with_options(HarnessOptions::default().with_separate_state());
+    harness.mind.script.set_default(PromptVerb::State, "ACTIVE");
+    harness
 }
 
 fn facilitator() -> ChannelRules {
@@ -55,21 +55,21 @@ fn facilitator() -> ChannelRules {
 }
 
 /// Its channels are facilitated, and the judge names the state.
-async fn facilitated(kept: TestStore) -> Harness {
-    Harness::new(kept).await.with_options(HarnessOptions::from_rules(facilitator()))
+async fn facilitated(store: TestStore) -> Harness {
+    Harness::new(store).await.with_options(HarnessOptions::from_rules(facilitator()))
 }
 
 /// So many lines, a second apart, by three people.
-async fn talk(world: &Harness, lines: usize) {
-    for number in 0..lines {
+async fn talk(harness: &Harness, messages: usize) {
+    for number in 0..messages {
         let who = ["alice", "bob", "carol"][number % 3];
-        world.says(who, &format!("thought {number} on the roses")).await;
-        world.pass(1).await;
+        harness.says(who, &format!("thought {number} on the roses")).await;
+        harness.pass(1).await;
     }
 }
 
-async fn rows(world: &Harness) -> Vec<Decision> {
-    world.decisions("garden").await
+async fn rows(harness: &Harness) -> Vec<Decision> {
+    harness.decisions("garden").await
 }
 
 fn state_of(row: &Decision) -> Option<ConversationState> {
@@ -149,12 +149,12 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
         ("CONFLICT と MISUNDERSTANDING", Conflict),
         ("I cannot tell", Active),
     ] {
-        on_every_store(async |kept| {
-            let world = separate(kept).await;
-            world.mind.script.push(PromptVerb::State, Ok(answer));
-            world.says("alice", "good night").await;
-            world.pass(400).await;
-            let row = rows(&world).await.remove(0);
+        on_every_store(async |store| {
+            let harness = separate(store).await;
+            harness.mind.script.push(PromptVerb::State, Ok(answer));
+            harness.says("alice", "good night").await;
+            harness.pass(400).await;
+            let row = rows(&harness).await.remove(0);
             assert_eq!(state_of(&row), Some(expected), "{answer:?}");
             assert_eq!(row.attempts.len(), if expected == Ending { 1 } else { 2 }, "{answer:?}");
         })
@@ -193,13 +193,14 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
         ),
     ];
     for (language, words) in wanted {
-        let extras = HarnessOptions { language, ..HarnessOptions::default().with_separate_state() };
-        on_every_store(async |kept| {
-            let world = Harness::new(kept).await.with_options(extras.clone());
-            world.mind.script.set_default(PromptVerb::State, "ACTIVE");
-            world.says("alice", "good night").await;
-            world.pass(400).await;
-            let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
+        let options =
+            HarnessOptions { language, ..HarnessOptions::default().with_separate_state() };
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(options.clone());
+            harness.mind.script.set_default(PromptVerb::State, "ACTIVE");
+            harness.says("alice", "good night").await;
+            harness.pass(400).await;
+            let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
             let mut rest = &*asked;
             for word in words {
                 let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
@@ -211,37 +212,37 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 }
 
 #[tokio::test]
-async fn s08_no_list_of_words_decides() {
+async fn s08_no_word_list_decides() {
     for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
         // The words without the meaning: the judge is asked, and speaks.
-        on_every_store(async |kept| {
-            let world = separate(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            world.says("alice", words).await;
-            world.pass(400).await;
-            assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
-            assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
+        on_every_store(async |store| {
+            let harness = separate(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", words).await;
+            harness.pass(400).await;
+            assert_eq!(harness.mind.verbs(), "state judge reply", "{words}");
+            assert_eq!(state_of(&rows(&harness).await[0]), Some(Active), "{words}");
         })
         .await;
     }
     // The meaning without the words.
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
-        world.mind.script.push(PromptVerb::State, Ok("ENDING"));
-        world.says("alice", "ではまた明日。おやすみなさい").await;
-        world.pass(400).await;
-        assert_eq!(world.mind.verbs(), "state");
+    on_every_store(async |store| {
+        let harness = separate(store).await;
+        harness.mind.script.push(PromptVerb::State, Ok("ENDING"));
+        harness.says("alice", "ではまた明日。おやすみなさい").await;
+        harness.pass(400).await;
+        assert_eq!(harness.mind.verbs(), "state");
     })
     .await;
 }
 
 #[tokio::test]
-async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
-        talk(&world, 12).await;
-        world.pass(400).await;
-        let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
+async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last() {
+    on_every_store(async |store| {
+        let harness = separate(store).await;
+        talk(&harness, 12).await;
+        harness.pass(400).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
         let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
         assert!(places.is_sorted(), "{asked}");
         assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
@@ -251,24 +252,24 @@ async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
 
 #[tokio::test]
 async fn s12_nothing_to_judge_costs_no_call() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
-        let line = world.says("alice", "oops").await;
-        world.deletes(&line).await;
-        world.pass(1000).await;
-        assert_eq!(world.mind.verbs(), "");
-        assert_eq!(rows(&world).await[0].ended, Some(DecisionResult::Dropped));
+    on_every_store(async |store| {
+        let harness = separate(store).await;
+        let message = harness.says("alice", "oops").await;
+        harness.deletes(&message).await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        assert_eq!(rows(&harness).await[0].ended, Some(DecisionResult::Dropped));
     })
     .await;
 }
 
 #[tokio::test]
-async fn s13_it_is_one_question_for_twenty_tokens() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
-        world.says("alice", "good night").await;
-        world.pass(400).await;
-        let [prompt] = &world.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
+async fn s13_the_state_is_one_call_of_at_most_twenty_tokens() {
+    on_every_store(async |store| {
+        let harness = separate(store).await;
+        harness.says("alice", "good night").await;
+        harness.pass(400).await;
+        let [prompt] = &harness.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
         assert_eq!(prompt.max_tokens, Some(20));
         assert!(prompt.schema().is_none() && prompt.tools.is_empty());
         // The persona has no say in it.
@@ -278,20 +279,20 @@ async fn s13_it_is_one_question_for_twenty_tokens() {
 }
 
 #[tokio::test]
-async fn s15_naming_a_state_holds_up_nobody_else() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
-        world.says("alice", "good night").await;
-        world.clock.advance_to(at(300));
-        world.says_in(top_level("kitchen"), "bob", "@Aizuchi is there bread?").await;
-        let mind = world.mind.clone();
-        world.mind.meanwhile(PromptVerb::State, || async move {
+async fn s15_a_state_call_does_not_block_other_conversations() {
+    on_every_store(async |store| {
+        let harness = separate(store).await;
+        harness.says("alice", "good night").await;
+        harness.clock.advance_to(at(300));
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi is there bread?").await;
+        let mind = harness.mind.clone();
+        harness.mind.meanwhile(PromptVerb::State, || async move {
             while mind.prompt_texts(PromptVerb::Reply).is_empty() {
                 tokio::task::yield_now().await;
             }
         });
-        world.pass(0).await;
-        assert_eq!(world.platform.posts_in(&top_level("kitchen")), 1);
+        harness.pass(0).await;
+        assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 1);
     })
     .await;
 }
@@ -306,18 +307,18 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
         || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
     ];
     for failure in failures {
-        on_every_store(async |kept| {
+        on_every_store(async |store| {
             let failure = failure();
             let told = format!("{failure:?}");
             let log = Log::begin();
             let is_error = failure.is_err();
-            let world = separate(kept).await;
-            world.mind.script.push(PromptVerb::State, failure);
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            world.says("alice", "when do I cut the roses?").await;
-            world.pass(400).await;
-            assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
-            let row = rows(&world).await.remove(0);
+            let harness = separate(store).await;
+            harness.mind.script.push(PromptVerb::State, failure);
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(400).await;
+            assert_eq!(harness.mind.verbs(), "state judge reply", "{told}");
+            let row = rows(&harness).await.remove(0);
             assert_eq!(
                 (state_of(&row), row.ended),
                 (Some(Active), Some(DecisionResult::Spoke)),
@@ -334,28 +335,28 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
 
 #[tokio::test]
 async fn s18_an_ending_is_silence_before_the_judge() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
+    on_every_store(async |store| {
+        let harness = separate(store).await;
         let log = Log::begin();
-        world.mind.script.push(PromptVerb::State, Ok("ENDING"));
-        world.mind.script.set_default(PromptVerb::Judge, JOIN);
-        world.says("alice", "that is all for today, good night").await;
-        world.pass(1000).await;
-        assert_eq!(world.mind.verbs(), "state");
-        let row = rows(&world).await.remove(0);
+        harness.mind.script.push(PromptVerb::State, Ok("ENDING"));
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        harness.says("alice", "that is all for today, good night").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "state");
+        let row = rows(&harness).await.remove(0);
         assert_eq!((row.ended, state_of(&row)), (Some(DecisionResult::ChoseSilence), Some(Ending)));
         let sentence = "Intervention blocked for channel garden: conversation is ending";
         assert!(log.text().contains(sentence), "{}", log.text());
         // Whoever asks is answered all the same.
-        world.says("bob", "@Aizuchi good night").await;
-        world.pass(1).await;
-        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        harness.says("bob", "@Aizuchi good night").await;
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys() {
+async fn s19_conflicts_reach_the_judge_and_both_prompts_name_them() {
     for (label, state, hint, words) in [
         ("CONFLICT", Conflict, "There seems to be tension in it.", CONFLICT_WORDS),
         (
@@ -365,20 +366,20 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
             MISUNDERSTANDING_WORDS,
         ),
     ] {
-        on_every_store(async |kept| {
-            let world = separate(kept).await;
+        on_every_store(async |store| {
+            let harness = separate(store).await;
             let log = Log::begin();
-            world.mind.script.push(PromptVerb::State, Ok(label));
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            world.says("alice", "you never listen").await;
-            world.pass(1000).await;
-            assert_eq!(world.mind.verbs(), "state judge reply", "{label}");
-            let judged = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
+            harness.mind.script.push(PromptVerb::State, Ok(label));
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", "you never listen").await;
+            harness.pass(1000).await;
+            assert_eq!(harness.mind.verbs(), "state judge reply", "{label}");
+            let judged = harness.mind.prompt_texts(PromptVerb::Judge).remove(0);
             assert!(judged.contains(hint), "{judged}");
             assert!(!judged.contains("### conversation_state"), "it is named already");
-            let prompt = world.mind.prompt_texts(PromptVerb::Reply).remove(0);
+            let prompt = harness.mind.prompt_texts(PromptVerb::Reply).remove(0);
             assert!(prompt.contains(words), "{prompt}");
-            assert_eq!(state_of(&rows(&world).await[0]), Some(state));
+            assert_eq!(state_of(&rows(&harness).await[0]), Some(state));
             let name = state.name();
             let sentence =
                 format!("Conversation state detected: {name}, proceeding to LLM judgment");
@@ -389,16 +390,16 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
 }
 
 #[tokio::test]
-async fn s19_no_state_forces_it_to_speak() {
+async fn s19_no_state_forces_a_post() {
     for label in ["CONFLICT", "MISUNDERSTANDING", "ACTIVE"] {
-        on_every_store(async |kept| {
-            let world = separate(kept).await;
-            world.mind.script.push(PromptVerb::State, Ok(label));
-            world.mind.script.set_default(PromptVerb::Judge, NO);
-            world.says("alice", "you never listen").await;
-            world.pass(1000).await;
-            assert_eq!(world.mind.verbs(), "state judge", "{label}");
-            assert!(world.platform.posted_texts().is_empty(), "{label}");
+        on_every_store(async |store| {
+            let harness = separate(store).await;
+            harness.mind.script.push(PromptVerb::State, Ok(label));
+            harness.mind.script.set_default(PromptVerb::Judge, NO);
+            harness.says("alice", "you never listen").await;
+            harness.pass(1000).await;
+            assert_eq!(harness.mind.verbs(), "state judge", "{label}");
+            assert!(harness.platform.posted_texts().is_empty(), "{label}");
         })
         .await;
     }
@@ -406,14 +407,14 @@ async fn s19_no_state_forces_it_to_speak() {
 
 #[tokio::test]
 async fn s20_s22_a_decision_costs_one_state_call() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
+    on_every_store(async |store| {
+        let harness = separate(store).await;
         for label in ["ACTIVE", "CONFLICT", "ENDING"] {
-            world.mind.script.push(PromptVerb::State, Ok(label));
-            world.says("alice", "a new thought").await;
-            world.pass(1000).await;
+            harness.mind.script.push(PromptVerb::State, Ok(label));
+            harness.says("alice", "a new thought").await;
+            harness.pass(1000).await;
         }
-        for row in rows(&world).await {
+        for row in rows(&harness).await {
             let calls = row.attempts.iter().filter(|attempt| &*attempt.verb == "state");
             assert_eq!(calls.count(), 1);
         }
@@ -422,33 +423,33 @@ async fn s20_s22_a_decision_costs_one_state_call() {
 }
 
 #[tokio::test]
-async fn s21_the_same_log_is_named_once() {
-    on_every_store(async |kept| {
-        let world = separate(kept).await;
+async fn s21_an_unchanged_conversation_is_classified_once() {
+    on_every_store(async |store| {
+        let harness = separate(store).await;
         let busy = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
-        world.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
-        world.mind.script.push(PromptVerb::Judge, busy());
-        world.mind.script.push(PromptVerb::Judge, busy());
-        world.says("alice", "you never listen").await;
-        world.pass(1000).await;
+        harness.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
+        harness.mind.script.push(PromptVerb::Judge, busy());
+        harness.mind.script.push(PromptVerb::Judge, busy());
+        harness.says("alice", "you never listen").await;
+        harness.pass(1000).await;
         // The judge is tried again; the log is what it was.
-        assert_eq!(world.mind.verbs(), "state judge judge judge");
-        assert_eq!(state_of(&rows(&world).await[0]), Some(Conflict));
+        assert_eq!(harness.mind.verbs(), "state judge judge judge");
+        assert_eq!(state_of(&rows(&harness).await[0]), Some(Conflict));
         assert!(
-            world.mind.prompt_texts(PromptVerb::Judge)[2]
+            harness.mind.prompt_texts(PromptVerb::Judge)[2]
                 .contains("There seems to be tension in it.")
         );
         // An edit makes another log of it.
-        world.edits(&MessageId::new("m000"), "you always listen").await;
-        world.says("bob", "do I?").await;
-        world.pass(1000).await;
-        assert_eq!(world.mind.prompt_texts(PromptVerb::State).len(), 2);
+        harness.edits(&MessageId::new("m000"), "you always listen").await;
+        harness.says("bob", "do I?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::State).len(), 2);
     })
     .await;
 }
 
 #[tokio::test]
-async fn fused_one_call_names_the_state_and_judges() {
+async fn a_fused_call_names_the_state_and_judges() {
     for (state, should_respond, spoke) in [
         (Ending, true, false),
         (Ending, false, false),
@@ -457,18 +458,18 @@ async fn fused_one_call_names_the_state_and_judges() {
         (Misunderstanding, true, true),
         (Active, true, true),
     ] {
-        on_every_store(async |kept| {
-            let world = Harness::new(kept).await;
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
             let more = format!(r#", "conversation_state": "{}""#, state.name());
-            world.mind.script.push(PromptVerb::Judge, Ok(&says(should_respond, &more)));
-            world.says("alice", "that is that").await;
-            world.pass(1000).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&says(should_respond, &more)));
+            harness.says("alice", "that is that").await;
+            harness.pass(1000).await;
             let expected = if spoke { "judge reply" } else { "judge" };
-            assert_eq!(world.mind.verbs(), expected, "{state:?}");
+            assert_eq!(harness.mind.verbs(), expected, "{state:?}");
             assert!(
-                world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### conversation_state")
+                harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("### conversation_state")
             );
-            let row = rows(&world).await.remove(0);
+            let row = rows(&harness).await.remove(0);
             assert_eq!(state_of(&row), Some(state));
             let ended = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(row.ended, Some(ended), "{state:?}");
@@ -478,30 +479,30 @@ async fn fused_one_call_names_the_state_and_judges() {
 }
 
 #[tokio::test]
-async fn a_facilitator_judges_5_s_after_the_newest_line() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        talk(&world, 3).await;
-        world.pass(3).await;
-        assert_eq!(world.mind.verbs(), "");
+async fn a_facilitator_judges_5_s_after_the_newest_message() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        talk(&harness, 3).await;
+        harness.pass(3).await;
+        assert_eq!(harness.mind.verbs(), "");
         // The newest line was said 4 seconds ago.
-        world.pass(1).await;
-        assert_eq!(world.mind.verbs(), "judge");
+        harness.pass(1).await;
+        assert_eq!(harness.mind.verbs(), "judge");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
+async fn a_facilitator_judges_at_most_30_s_after_the_first_message() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
         let mut asked = Vec::new();
         for _ in 0..30 {
-            world.says("alice", "and another thing").await;
-            let before = world.mind.prompt_texts(PromptVerb::Judge).len();
-            world.pass(4).await;
-            if world.mind.prompt_texts(PromptVerb::Judge).len() > before {
-                asked.push(rows(&world).await.last().unwrap().attempts.last().unwrap().at);
+            harness.says("alice", "and another thing").await;
+            let before = harness.mind.prompt_texts(PromptVerb::Judge).len();
+            harness.pass(4).await;
+            if harness.mind.prompt_texts(PromptVerb::Judge).len() > before {
+                asked.push(rows(&harness).await.last().unwrap().attempts.last().unwrap().at);
             }
         }
         let asked: Vec<i64> = asked.iter().map(|at| at.as_second() - START).collect();
@@ -512,91 +513,93 @@ async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
 }
 
 #[tokio::test]
-async fn a_facilitator_stays_out_of_the_first_lines() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        talk(&world, 2).await;
-        world.pass(100).await;
-        let row = rows(&world).await.remove(0);
-        assert_eq!((row.gate, world.mind.verbs()), (Some(Gate::TooFew), String::new()));
-        talk(&world, 1).await;
-        world.pass(100).await;
-        assert_eq!(world.mind.verbs(), "judge");
+async fn a_facilitator_waits_for_enough_messages() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        talk(&harness, 2).await;
+        harness.pass(100).await;
+        let row = rows(&harness).await.remove(0);
+        assert_eq!((row.gate, harness.mind.verbs()), (Some(Gate::TooFew), String::new()));
+        talk(&harness, 1).await;
+        harness.pass(100).await;
+        assert_eq!(harness.mind.verbs(), "judge");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_facilitator_looks_at_the_newest_20_lines_its_own_among_them() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        talk(&world, 30).await;
-        world.pass(700).await;
-        world.mind.calls();
-        talk(&world, 3).await;
-        world.pass(100).await;
-        let prompt = world.mind.prompts(PromptVerb::Judge).remove(0);
+async fn a_facilitator_sees_the_newest_20_messages_including_its_own() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        talk(&harness, 30).await;
+        harness.pass(700).await;
+        harness.mind.calls();
+        talk(&harness, 3).await;
+        harness.pass(100).await;
+        let prompt = harness.mind.prompts(PromptVerb::Judge).remove(0);
         assert_eq!(prompt.context.target_messages().len(), 20);
-        assert!(prompt.context.target_messages().iter().any(|line| &*line.text == "Here I am."));
+        assert!(
+            prompt.context.target_messages().iter().any(|message| &*message.text == "Here I am.")
+        );
     })
     .await;
 }
 
 #[tokio::test]
-async fn inside_the_cooldown_no_model_is_asked_also_after_a_restart() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        talk(&world, 3).await;
-        world.pass(10).await;
-        assert_eq!(world.platform.posted_texts().len(), 1);
-        let spoke = world.platform.posted.lock().unwrap()[0].1.at;
-        world.mind.calls();
+async fn no_model_is_asked_during_the_cooldown_even_after_a_restart() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        talk(&harness, 3).await;
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+        let spoke = harness.platform.posted.lock().unwrap()[0].1.at;
+        harness.mind.calls();
         for round in 0..4 {
-            world.says("alice", &format!("round {round}")).await;
-            world.pass(100).await;
+            harness.says("alice", &format!("round {round}")).await;
+            harness.pass(100).await;
         }
-        let world = world.restart().await;
-        world.says("bob", "and on").await;
-        world.pass(100).await;
-        assert_eq!(world.mind.verbs(), "");
-        let settled = rows(&world).await.split_off(1);
+        let harness = harness.restart().await;
+        harness.says("bob", "and on").await;
+        harness.pass(100).await;
+        assert_eq!(harness.mind.verbs(), "");
+        let settled = rows(&harness).await.split_off(1);
         assert!(settled.iter().all(|row| row.gate == Some(Gate::Cooldown)), "{settled:#?}");
         // A mention is answered meanwhile.
-        world.says("carol", "@Aizuchi are you there?").await;
-        world.pass(10).await;
-        assert_eq!(world.mind.verbs(), "reply");
+        harness.says("carol", "@Aizuchi are you there?").await;
+        harness.pass(10).await;
+        assert_eq!(harness.mind.verbs(), "reply");
         // Then it listens again.
-        world.clock.advance_to(spoke + SignedDuration::from_mins(10));
-        world.says("bob", "so what do we do?").await;
-        world.pass(10).await;
-        assert_eq!(world.mind.verbs(), "reply judge");
+        harness.clock.advance_to(spoke + SignedDuration::from_mins(10));
+        harness.says("bob", "so what do we do?").await;
+        harness.pass(10).await;
+        assert_eq!(harness.mind.verbs(), "reply judge");
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call() {
+async fn an_unchanged_conversation_is_silence_in_the_same_call() {
     for (same, changed, spoke) in
         [(true, false, false), (true, true, true), (false, false, true), (false, true, true)]
     {
-        on_every_store(async |kept| {
-            let world = facilitated(kept).await;
-            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            talk(&world, 3).await;
-            world.pass(700).await;
+        on_every_store(async |store| {
+            let harness = facilitated(store).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            talk(&harness, 3).await;
+            harness.pass(700).await;
             assert!(
-                !world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation")
+                !harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation")
             );
-            world.mind.calls();
+            harness.mind.calls();
             let more = format!(r#", "same_conversation": {same}, "situation_changed": {changed}"#);
-            world.mind.script.push(PromptVerb::Judge, Ok(&says(true, &more)));
-            talk(&world, 3).await;
-            world.pass(100).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(&says(true, &more)));
+            talk(&harness, 3).await;
+            harness.pass(100).await;
             let expected = if spoke { "judge reply" } else { "judge" };
-            assert_eq!(world.mind.verbs(), expected, "{same} {changed}");
-            let asked = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
+            assert_eq!(harness.mind.verbs(), expected, "{same} {changed}");
+            let asked = harness.mind.prompt_texts(PromptVerb::Judge).remove(0);
             assert!(asked.contains("### same_conversation") && asked.contains("When you last"));
             assert!(asked.contains("Here I am."), "its own words are part of the talk");
         })
@@ -606,44 +609,44 @@ async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call(
 
 #[tokio::test]
 async fn a_post_that_failed_is_no_intervention() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.platform.fails(&[Fault::Refused]);
-        talk(&world, 3).await;
-        world.pass(60).await;
-        assert!(world.platform.posted_texts().is_empty());
-        assert_eq!(rows(&world).await[0].ended, Some(DecisionResult::Failed));
-        world.mind.calls();
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        talk(&world, 1).await;
-        world.pass(60).await;
-        assert_eq!(world.mind.verbs(), "judge reply");
-        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation"));
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.platform.fails(&[Fault::Refused]);
+        talk(&harness, 3).await;
+        harness.pass(60).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        assert_eq!(rows(&harness).await[0].ended, Some(DecisionResult::Failed));
+        harness.mind.calls();
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        talk(&harness, 1).await;
+        harness.pass(60).await;
+        assert_eq!(harness.mind.verbs(), "judge reply");
+        assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation"));
     })
     .await;
 }
 
 /// The words were on their way when somebody asked; they were unasked all the same.
 #[tokio::test]
-async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
-    on_every_store(async |kept| {
-        let world = facilitated(kept).await;
-        world.mind.script.set_default(PromptVerb::Judge, JOIN);
-        let there = world.clone();
-        world.platform.meanwhile(|| async move {
+async fn a_mention_during_a_post_does_not_undo_the_intervention() {
+    on_every_store(async |store| {
+        let harness = facilitated(store).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        let there = harness.clone();
+        harness.platform.meanwhile(|| async move {
             there.says("dan", "@Aizuchi what do you think?").await;
         });
-        talk(&world, 3).await;
-        world.pass(60).await;
-        assert_eq!(world.platform.posted_texts().len(), 2);
-        world.mind.calls();
-        talk(&world, 4).await;
-        world.pass(60).await;
-        assert_eq!(world.mind.verbs(), "");
-        let last = rows(&world).await.pop().unwrap();
+        talk(&harness, 3).await;
+        harness.pass(60).await;
+        assert_eq!(harness.platform.posted_texts().len(), 2);
+        harness.mind.calls();
+        talk(&harness, 4).await;
+        harness.pass(60).await;
+        assert_eq!(harness.mind.verbs(), "");
+        let last = rows(&harness).await.pop().unwrap();
         assert_eq!(last.gate, Some(Gate::Cooldown));
-        let first = rows(&world).await.remove(0);
+        let first = rows(&harness).await.remove(0);
         assert!(!first.is_addressed && first.ended == Some(DecisionResult::Spoke), "{first:#?}");
     })
     .await;

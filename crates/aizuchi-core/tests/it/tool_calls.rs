@@ -59,7 +59,7 @@ async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> LlmRespons
 }
 
 #[tokio::test]
-async fn every_provider_is_offered_tools_and_told_what_they_said() {
+async fn every_provider_is_sent_tools_and_their_results() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -135,7 +135,7 @@ fn sent(wire: Wire, body: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_to_who_signed_them_and_to_nobody_else() {
+async fn signed_thoughts_are_returned_to_their_provider_only() {
     for (provider, signature) in
         [(Provider::Anthropic, "signed-by-anthropic"), (Provider::Gemini, "signed-by-gemini")]
     {
@@ -156,7 +156,7 @@ async fn thoughts_go_back_to_who_signed_them_and_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn another_model_goes_on_with_what_was_found() {
+async fn the_fallback_model_continues_with_the_tool_results() {
     for (first, second) in [
         (Provider::OpenAi, Provider::Anthropic),
         (Provider::Anthropic, Provider::Gemini),
@@ -182,7 +182,7 @@ async fn another_model_goes_on_with_what_was_found() {
 }
 
 #[tokio::test]
-async fn a_server_that_knows_no_tools_answers_without_them() {
+async fn a_server_without_tool_support_is_asked_without_tools() {
     for (provider, asked) in [
         (Provider::Ollama, [3, 4, 5]),
         (Provider::Anthropic, [2, 3, 4]),
@@ -208,7 +208,7 @@ async fn a_server_that_knows_no_tools_answers_without_them() {
 }
 
 #[tokio::test]
-async fn a_gateway_without_a_server_that_knows_tools_answers_without_them() {
+async fn a_gateway_without_tool_support_is_asked_without_tools() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenRouter, &server, &clock);
@@ -221,7 +221,7 @@ async fn a_gateway_without_a_server_that_knows_tools_answers_without_them() {
 }
 
 #[tokio::test]
-async fn one_refusal_behind_results_does_not_end_the_use_of_tools() {
+async fn one_refusal_after_tool_results_does_not_disable_tools() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::Anthropic, &server, &clock);
@@ -238,7 +238,7 @@ async fn one_refusal_behind_results_does_not_end_the_use_of_tools() {
 }
 
 #[tokio::test]
-async fn what_tools_said_is_told_to_a_server_that_takes_no_more_of_them() {
+async fn tool_results_are_told_as_text_to_a_server_that_refuses_tools() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -258,7 +258,7 @@ async fn what_tools_said_is_told_to_a_server_that_takes_no_more_of_them() {
 }
 
 #[tokio::test]
-async fn garbled_calls_are_read_as_they_came_and_sent_back_mended() {
+async fn malformed_calls_are_sent_back_repaired() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -287,7 +287,7 @@ async fn garbled_calls_are_read_as_they_came_and_sent_back_mended() {
 }
 
 #[tokio::test]
-async fn calls_that_were_left_out_are_not_repeated() {
+async fn omitted_calls_are_not_repeated() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -306,7 +306,7 @@ async fn calls_that_were_left_out_are_not_repeated() {
 }
 
 #[tokio::test]
-async fn words_beside_a_call_are_enough() {
+async fn text_beside_a_call_is_an_answer() {
     for provider in EVERYONE {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
@@ -322,7 +322,7 @@ async fn words_beside_a_call_are_enough() {
 }
 
 #[tokio::test]
-async fn calls_that_nobody_offered_are_no_answer() {
+async fn calls_of_unknown_tools_are_no_answer() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);

@@ -23,7 +23,7 @@ fn defect_4_the_channel_has_its_name() {
 }
 
 #[test]
-fn defect_5_the_target_stands_in_its_own_prompt() {
+fn defect_5_the_target_is_in_its_own_prompt() {
     let mut lines: Vec<_> = (1..60).map(|minute| said(minute, "bob", "busy", None)).collect();
     lines.push(said(0, "alice", "the parent", None));
     lines.push(said(60, "carol", "the reply", Some("00000")));
@@ -99,7 +99,7 @@ fn defect_38_every_prompt_says_when_it_is() {
 }
 
 #[test]
-fn defect_43_blank_lines_stand_around_the_lists_of_memos() {
+fn defect_43_blank_lines_surround_the_lists_of_memos() {
     for (language, headings) in [
         (Language::Ja, ["### 重要なメモ（優先度4以上）", "### 直近のメモ", "## 現在の会話"]),
         (
@@ -122,7 +122,7 @@ fn defect_43_blank_lines_stand_around_the_lists_of_memos() {
 }
 
 #[test]
-fn what_is_empty_has_no_heading() {
+fn an_empty_section_has_no_heading() {
     for language in BOTH {
         let context = Arc::new(talk(None, vec![said(0, "alice", "hi", None)]));
         let prompt = prompts(language).reply(&persona(language), &context, &scene());
@@ -133,7 +133,7 @@ fn what_is_empty_has_no_heading() {
 }
 
 #[test]
-fn who_is_called_like_somebody_else_is_told_apart() {
+fn users_of_the_same_name_are_told_apart() {
     let lines = vec![
         said(0, "U1", "It is me.", None),
         said(1, "(persona)", "No, me.", None),

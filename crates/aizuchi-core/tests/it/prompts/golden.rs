@@ -249,7 +249,7 @@ fn seed_001_prints_its_examples() {
 }
 
 #[test]
-fn other_talk_comes_first_and_a_parent_stands_at_the_head_of_its_thread() {
+fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     let lines = || {
         vec![
             said(0, "alice", "parent", None),
@@ -473,7 +473,7 @@ fn every_memory_in_both_languages() {
 
 /// The headings of `reference/myao2.md` §1.8.
 #[test]
-fn memories_have_the_headings_of_old() {
+fn memories_have_the_headings_of_myao2() {
     let prompts = prompts(Language::Ja);
     let headings = materials().into_iter().map(|(_, material)| {
         let prompt = prompts.remember(&persona(Language::Ja), &Arc::new(material), &scene());
@@ -506,7 +506,7 @@ fn memories_have_the_headings_of_old() {
 }
 
 #[test]
-fn channels_of_the_same_name_stand_apart() {
+fn channels_of_the_same_name_are_told_apart() {
     let (prompts, persona) = (prompts(Language::En), persona(Language::En));
     let (mut context, scene) = everything(None);
     let elsewhere = |recalled: &mut RecalledMessage, channel: &str| {
@@ -536,10 +536,10 @@ fn channels_of_the_same_name_stand_apart() {
     let material = Arc::new(MemoryInput { sources: sources.collect(), ..material });
     let text = prompts.remember(&persona, &material, &scene).text;
     let entries = from(&text, "### #roof");
-    let kept = entries.iter().filter(|line| line.starts_with("### ") || line.starts_with("- ["));
-    let kept: Vec<&str> = kept.copied().collect();
+    let store = entries.iter().filter(|line| line.starts_with("### ") || line.starts_with("- ["));
+    let store: Vec<&str> = store.copied().collect();
     assert_eq!(
-        kept,
+        store,
         [
             "### #roof",
             "- [1] 2024-02-01: fact 1",

@@ -44,7 +44,7 @@ fn words(number: i64) -> String {
 }
 
 #[test]
-fn what_fits_is_whole_and_counted() {
+fn a_prompt_that_fits_is_complete_and_counted() {
     let (context, scene) = everything(None);
     let prompt = reply(context, &scene);
     assert_eq!(prompt.trimmed, []);
@@ -68,7 +68,7 @@ fn what_fits_is_whole_and_counted() {
 }
 
 #[test]
-fn the_least_length_leaves_room_for_what_was_said() {
+fn the_minimum_length_leaves_room_for_the_conversation() {
     let tools = ToolSettings::specs(Language::Ja);
     for (language, system_prompt, tools) in [
         (Language::En, String::new(), Vec::new()),
@@ -111,7 +111,7 @@ fn the_least_length_leaves_room_for_what_was_said() {
 }
 
 #[test]
-fn what_matters_least_goes_first() {
+fn the_least_important_parts_are_dropped_first() {
     let fact = format!("- 2024-01-05: {}", "a fact of some length ".repeat(20));
     let memory: Option<Arc<str>> = Some(fact.as_str().into());
     let mut lines: Vec<_> = (0..10).map(|n| said(n, "alice", &words(n), None)).collect();
@@ -178,7 +178,7 @@ fn what_matters_least_goes_first() {
 }
 
 #[test]
-fn a_section_keeps_to_its_own_length() {
+fn each_section_keeps_to_its_own_limit() {
     let (context, scene) = everything(Some("00000"));
     let sections =
         SectionLimits { memos: 0, recalled: 0, workspace_memory: 24, ..SectionLimits::default() };
@@ -190,7 +190,7 @@ fn a_section_keeps_to_its_own_length() {
 }
 
 #[test]
-fn a_long_target_keeps_its_parent_whoever_waits_and_the_newest_lines() {
+fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
     let mut lines = vec![said(0, "alice", "the parent", None)];
     lines.extend((1..500).map(|n| said(n, "bob", &words(n), Some("00000"))));
     let owed = vec![MessageId::new("00030"), MessageId::new("00031"), MessageId::new("00200")];
@@ -225,7 +225,7 @@ fn a_long_target_keeps_its_parent_whoever_waits_and_the_newest_lines() {
 }
 
 #[test]
-fn the_line_that_would_be_answered_stays() {
+fn the_message_that_would_be_answered_is_kept() {
     let lines = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
     let motive = Intent {
         reason: "nobody answers".into(),
@@ -256,7 +256,7 @@ fn a_paste_loses_its_middle() {
 }
 
 #[test]
-fn a_line_is_left_out_once_however_often_it_is_shortened() {
+fn an_omitted_message_is_counted_once() {
     // First each for itself, then all of them together.
     let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
     let owed = lines.iter().map(|line| line.id.clone()).collect();
@@ -286,7 +286,7 @@ fn a_line_is_left_out_once_however_often_it_is_shortened() {
 }
 
 #[test]
-fn many_who_wait_each_keep_a_part() {
+fn each_of_many_owed_messages_keeps_a_part() {
     let lines: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
     let owed: Vec<_> = lines.iter().map(|line| line.id.clone()).collect();
     let prompt = reply(Context { owed, ..talk(None, lines) }, &within(5000));

@@ -26,7 +26,7 @@ fn refused(folder: &Path) -> String {
 }
 
 #[test]
-fn a_file_takes_the_place_of_the_prompt_of_its_name() {
+fn a_file_overrides_the_prompt_of_its_name() {
     let own = "{{ persona.name }} in #{{ current_channel_name }}: {{ owed | length }}\n";
     let parts = "{% macro notice(name) %}x{% endmacro %}\n{% macro lines(messages) %}{{ messages | length }}{% endmacro %}";
     let folder = folder(&[("reply.j2", own), ("parts.j2", parts), (".hidden", "{{")]);
@@ -40,7 +40,7 @@ fn a_file_takes_the_place_of_the_prompt_of_its_name() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_their_position() {
     for (name, text, expected) in [
         ("judge.j2", "a\n{% if %}", "prompts/judge.j2, line 2: syntax error: "),
         ("judge.j2", "a\nb\n{{ nobody }}", "prompts/judge.j2, line 3: unknown variable nobody"),
@@ -77,7 +77,7 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn what_fails_after_all_gives_way_to_the_built_in_prompt() {
+fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     // All that people say in the samples is this.
     let own = "{% for m in top_level_messages %}{{ m.text if m.text == 'Hello!' else m.no.such }}{% endfor %}";
     let folder = folder(&[("reply.j2", own)]);
