@@ -14,7 +14,6 @@ pub mod view;
 mod render_cache;
 pub mod budget;
 mod schema;
-mod sample;
 mod templates;
 pub mod builder;
 pub mod tool;

@@ -1,6 +1,8 @@
 //! Builds the prompts of one language: renders the context, fits it to the budget and fills in the
 //! templates.
 
+mod sample;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::floor::{BASE_TOKENS, FloorView};
 use crate::prompt::view::from_context::{MessageRenderer, context_speakers};
 use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView, RecalledView};
-use crate::prompt::{Prompt, PromptVerb, sample};
+use crate::prompt::{Prompt, PromptVerb};
 use crate::rules::Mode;
 
 /// Room for the longest state name and the decoration that models put around it.
@@ -82,7 +84,8 @@ impl PromptBuilder {
     /// Loads the templates of a language and the operator's overrides. The error names the file and
     /// the line.
     pub fn load(language: Language, prompts_dir: Option<&Path>) -> anyhow::Result<Self> {
-        let templates = Templates::load(language, prompts_dir)?;
+        let samples = sample::sample_views(language);
+        let templates = Templates::load(language, prompts_dir, &samples)?;
         let instructions = PromptVerb::ALL.map(|verb| {
             let text = templates.render(verb, &sample::empty_view(verb, language));
             (verb, estimate(&text))
@@ -154,7 +157,7 @@ impl PromptBuilder {
     ) -> Prompt {
         let speakers = Arc::new(memory_input_speakers(persona, input, options));
         let renderer = self.renderer(&speakers, options);
-        let view = MemoryInputView::new(persona, input, options, &renderer);
+        let view = MemoryInputView::new(persona, input, options.now, &renderer);
         let mut trimmed = Vec::new();
         record_shortened(view.messages(), &mut trimmed);
         let text =
@@ -188,9 +191,9 @@ impl PromptBuilder {
         context: &Arc<Context>,
         options: &PromptOptions,
     ) -> Prompt {
-        let speakers = Arc::new(context_speakers(persona, context, options));
+        let speakers = Arc::new(context_speakers(persona, context, &options.zone));
         let renderer = self.renderer(&speakers, options);
-        let mut view = ContextView::new(verb, persona, context, options, &renderer);
+        let mut view = full_view(verb, persona, context, options, &renderer);
         let mut trimmed = Vec::new();
         self.fit_to_budget(&mut view, verb, context, options, &renderer, &mut trimmed);
         record_shortened(view.messages(), &mut trimmed);
@@ -286,10 +289,10 @@ pub fn context_view(
     context: &Context,
     options: &PromptOptions,
 ) -> PromptView {
-    let speakers = context_speakers(persona, context, options);
+    let speakers = context_speakers(persona, context, &options.zone);
     let max_tokens = options.budget.max_tokens;
     let renderer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
-    let mut view = ContextView::new(verb, persona, context, options, &renderer);
+    let mut view = full_view(verb, persona, context, options, &renderer);
     finalize_view(&mut view);
     PromptView::Context(Box::new(view))
 }
@@ -303,7 +306,24 @@ pub fn memory_input_view(
     let speakers = memory_input_speakers(persona, input, options);
     let max_tokens = options.budget.max_tokens;
     let renderer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
-    PromptView::MemoryInput(Box::new(MemoryInputView::new(persona, input, options, &renderer)))
+    PromptView::MemoryInput(Box::new(MemoryInputView::new(persona, input, options.now, &renderer)))
+}
+
+/// The view of a context before it is fitted to the budget.
+fn full_view(
+    verb: PromptVerb,
+    persona: &Persona,
+    context: &Context,
+    options: &PromptOptions,
+    renderer: &MessageRenderer<'_>,
+) -> ContextView {
+    let JudgeOptions { mode, known_state, reactions } = &options.judge_options;
+    let mut view = ContextView::new(verb, persona, context, options.now, *mode, renderer);
+    if verb == PromptVerb::Judge {
+        view.conversation_state = known_state.map(ConversationState::name);
+        view.reactions.clone_from(reactions);
+    }
+    view
 }
 
 fn memory_input_speakers(

@@ -196,6 +196,17 @@ fn fold_lookalike(letter: char) -> char {
     }
 }
 
+/// Replaces quotation marks, so the text cannot end the quotation that it is printed in.
+pub fn escape_quotes(text: &str) -> String {
+    let inner = |letter: char| match letter {
+        '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
+        '「' | '｢' => '『',
+        '」' | '｣' => '』',
+        letter => letter,
+    };
+    text.chars().map(inner).collect()
+}
+
 /// Whether a reader would see anything.
 pub fn has_visible_text(text: &str) -> bool {
     text.chars().any(|letter| !letter.is_whitespace() && !is_invisible(letter))

@@ -62,10 +62,14 @@ struct CustomTemplates {
 impl Templates {
     /// Loads the built-in templates of a language and the overrides in `folder`. The error names
     /// the file and the line.
-    pub fn load(language: Language, folder: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn load(
+        language: Language,
+        folder: Option<&Path>,
+        samples: &[(PromptVerb, PromptView)],
+    ) -> anyhow::Result<Self> {
         let custom = folder.map(|folder| CustomTemplates::load(language, folder)).transpose()?;
         if let Some(custom) = &custom {
-            check::check_templates(custom, language)?;
+            check::check_templates(custom, samples)?;
         }
         let mut builtin = environment(language)?;
         let parts = template_files(language).iter().find(|(name, _)| *name == "parts.j2");
@@ -83,7 +87,11 @@ impl Templates {
                 Err(error) => {
                     let location = custom.location(&error);
                     let kind = error.kind();
-                    warn!(template = location, error = %kind, "a custom template failed; using the built-in one");
+                    warn!(
+                        template = location,
+                        error = %kind,
+                        "a custom template failed; using the built-in one"
+                    );
                 }
             }
         }

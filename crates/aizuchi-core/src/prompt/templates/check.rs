@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 
 use minijinja::value::{Serde, Value};
 
-use crate::persona::Language;
+use crate::prompt::PromptVerb;
 use crate::prompt::templates::{CustomTemplates, render};
-use crate::prompt::{PromptVerb, sample};
+use crate::prompt::view::PromptView;
 
 /// The error names the file and the line.
-pub fn check_templates(custom: &CustomTemplates, language: Language) -> anyhow::Result<()> {
-    let samples = sample::sample_views(language);
+pub fn check_templates(
+    custom: &CustomTemplates,
+    samples: &[(PromptVerb, PromptView)],
+) -> anyhow::Result<()> {
     let samples: Vec<(PromptVerb, Value)> =
         samples.iter().map(|(verb, view)| (*verb, Value::from(Serde(view)))).collect();
     for (file, text) in &custom.files {

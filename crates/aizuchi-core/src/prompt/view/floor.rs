@@ -9,9 +9,9 @@ use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
+use crate::prompt::fence::escape_quotes;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::from_context::escape_quotes;
 
 /// How many open questions, and how many others, are listed: the newest.
 const MAX_OPEN_QUESTIONS: usize = 5;

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use crate::chat::{Message, to_single_line};
 use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
-use crate::prompt::builder::{JudgeOptions, PromptOptions};
-use crate::prompt::fence::{fence, has_visible_text};
+use crate::prompt::fence::{escape_quotes, fence, has_visible_text};
 use crate::prompt::render_cache::RenderCache;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
@@ -95,7 +97,8 @@ impl ContextView {
         verb: PromptVerb,
         persona: &Persona,
         context: &Context,
-        options: &PromptOptions,
+        now: Timestamp,
+        mode: Mode,
         renderer: &MessageRenderer<'_>,
     ) -> Self {
         let target = &context.conversation.thread;
@@ -109,7 +112,7 @@ impl ContextView {
             verb: verb.name(),
             persona: PersonaView::new(persona),
             agent_system_prompt: None,
-            current_time: renderer.speakers.format_time_with_zone(options.now),
+            current_time: renderer.speakers.format_time_with_zone(now),
             current_channel_name: name_or_id(&history.channel_name, history.channel_id.as_str()),
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,
@@ -126,7 +129,7 @@ impl ContextView {
             owed: Vec::new(),
             motive: None,
             about: None,
-            mode: options.judge_options.mode.name(),
+            mode: mode.name(),
             conversation_state: None,
             reactions: Vec::new(),
             intervention: None,
@@ -136,7 +139,7 @@ impl ContextView {
             // The state depends on the messages alone.
             PromptVerb::State => return view,
             PromptVerb::Remember => {}
-            PromptVerb::Judge => view.add_judge_values(context, options, renderer),
+            PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }
         view.add_memories(context);
@@ -163,19 +166,17 @@ impl ContextView {
     fn add_judge_values(
         &mut self,
         context: &Context,
-        options: &PromptOptions,
+        now: Timestamp,
+        mode: Mode,
         renderer: &MessageRenderer<'_>,
     ) {
-        let JudgeOptions { mode, known_state: state, reactions } = &options.judge_options;
-        self.conversation_state = state.map(|state| state.name());
-        self.reactions.clone_from(reactions);
-        self.floor = FloorView::from_context(context, renderer.speakers, options.now);
+        self.floor = FloorView::from_context(context, renderer.speakers, now);
         let status = &context.channel_status;
         let intervention = status.last_intervention.as_ref();
-        let intervention = intervention.filter(|_| *mode == Mode::Facilitator);
+        let intervention = intervention.filter(|_| mode == Mode::Facilitator);
         self.intervention =
             intervention.map(|Intervention { at, messages_before: messages }| InterventionView {
-                minutes: options.now.duration_since(*at).as_mins().max(0),
+                minutes: now.duration_since(*at).as_mins().max(0),
                 lately: status.recent_interventions,
                 messages: messages.iter().map(|message| renderer.other_message(message)).collect(),
             });
@@ -266,19 +267,8 @@ pub fn name_or_id(name: &str, id: &str) -> String {
     if has_visible_text(&name) { name } else { to_single_line(id) }
 }
 
-/// Replaces quotation marks, so the text cannot end the quotation that it is printed in.
-pub fn escape_quotes(text: &str) -> String {
-    let inner = |letter: char| match letter {
-        '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
-        '「' | '｢' => '『',
-        '」' | '｣' => '』',
-        letter => letter,
-    };
-    text.chars().map(inner).collect()
-}
-
 /// The users that a prompt knows.
-pub fn context_speakers(persona: &Persona, context: &Context, options: &PromptOptions) -> Speakers {
+pub fn context_speakers(persona: &Persona, context: &Context, zone: &TimeZone) -> Speakers {
     let recalled = &context.recalled_messages;
     let mut names = Cow::Borrowed(&context.names);
     for RecalledMessage { message, author_name: name, .. } in recalled {
@@ -286,5 +276,5 @@ pub fn context_speakers(persona: &Persona, context: &Context, options: &PromptOp
         names.entry(message.author.id.clone()).or_insert_with(|| name.clone());
     }
     let messages = context.messages().map(|message| &**message);
-    Speakers::new(persona, messages, &names, &options.zone)
+    Speakers::new(persona, messages, &names, zone)
 }

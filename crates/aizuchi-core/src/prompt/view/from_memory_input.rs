@@ -1,10 +1,11 @@
 //! The values of a memory's input.
 
+use jiff::Timestamp;
+
 use crate::chat::to_single_line;
 use crate::memory::MemoryScope;
 use crate::persona::Persona;
 use crate::prompt::PromptVerb;
-use crate::prompt::builder::PromptOptions;
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
@@ -17,7 +18,7 @@ impl MemoryInputView {
     pub fn new(
         persona: &Persona,
         input: &MemoryInput,
-        options: &PromptOptions,
+        now: Timestamp,
         renderer: &MessageRenderer<'_>,
     ) -> Self {
         let key = &input.key;
@@ -30,7 +31,7 @@ impl MemoryInputView {
             verb: PromptVerb::Remember.name(),
             persona: PersonaView::new(persona),
             agent_system_prompt: None,
-            current_time: renderer.speakers.format_time_with_zone(options.now),
+            current_time: renderer.speakers.format_time_with_zone(now),
             current_channel_name: name_or_id(&input.channel_name, channel_id),
             target_thread_ts,
             scope: key.scope.name(),
