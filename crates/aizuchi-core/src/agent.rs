@@ -1,4 +1,5 @@
-//! The flow on one screen: what each event does. Handlers read, think and speak; they never write.
+//! The agent: what each event does, on one screen. Handlers read, think and post; they never write
+//! to the store.
 
 mod model_call;
 pub mod judge;
@@ -44,40 +45,42 @@ use crate::rhythm::WaitStrategy;
 use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
 
-/// How the persona decides and how patient it is.
+/// How the agent decides and how long it waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentSettings {
-    /// Of the gates that may be left out, those that count.
+    /// The optional gates that are enabled.
     pub gates: Vec<Gate>,
-    /// What holds in each channel.
+    /// The rules of each channel.
     pub rulebook: Arc<Rulebook>,
-    /// How the wait before a judgment is found, and so what a new line does to work that has begun.
+    /// How the wait before a judgment is computed. It also decides what a new message does to a
+    /// pending step.
     pub wait: WaitStrategy,
     /// Which call names a conversation's state.
     pub state: StateCall,
-    /// How much a prompt is made from.
+    /// How much context a prompt is made from.
     pub limits: ContextLimits,
-    /// How long it may be.
+    /// How long a prompt may be.
     pub budget: PromptBudget,
-    /// Where people's clocks are.
+    /// The time zone that prompts and memos show.
     pub zone: TimeZone,
     pub memory: remember::MemorySettings,
-    /// So many old lines that fit are looked for before a reply.
+    /// How many relevant old messages are added to the context of a reply.
     pub recall_limit: usize,
-    /// When it speaks unasked, where the judge leaves the moment to it.
+    /// When the agent posts unasked, if the judge names no delay.
     pub timing: PostTiming,
-    /// The same, in workspaces that have one of their own.
+    /// The workspaces that override `timing`.
     pub workspace_timings: BTreeMap<WorkspaceId, PostTiming>,
-    /// The longest delay that a judge may ask for, or that a person's timing comes to: an hour, after which
-    /// people begin a new conversation ([`crate::rhythm::delays`]).
+    /// The longest delay that a judge may ask for or that human-like timing draws. The default is
+    /// an hour, after which users start a new conversation ([`crate::rhythm::reply_delays`]).
     pub max_delay_seconds: f64,
-    /// What models cost.
+    /// What model calls cost.
     pub prices: Prices,
-    /// Whether prompts and answers are kept, so that decisions can be opened and read.
+    /// Whether prompts and responses are stored, so that an operator can open a decision and read
+    /// them.
     pub keeps_exchanges: bool,
-    /// The longest that one model call may take.
+    /// How long one model call may take.
     pub model_timeout: SignedDuration,
-    /// The longest that one call to the platform may take.
+    /// How long one call to the platform may take.
     pub post_timeout: SignedDuration,
 }
 
@@ -85,20 +88,20 @@ pub struct AgentSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateCall {
-    /// The judge's own.
+    /// The judge's call names it.
     #[default]
     Fused,
-    /// One before it, to a model of its own (seed 004).
+    /// A separate call to its own model, before the judge's.
     Separate,
 }
 
-/// When it speaks unasked, where the judge leaves the moment to it.
+/// When the agent posts unasked, if the judge names no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PostTiming {
     /// At once.
     #[default]
     Immediate,
-    /// When a person of the channel would, who types besides.
+    /// After a delay drawn from the channel's own reply times, plus typing time.
     HumanLike,
 }
 
@@ -107,8 +110,8 @@ impl AgentSettings {
         self.workspace_timings.get(workspace).copied().unwrap_or(self.timing)
     }
 
-    /// The longest that a step may take: a judge may ask twice, after whoever names the state, and a
-    /// reply that uses tools takes no longer.
+    /// How long a step may take. A judge step makes up to two model calls, after one for the state
+    /// if that is separate. A reply that uses tools takes no longer.
     pub fn max_step_duration(&self) -> SignedDuration {
         let calls = match self.state {
             StateCall::Fused => 2,
@@ -149,40 +152,40 @@ pub struct Agent {
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
     pub prompt_builder: Arc<PromptBuilder>,
-    /// What models count differently.
+    /// How each model's token count differs from the estimate.
     pub token_corrections: TokenCorrections,
-    /// What state conversations were in when a model named it last.
+    /// The last state that a model named for each conversation.
     pub state_cache: StateCache,
-    /// What waits for its platform.
+    /// Steps that wait until their platform has been backfilled.
     pub deferrals: Deferrals,
-    /// What commands are answered with.
+    /// The replies to commands.
     pub command_answers: Arc<CommandReplies>,
-    /// What replies may use; without any, none is offered.
+    /// The tools that replies may use; `None` offers none.
     pub tools: Option<ToolSettings>,
     pub settings: AgentSettings,
-    /// Makes this installation's chance its own.
+    /// The seed of this installation's random draws.
     pub seed: u64,
 }
 
-/// Who thinks, for each verb that takes thought.
+/// The model behind each verb.
 pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
     pub memory: Mind,
-    /// Asked with [`StateCall::Separate`] alone.
+    /// Called only with [`StateCall::Separate`].
     pub state: Mind,
 }
 
-/// A model, and who it is to be.
+/// A model and the persona that it plays.
 #[derive(Clone)]
 pub struct Mind {
     pub llm: Arc<dyn Llm>,
-    /// The persona, with what the settings of this agent add to its prompt.
+    /// The persona, with this agent's additions to its system prompt.
     pub persona: Arc<Persona>,
 }
 
 impl Minds {
-    /// One model for everything.
+    /// Uses one model for everything.
     pub fn from_llm(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
         let mind = Mind { llm, persona: persona.clone() };
         Self { judgment: mind.clone(), response: mind.clone(), memory: mind.clone(), state: mind }
@@ -190,43 +193,38 @@ impl Minds {
 }
 
 impl Agent {
-    /// `overtaken` is cancelled when people move on while this is worked at.
-    pub async fn handle(&self, claim: &Claim, overtaken: &CancellationToken) -> Outcome {
+    /// Handles one claimed step. `superseded` is cancelled when a new message makes the step
+    /// obsolete.
+    pub async fn handle(&self, claim: &Claim, superseded: &CancellationToken) -> Outcome {
         if claim.attempt > MAX_ATTEMPTS {
             let error = format!("it did not come to an end in {MAX_ATTEMPTS} attempts");
             return Outcome::new(self.give_up(claim, error));
         }
-        if let Some(end) = self.deferral(claim) {
-            return Outcome::new(end);
+        if let Some(result) = self.deferral(claim) {
+            return Outcome::new(result);
         }
-        let mut notes = StepTrace::default();
+        let mut trace = StepTrace::default();
         let handled = match &claim.event {
             Event::Judge(conversation) => {
-                self.judge(claim, conversation, overtaken, &mut notes).await
+                self.judge(claim, conversation, superseded, &mut trace).await
             }
             Event::Reply(conversation) => {
-                self.reply(claim, conversation, overtaken, &mut notes).await
+                self.reply(claim, conversation, superseded, &mut trace).await
             }
-            Event::Post(piece) => self.post(claim, piece, &mut notes).await,
+            Event::Post(item) => self.post(claim, item, &mut trace).await,
         };
-        let end = handled.unwrap_or_else(|trouble| self.handle_error(claim, trouble));
-        let StepTrace { attempts, evaluation: weighed, considered, memo_changes: memos } = notes;
-        Outcome {
-            attempts,
-            evaluation: weighed,
-            seen_revision: considered,
-            memo_changes: memos,
-            result: end,
-        }
+        let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
+        let StepTrace { attempts, evaluation, seen_revision, memo_changes } = trace;
+        Outcome { attempts, evaluation, seen_revision, memo_changes, result }
     }
 
-    /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence
-    /// (invariant 7).
-    fn handle_error(&self, claim: &Claim, trouble: StepError) -> StepResult {
-        let most = if claim.is_owed { MAX_OWED_ATTEMPTS } else { MAX_UNSOLICITED_ATTEMPTS };
-        match trouble {
+    /// Retries what may pass. A permanent error ends the decision as failed, never as chosen
+    /// silence (invariant 7).
+    fn handle_error(&self, claim: &Claim, error: StepError) -> StepResult {
+        let max_attempts = if claim.is_owed { MAX_OWED_ATTEMPTS } else { MAX_UNSOLICITED_ATTEMPTS };
+        match error {
             StepError::Superseded => StepResult::Superseded,
-            StepError::Retryable { retry_after, .. } if claim.attempt < most => {
+            StepError::Retryable { retry_after, .. } if claim.attempt < max_attempts => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 StepResult::Retry { due: self.clock.now() + wait }
             }
@@ -250,36 +248,34 @@ impl Agent {
         }
     }
 
-    /// 2, 8, 32 … seconds, spread by a fifth to both sides, at most five minutes.
+    /// 2, 8, 32 … seconds, at most five minutes, each with a random factor between 0.8 and 1.2.
     fn backoff(&self, claim: &Claim) -> SignedDuration {
         let token = claim.token.to_string();
-        let spread = 0.8 + 0.4 * seeded_random(self.seed, &[&token, "backoff"]);
+        let jitter = 0.8 + 0.4 * seeded_random(self.seed, &[&token, "backoff"]);
         let exponent = i32::try_from(claim.attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(8);
-        duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * spread)
+        duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
-    /// What gates look at.
+    /// What the gates look at.
     fn gate_input<'a>(&'a self, context: &'a Context) -> GateInput<'a> {
-        let book = &*self.settings.rulebook;
+        let rulebook = &*self.settings.rulebook;
         let channel = &context.conversation.channel;
-        let rules = book.channel_rules(channel, &context.conversation_history.channel_name);
-        GateInput { context, rules, rulebook: book, now: self.now(), zone: &self.settings.zone }
+        let rules = rulebook.channel_rules(channel, &context.conversation_history.channel_name);
+        GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
 
-    /// What a conversation's prompt is made from.
+    /// Loads the context that a conversation's prompts are made from.
     async fn load_context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let compared = self.settings.rulebook.max_compare_window();
-        let window = ContextWindow {
-            intervention_messages: compared,
-            ..self.settings.limits.window(self.now())
-        };
+        let intervention_messages = self.settings.rulebook.max_compare_window();
+        let window =
+            ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
         let context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         Ok(context)
     }
 
-    /// What a prompt for this mind needs to know besides its context.
+    /// What a prompt for this mind depends on besides its context.
     fn prompt_options(&self, mind: &Mind) -> PromptOptions {
         PromptOptions {
             now: self.now(),
@@ -295,24 +291,25 @@ impl Agent {
     }
 }
 
-/// What a busy model or platform asks for, within reason.
+/// The wait that a busy model or platform asked for, at most 30 minutes.
 fn capped_retry_after(retry_after: Option<SignedDuration>) -> SignedDuration {
     retry_after.unwrap_or_default().min(SignedDuration::from_mins(30))
 }
 
-/// How often a step is taken up at all, whatever became of it: it may be what ends the process.
+/// How often a step is attempted in all. A step that crashes the process is claimed again after
+/// every restart, so there must be a limit that counts claims.
 const MAX_ATTEMPTS: u32 = 100;
-/// How often a step is tried for somebody who waits for it.
+/// How often a step is attempted while a user waits for its answer.
 const MAX_OWED_ATTEMPTS: u32 = 4;
-/// How often a step is tried that nobody waits for.
+/// How often an unsolicited step is attempted.
 const MAX_UNSOLICITED_ATTEMPTS: u32 = 3;
 
-/// Why a step could not be done, by what happens next.
+/// Why a step could not be done. The variant says what happens next.
 #[derive(Debug)]
 pub enum StepError {
-    /// People moved on.
+    /// A new message made the step obsolete.
     Superseded,
-    /// Try again after a while.
+    /// Try again later.
     Retryable { error: String, retry_after: Option<SignedDuration> },
     /// Trying again will not help.
     Permanent { error: String },
@@ -331,14 +328,14 @@ impl From<StoreError> for StepError {
 
 impl From<LlmError> for StepError {
     fn from(error: LlmError) -> Self {
-        let sentence = error.to_string();
+        let message = error.to_string();
         match error {
             LlmError::Busy { retry_after, .. } => {
-                StepError::Retryable { error: sentence, retry_after }
+                StepError::Retryable { error: message, retry_after }
             }
-            LlmError::TimedOut(_) => StepError::Retryable { error: sentence, retry_after: None },
+            LlmError::TimedOut(_) => StepError::Retryable { error: message, retry_after: None },
             LlmError::Refused(_) | LlmError::Unusable { .. } => {
-                StepError::Permanent { error: sentence }
+                StepError::Permanent { error: message }
             }
         }
     }
@@ -346,31 +343,31 @@ impl From<LlmError> for StepError {
 
 impl From<PlatformError> for StepError {
     fn from(error: PlatformError) -> Self {
-        let sentence = error.to_string();
+        let message = error.to_string();
         match error {
             PlatformError::Busy { retry_after, .. } => {
-                StepError::Retryable { error: sentence, retry_after }
+                StepError::Retryable { error: message, retry_after }
             }
             PlatformError::Queued { wait } => {
-                StepError::Retryable { error: sentence, retry_after: Some(wait) }
+                StepError::Retryable { error: message, retry_after: Some(wait) }
             }
             PlatformError::OutcomeUnknown(_) => {
-                StepError::Retryable { error: sentence, retry_after: None }
+                StepError::Retryable { error: message, retry_after: None }
             }
-            PlatformError::Refused(_) => StepError::Permanent { error: sentence },
+            PlatformError::Refused(_) => StepError::Permanent { error: message },
         }
     }
 }
 
-/// Model calls made so far for a claim.
+/// The model calls made so far for a claim.
 pub type Attempts = Vec<Attempt>;
 
-/// What is to be known of a thought, whatever comes of it.
+/// What the ledger records about a step, however it ends.
 #[derive(Default)]
 pub struct StepTrace {
     attempts: Attempts,
     evaluation: Option<Evaluation>,
-    /// The revision that was looked at.
-    considered: Option<u64>,
+    /// The revision of the store that was read.
+    seen_revision: Option<u64>,
     memo_changes: Vec<MemoChange>,
 }

@@ -1,4 +1,5 @@
-//! Models, and what answers like one. A mind answers prompts; it decides nothing by itself.
+//! The port to models, and its implementations. A mind answers prompts; it decides nothing by
+//! itself.
 
 pub mod builtin;
 pub mod fallback;
@@ -21,26 +22,27 @@ pub trait Llm: Send + Sync {
     /// `provider/model`, for the ledger.
     fn model(&self) -> &str;
 
-    /// Answers one prompt. Dropping the future gives the call up.
+    /// Answers one prompt. Dropping the future cancels the call.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LlmResponse {
     pub text: String,
-    /// The tools that it wants to use first; empty when it has come to its end.
+    /// The tools to run before the model goes on. Empty in a final response.
     pub tool_calls: Vec<ToolCall>,
-    /// The answer as it came, where its provider wants to see it again behind the tools' results.
+    /// The response as the provider sent it, for providers that want it back together with the
+    /// tools' results.
     pub assistant_message: Option<Arc<AssistantMessage>>,
     pub usage: Usage,
-    /// The model that gave it, if not the one that was asked first.
+    /// The model that responded, if it is not the primary one.
     pub model: Option<Arc<str>>,
-    /// Models that were asked before, and why they gave none.
+    /// Calls to other models that failed before this response.
     pub failed_calls: Vec<FailedCall>,
 }
 
 impl LlmResponse {
-    /// Words by the model that was asked.
+    /// A text by the primary model.
     pub fn new(text: String, usage: Usage) -> Self {
         Self {
             text,
@@ -52,34 +54,34 @@ impl LlmResponse {
         }
     }
 
-    /// All that it says, calls included, for people who open the decision.
+    /// The text and the tool calls, for an operator who opens the decision.
     pub fn full_text(&self) -> String {
-        let words = Some(self.text.clone()).filter(|text| !text.is_empty());
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
         let calls = self.tool_calls.iter().map(|call| format!("→ {}", call.to_line()));
-        words.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+        text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// A model that was asked in vain, before another one answered.
+/// A call that failed before another model responded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCall {
     pub model: Arc<str>,
     pub error: LlmError,
 }
 
-/// What the caller does next. The sentences never hold chat text.
+/// Why a call failed. The variant says what the caller does next. Messages never hold chat text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// Try again after a while.
+    /// Try again later.
     #[error("the model does not answer now: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration> },
-    /// It did not answer in time, though it may have thought about it. Try again after a while.
+    /// No response in time, though the model may have used tokens. Try again later.
     #[error("the model does not answer now: {0}")]
     TimedOut(String),
-    /// It will not answer this.
+    /// Trying again will not help.
     #[error("the model refuses: {0}")]
     Refused(String),
-    /// It answered, for what that costs, and the answer is of no use.
+    /// The response cost tokens and is of no use.
     #[error("the model's answer is of no use: {why}")]
     Unusable { why: String, usage: Usage },
 }

@@ -1,9 +1,9 @@
-//! The words for models: one system message, the widest and most stable first, the target last, then
-//! the time and the task.
+//! Prompts for models: one system message with the widest and most stable context first, the target
+//! conversation last, then the time and the task.
 //!
-//! Templates hold the words, Rust holds what goes into them. Chat text is data (invariant 10): whatever
-//! could be taken for structure gets a backslash before it ([`fence`]), nobody has a name of somebody
-//! else's ([`speakers`]), and what is too long loses what matters least ([`budget`]).
+//! Templates hold the text, Rust holds the values. Chat text is data (invariant 10): anything that
+//! could be taken for structure is escaped with a backslash ([`fence`]), no user has another user's
+//! name ([`speakers`]), and a prompt that is too long loses the least important parts ([`budget`]).
 
 pub mod fence;
 pub mod tokens;
@@ -14,7 +14,6 @@ pub mod view;
 mod render_cache;
 pub mod budget;
 mod schema;
-mod sample;
 mod templates;
 pub mod builder;
 pub mod tool;
@@ -37,13 +36,13 @@ use crate::prompt::tool::{ToolRound, ToolSpec};
 /// What a model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PromptVerb {
-    /// Whether to join in; answered with the JSON of [`crate::decision::Judgment`].
+    /// Whether to join in. The response is the JSON of [`crate::decision::Judgment`].
     Judge,
-    /// What to say; answered in plain words.
+    /// What to say. The response is plain text.
     Reply,
-    /// What to remember; answered with dated entries as JSON.
+    /// What to remember. The response is JSON with dated entries.
     Remember,
-    /// The state of a conversation (seed 004); answered with one word.
+    /// The state of a conversation. The response is one word.
     State,
 }
 
@@ -61,45 +60,46 @@ impl PromptVerb {
     }
 }
 
-/// What a mind is asked. Models read `text`; the built-in mind reads what it was made from.
+/// One request to a mind. Models read `text`; the built-in mind reads the structured input behind
+/// it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     pub verb: PromptVerb,
     pub text: String,
-    /// Without any lines where it is about `material`.
+    /// Has no messages if the prompt is about `memory_input`.
     pub context: Arc<Context>,
-    /// How a judge is to judge.
+    /// What the judge may choose from.
     pub judge_options: JudgeOptions,
     pub memory_input: Option<Arc<MemoryInput>>,
     pub persona: Arc<Persona>,
-    /// Who is called what in it.
+    /// The names that the prompt uses.
     pub speakers: Arc<Speakers>,
-    /// The longest answer that is of use.
+    /// The maximum length of a useful response.
     pub max_tokens: Option<u32>,
-    /// What the text comes to, as estimated.
+    /// The estimated tokens of `text`.
     pub tokens: u64,
-    /// The same by section, in their order.
+    /// The estimated tokens of each section, in their order.
     pub sections: Vec<(&'static str, u64)>,
-    /// What did not fit.
+    /// What was left out to fit the budget.
     pub trimmed: Vec<TrimmedSection>,
-    /// What it may use before it answers.
+    /// The tools that the model may use before it answers.
     pub tools: Vec<ToolSpec>,
-    /// What it has used so far.
+    /// The rounds of tool calls so far.
     pub tool_rounds: Vec<ToolRound>,
 }
 
 impl Prompt {
-    /// The same question once more, after an answer that could not be used.
+    /// The same prompt once more, after a response that could not be used.
     pub fn with_repair_request(&self, problem: &str) -> Self {
-        let again = self.persona.language.pick(
+        let instruction = self.persona.language.pick(
             "Your last answer could not be used: {}. Answer again with the JSON object alone.",
             "直前の回答は利用できませんでした（{}）。JSON オブジェクトだけで、もう一度回答してください。",
         );
-        let text = format!("{}\n\n{}", self.text, again.replace("{}", problem));
+        let text = format!("{}\n\n{}", self.text, instruction.replace("{}", problem));
         Self { tokens: estimate(&text), text, ..self.clone() }
     }
 
-    /// The JSON schema that an answer has to keep, where it is JSON.
+    /// The JSON schema of the response, if it is JSON.
     pub fn schema(&self) -> Option<Value> {
         match self.verb {
             PromptVerb::Judge => Some(schema::judgment_schema(self)),
@@ -108,13 +108,13 @@ impl Prompt {
         }
     }
 
-    /// What all that is asked comes to, tools included.
+    /// The estimated tokens of the whole request, tools included.
     pub fn total_tokens(&self) -> u64 {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
         if is_text_alone { self.tokens } else { estimate(&self.full_text()) }
     }
 
-    /// The first 16 hex digits of the SHA-256 of all that is asked.
+    /// The first 16 hex digits of the SHA-256 of the whole request.
     pub fn hash(&self) -> String {
         let digest = Sha256::digest(self.full_text().as_bytes());
         digest.iter().take(8).fold(String::new(), |mut hex, byte| {

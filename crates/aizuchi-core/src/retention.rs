@@ -1,4 +1,4 @@
-//! Drops what is kept only for a while, once an hour.
+//! Deletes expired prompts and responses, once an hour.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 
-/// How often it looks.
+/// How often expired data is deleted.
 const INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 pub struct Retention {
     pub store: Arc<dyn Store>,
     pub clock: Clock,
-    /// How long prompts and answers are kept.
+    /// How long prompts and responses are kept.
     pub prompt_max_age: SignedDuration,
 }
 
@@ -23,7 +23,7 @@ impl Retention {
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         while !shutdown.is_cancelled() {
             if let Err(error) = self.step().await {
-                warn!("what is too old could not be dropped, which is tried again: {error}");
+                warn!(error = %error, wait = ?INTERVAL, "deleting expired prompts failed; retrying");
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
@@ -33,9 +33,9 @@ impl Retention {
         Ok(())
     }
 
-    /// Drops what is too old now.
+    /// Deletes what has expired by now.
     pub async fn step(&self) -> Result<(), StoreError> {
-        // Whatever is kept for no time at all goes, too.
+        // With a retention of zero, what was stored in this very millisecond has expired, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
         self.store.drop_exchanges(now.checked_sub(self.prompt_max_age).unwrap_or_default()).await
     }

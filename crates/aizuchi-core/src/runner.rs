@@ -1,5 +1,6 @@
-//! Keeps the flow moving: claims due steps, has the agent handle them, commits what came of it.
-//! Conversations are worked at side by side, each one by one (invariant 4).
+//! The runner: claims due steps, lets the agent handle them and commits the outcomes. Different
+//! conversations are handled concurrently; one conversation is handled one step at a time
+//! (invariant 4).
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -13,8 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
+use crate::chat::{ChannelId, WorkspaceId};
 use crate::clock::Clock;
-use crate::decision::DecisionResult;
+use crate::decision::gate::Gate;
+use crate::decision::{Attempt, DecisionResult};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
 use crate::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
 use crate::inbox::in_flight::InFlight;
@@ -23,12 +26,13 @@ use crate::store::{CompletionReceipt, Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerSettings {
-    /// How long a claim stays hidden. Longer than any step may take.
+    /// How long a claimed step stays hidden from other claims. Must be longer than any step may
+    /// take.
     pub lease: SignedDuration,
-    /// How many conversations are worked at side by side.
+    /// How many conversations are handled concurrently.
     pub max_concurrency: usize,
-    /// How long a stop waits for work that has begun. Supervisors kill what takes longer than ten seconds to
-    /// end.
+    /// How long a shutdown waits for work in flight. Supervisors usually kill a process that takes
+    /// longer than ten seconds to stop.
     pub drain_timeout: SignedDuration,
 }
 
@@ -42,12 +46,12 @@ impl Default for RunnerSettings {
     }
 }
 
-/// Whether the runner gets on, for those who ask.
+/// Tells the health endpoint whether the runner makes progress.
 #[derive(Clone, Debug)]
 pub struct Heartbeat {
-    /// When it began, or finished a step last.
+    /// When the runner started or last finished a step, in milliseconds.
     last_ms: Arc<AtomicI64>,
-    /// It may take so long for a step, with all hands at work.
+    /// How long a step may take while all slots are in use.
     max_step_duration: SignedDuration,
 }
 
@@ -56,7 +60,7 @@ impl Heartbeat {
         self.last_ms.store(now.as_millisecond(), Ordering::Relaxed);
     }
 
-    /// Nothing was finished for longer than a step may take.
+    /// Whether nothing was finished for longer than a step may take.
     pub fn is_stalled(&self, now: Timestamp) -> bool {
         let beat = Timestamp::from_millisecond(self.last_ms.load(Ordering::Relaxed));
         beat.is_ok_and(|beat| now.duration_since(beat) > self.max_step_duration)
@@ -71,46 +75,46 @@ pub struct Runner {
     metrics: Arc<Metrics>,
     heartbeat: Heartbeat,
     settings: RunnerSettings,
-    /// Chores that are being worked at.
+    /// Memory jobs in flight.
     running_memory_jobs: AtomicUsize,
 }
 
-/// Something to be done.
+/// A step or a memory job that this runner has claimed.
 enum ClaimedWork {
     Step(Claim),
     MemoryJob(MemoryJob),
 }
 
-/// What a look into the store found.
+/// What one poll of the store found.
 struct Poll {
     work: Vec<ClaimedWork>,
-    /// When to look again at the latest.
+    /// When to poll again at the latest.
     next_poll: Option<Timestamp>,
 }
 
-/// How often the outcome of a step is written again when the store is busy.
+/// How often committing an outcome is attempted while the store is busy.
 const MAX_COMMIT_ATTEMPTS: u32 = 6;
-/// Whoever has spoken so shortly before an unsolicited post has been trodden on (DESIGN §8).
+/// An unsolicited post within this time after an unseen message counts as an interruption.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
-/// How many chores are worked at side by side.
+/// How many memory jobs run concurrently.
 const MAX_MEMORY_JOBS: usize = 4;
-/// The longest that one chore may take, with all its questions.
+/// How long one memory job may take, with all its model calls.
 const MEMORY_JOB_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 const MEMORY_JOB_LEASE: SignedDuration = SignedDuration::from_mins(11);
-/// After a failed look into the store.
+/// How long to wait after a failed poll of the store.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 impl Runner {
-    /// Fails if a lease could end while its step is still worked at.
+    /// Fails if a lease could end while its step is still being handled.
     pub fn new(
         agent: Agent,
-        under_way: Arc<InFlight>,
+        in_flight: Arc<InFlight>,
         settings: RunnerSettings,
     ) -> anyhow::Result<Self> {
-        let longest = agent.settings.max_step_duration();
+        let max_step_duration = agent.settings.max_step_duration();
         anyhow::ensure!(
-            settings.lease > longest,
-            "the lease of {:#} is not longer than a step may take ({longest:#})",
+            settings.lease > max_step_duration,
+            "the lease of {:#} is not longer than a step may take ({max_step_duration:#})",
             settings.lease,
         );
         Ok(Self {
@@ -119,10 +123,10 @@ impl Runner {
             metrics: agent.metrics.clone(),
             heartbeat: Heartbeat {
                 last_ms: Arc::new(AtomicI64::new(agent.clock.now().as_millisecond())),
-                max_step_duration: longest,
+                max_step_duration,
             },
             agent,
-            in_flight: under_way,
+            in_flight,
             settings,
             running_memory_jobs: AtomicUsize::new(0),
         })
@@ -132,30 +136,31 @@ impl Runner {
         self.heartbeat.clone()
     }
 
-    /// Works until `shutdown`, then finishes what has begun. What it has to leave is taken up
-    /// again after a restart.
+    /// Handles due work until `shutdown`, then finishes what is in flight. Unfinished steps are
+    /// claimed again after a restart.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         let mut revisions = self.store.revisions();
-        let mut working = FuturesUnordered::new();
+        let mut running = FuturesUnordered::new();
         while !shutdown.is_cancelled() {
-            // Noted before looking, so that nothing falls in between.
+            // Subscribe before polling, so that no revision in between is missed.
             revisions.borrow_and_update();
-            let looked = {
-                let mut look = pin!(self.poll(working.len()));
+            let polled = {
+                let mut poll = pin!(self.poll(running.len()));
                 loop {
-                    // Work goes on meanwhile: it may hold what the look waits for.
+                    // Keep driving work in flight: it may hold the connection that the poll waits
+                    // for.
                     tokio::select! {
                         biased;
-                        looked = &mut look => break looked,
-                        Some(()) = working.next(), if !working.is_empty() => {}
+                        polled = &mut poll => break polled,
+                        Some(()) = running.next(), if !running.is_empty() => {}
                     }
                 }
             };
-            let next = looked.unwrap_or_else(|error| {
-                warn!("the runner could not look for due steps and tries again: {error}");
+            let next = polled.unwrap_or_else(|error| {
+                warn!(error = %error, wait = ?RETRY_DELAY, "polling for due steps failed; retrying");
                 Poll { work: Vec::new(), next_poll: Some(self.clock.now() + RETRY_DELAY) }
             });
-            working.extend(next.work.into_iter().map(|work| self.run_work(work)));
+            running.extend(next.work.into_iter().map(|work| self.run_work(work)));
             let due = async {
                 match next.next_poll {
                     Some(at) => self.clock.sleep_until(at).await,
@@ -165,85 +170,88 @@ impl Runner {
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => {}
-                Some(()) = working.next(), if !working.is_empty() => {}
+                Some(()) = running.next(), if !running.is_empty() => {}
                 Ok(()) = revisions.changed() => {}
                 () = due => {}
             }
         }
-        let drained = async { while working.next().await.is_some() {} };
+        let drained = async { while running.next().await.is_some() {} };
         if self.clock.timeout(self.settings.drain_timeout, drained).await.is_err() {
-            info!("the runner leaves unfinished steps for the next start");
+            info!(
+                count = running.len(),
+                "drain timed out; unfinished work runs again after a restart"
+            );
         }
         Ok(())
     }
 
-    /// Handles everything that is due now, and says whether there was anything. For tests.
+    /// Handles everything that is due now and returns whether there was anything. For tests.
     pub async fn step(&self) -> Result<bool, StoreError> {
         let claims = self
             .store
             .claim(self.clock.now(), self.settings.lease, self.settings.max_concurrency)
             .await?;
-        let chores = self.claim_memory_jobs(self.clock.now()).await?;
+        let jobs = self.claim_memory_jobs(self.clock.now()).await?;
         let claims = claims.into_iter().map(ClaimedWork::Step);
-        let work = claims.chain(chores.into_iter().map(ClaimedWork::MemoryJob));
-        let mut working: FuturesUnordered<_> = work.map(|work| self.run_work(work)).collect();
-        let has_worked = !working.is_empty();
-        while working.next().await.is_some() {}
+        let work = claims.chain(jobs.into_iter().map(ClaimedWork::MemoryJob));
+        let mut running: FuturesUnordered<_> = work.map(|work| self.run_work(work)).collect();
+        let has_worked = !running.is_empty();
+        while running.next().await.is_some() {}
         Ok(has_worked)
     }
 
-    /// Takes as many due steps as there are hands, and finds out when to look again.
-    async fn poll(&self, working: usize) -> Result<Poll, StoreError> {
+    /// Claims as many due steps as there are free slots, and finds out when to poll again.
+    async fn poll(&self, running: usize) -> Result<Poll, StoreError> {
         self.metrics.wake_ups.inc();
-        let free = self.settings.max_concurrency.saturating_sub(working);
+        let free = self.settings.max_concurrency.saturating_sub(running);
         if free == 0 {
             return Ok(Poll { work: Vec::new(), next_poll: None });
         }
         let now = self.clock.now();
         let claims = self.store.claim(now, self.settings.lease, free).await?;
-        // Claimed steps must be worked at, whatever the next look says.
+        // Claimed steps must run even if the next query fails.
         let next = if claims.len() == free {
             Some(now)
         } else {
             self.store.next_ready().await.unwrap_or(Some(now + RETRY_DELAY))
         };
-        let (chores, next_chore) = self.poll_memory_jobs(now).await.unwrap_or_else(|error| {
-            warn!("the runner could not look for what is to be remembered: {error}");
+        let (jobs, next_job_poll) = self.poll_memory_jobs(now).await.unwrap_or_else(|error| {
+            warn!(error = %error, wait = ?RETRY_DELAY, "polling for memory jobs failed; retrying");
             (Vec::new(), Some(now + RETRY_DELAY))
         });
         let work = claims
             .into_iter()
             .map(ClaimedWork::Step)
-            .chain(chores.into_iter().map(ClaimedWork::MemoryJob));
-        Ok(Poll { work: work.collect(), next_poll: next.into_iter().chain(next_chore).min() })
+            .chain(jobs.into_iter().map(ClaimedWork::MemoryJob));
+        Ok(Poll { work: work.collect(), next_poll: next.into_iter().chain(next_job_poll).min() })
     }
 
-    /// Takes chores, and finds out when to look for more at the latest.
+    /// Claims due memory jobs, and finds out when to poll for more at the latest.
     async fn poll_memory_jobs(
         &self,
         now: Timestamp,
     ) -> Result<(Vec<MemoryJob>, Option<Timestamp>), StoreError> {
-        let chores = self.claim_memory_jobs(now).await?;
-        // One that ends wakes the runner.
-        let has_hands = self.free_memory_job_slots() > 0;
-        // What has been taken must be worked at, whatever comes of the next look.
-        let next = if has_hands {
+        let jobs = self.claim_memory_jobs(now).await?;
+        // With no free slot there is nothing to wait for: a job that ends wakes the runner.
+        let has_free_slot = self.free_memory_job_slots() > 0;
+        // Claimed jobs must run even if the next query fails.
+        let next = if has_free_slot {
             self.store.next_memory_job().await.unwrap_or(Some(now + RETRY_DELAY))
         } else {
             None
         };
-        Ok((chores, next))
+        Ok((jobs, next))
     }
 
-    /// Takes chores, of which only a few are worked at side by side: nobody waits for them.
+    /// Claims due memory jobs. Only a few run concurrently, since no user waits for them.
     async fn claim_memory_jobs(&self, now: Timestamp) -> Result<Vec<MemoryJob>, StoreError> {
         let free = self.free_memory_job_slots();
         if free == 0 {
             return Ok(Vec::new());
         }
-        let chores = self.store.claim_memory_jobs(now, MEMORY_JOB_LEASE, free).await?;
-        self.running_memory_jobs.fetch_add(chores.len(), Ordering::Relaxed);
-        Ok(chores)
+        let jobs = self.store.claim_memory_jobs(now, MEMORY_JOB_LEASE, free).await?;
+        self.running_memory_jobs.fetch_add(jobs.len(), Ordering::Relaxed);
+        Ok(jobs)
     }
 
     fn free_memory_job_slots(&self) -> usize {
@@ -253,67 +261,83 @@ impl Runner {
     async fn run_work(&self, work: ClaimedWork) {
         match work {
             ClaimedWork::Step(claim) => self.run_step_in_span(claim).await,
-            ClaimedWork::MemoryJob(chore) => {
-                let span = info_span!("remember", memory = %chore.key, attempt = chore.attempt);
-                self.run_memory_job(&chore).instrument(span).await;
+            ClaimedWork::MemoryJob(job) => {
+                self.run_memory_job_in_span(&job).await;
                 self.running_memory_jobs.fetch_sub(1, Ordering::Relaxed);
                 self.heartbeat.record(self.clock.now());
             }
         }
     }
 
-    async fn run_memory_job(&self, chore: &MemoryJob) {
+    /// Runs one memory job, from its claim to its commit, in its own span.
+    async fn run_memory_job_in_span(&self, job: &MemoryJob) {
+        let span = info_span!(
+            "remember",
+            platform = platform_name(&job.key.workspace),
+            workspace = %job.key.workspace,
+            channel = job.key.channel().map(ChannelId::as_str),
+            memory = %job.key,
+            attempt = job.attempt,
+        );
+        self.run_memory_job(job).instrument(span).await;
+    }
+
+    async fn run_memory_job(&self, job: &MemoryJob) {
         let mut attempts = Vec::new();
-        let thought = AssertUnwindSafe(self.agent.remember(chore, &mut attempts)).catch_unwind();
-        let outcome = match self.clock.timeout(MEMORY_JOB_TIMEOUT, thought).await {
+        let remembering = AssertUnwindSafe(self.agent.remember(job, &mut attempts)).catch_unwind();
+        let outcome = match self.clock.timeout(MEMORY_JOB_TIMEOUT, remembering).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panicked)) => {
-                error!("remembering {} panicked", chore.key);
+                error!("the memory job panicked");
                 self.agent.retry_memory_later()
             }
             Err(_timed_out) => {
-                warn!("remembering {} took too long; it is tried again later", chore.key);
+                warn!(wait = ?MEMORY_JOB_TIMEOUT, "the memory job timed out; retrying later");
                 self.agent.retry_memory_later()
             }
         };
         let outcome = MemoryJobOutcome { attempts, ..outcome };
-        self.log_memory_job(chore, &outcome);
+        self.log_memory_job(&outcome);
         for attempt in 1..=MAX_COMMIT_ATTEMPTS {
-            let kept =
-                self.store.complete_memory_job(chore, outcome.clone(), self.clock.now()).await;
-            match kept {
+            let committed =
+                self.store.complete_memory_job(job, outcome.clone(), self.clock.now()).await;
+            match committed {
                 Ok(()) => break,
                 Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
                     self.clock.sleep_until(self.clock.now() + RETRY_DELAY).await;
                 }
                 Err(error) => {
-                    // The lease ends, and it is thought of again.
-                    error!("what was to be remembered could not be kept: {error}");
+                    // The lease ends, and the job runs again.
+                    error!(error = %error, "committing the memory failed; the job runs again");
                     break;
                 }
             }
         }
     }
 
-    fn log_memory_job(&self, chore: &MemoryJob, outcome: &MemoryJobOutcome) {
-        for error in outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref()) {
-            warn!("a model call failed: {error}");
-        }
+    fn log_memory_job(&self, outcome: &MemoryJobOutcome) {
+        log_failed_calls(&outcome.attempts);
         match &outcome.result {
             MemoryJobResult::Remembered(memory) => {
-                info!("remembers {} in {} entries", chore.key, memory.entries.len());
+                info!(count = memory.entries.len(), "remembered new entries");
             }
-            MemoryJobResult::NothingNew => info!("nothing new to remember for {}", chore.key),
-            MemoryJobResult::Retry(_) => warn!("{} stays as it is, and is tried again", chore.key),
+            MemoryJobResult::NothingNew => info!("nothing new to remember"),
+            MemoryJobResult::Retry(_) => {
+                let wait = outcome.next_due.duration_since(self.clock.now());
+                warn!(wait = ?wait, "the memory stays as it is; retrying later");
+            }
         }
     }
 
-    /// One step from its claim to its commit, in a span of its own.
+    /// Runs one step, from its claim to its commit, in its own span.
     async fn run_step_in_span(&self, claim: Claim) {
+        let conversation = claim.event.conversation();
         let span = info_span!(
             "step",
             verb = claim.event.verb(),
-            conversation = %claim.event.conversation(),
+            platform = platform_name(&conversation.workspace),
+            channel = %conversation.channel,
+            conversation = %conversation,
             decision = claim.decision.0,
             attempt = claim.attempt,
         );
@@ -323,55 +347,57 @@ impl Runner {
     async fn run_step(&self, claim: Claim) {
         let began = self.clock.now();
         self.metrics.record_claim(claim.event.verb(), began.duration_since(claim.due));
-        let overtaken = self.in_flight.begin(&claim);
+        let superseded = self.in_flight.begin(&claim);
         let revision = *self.store.revisions().borrow();
-        let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
+        let handled = AssertUnwindSafe(self.agent.handle(&claim, &superseded)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
-            error!("a step panicked");
+            error!("the step panicked");
             panic_outcome(&claim, self.clock.now())
         });
-        // What was not looked at is as old as the look would have been: later lines are unseen.
-        let considered = outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
-        let outcome = Outcome { seen_revision: considered, ..outcome };
+        // An outcome that names no revision saw nothing newer than the store had when the step
+        // began. Messages heard since then count as unseen.
+        let seen_revision =
+            outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
+        let outcome = Outcome { seen_revision, ..outcome };
         self.log_step(&claim, &outcome);
-        let said =
+        let posted_at =
             if let StepResult::Posted(posted) = &outcome.result { Some(posted.at) } else { None };
-        let settled = self.commit(&claim, outcome).await;
+        let receipt = self.commit(&claim, outcome).await;
         self.in_flight.finish(&claim);
         self.heartbeat.record(self.clock.now());
         self.metrics.record_step(claim.event.verb(), self.clock.now().duration_since(began));
-        if let Some(ended) = settled.ended {
-            self.metrics.record_decision(ended, settled.gate);
+        if let Some(ended) = receipt.ended {
+            self.metrics.record_decision(ended, receipt.gate);
         }
-        if let (Some(said), Event::Post(piece)) = (said, &claim.event) {
-            self.record_post_metrics(&claim, piece, said, &settled);
+        if let (Some(posted_at), Event::Post(item)) = (posted_at, &claim.event) {
+            self.record_post_metrics(&claim, item, posted_at, &receipt);
         }
     }
 
-    /// How long people have waited for what was said now, and whether it fell into their words.
+    /// Records how long users waited for this post and whether it interrupted them.
     fn record_post_metrics(
         &self,
         claim: &Claim,
-        piece: &OutboxItem,
-        said: Timestamp,
-        settled: &CompletionReceipt,
+        item: &OutboxItem,
+        posted_at: Timestamp,
+        receipt: &CompletionReceipt,
     ) {
-        for asked in &settled.answered_at {
-            self.metrics.record_mention_answer(said.duration_since(*asked));
+        for asked_at in &receipt.answered_at {
+            self.metrics.record_mention_answer(posted_at.duration_since(*asked_at));
         }
-        if piece.id != piece.first_in_draft || is_reaction(claim) {
+        if item.id != item.first_in_draft || is_reaction(claim) {
             return;
         }
         self.metrics.record_post(claim.is_owed);
         if claim.is_owed {
             return;
         }
-        if let Some(seen) = settled.newest_seen {
-            self.metrics.record_unsolicited_delay(said.duration_since(seen));
+        if let Some(seen) = receipt.newest_seen {
+            self.metrics.record_unsolicited_delay(posted_at.duration_since(seen));
         }
-        if settled
+        if receipt
             .newest_unseen
-            .is_some_and(|unseen| said.duration_since(unseen) <= COLLISION_WINDOW)
+            .is_some_and(|unseen| posted_at.duration_since(unseen) <= COLLISION_WINDOW)
         {
             self.metrics.unsolicited_soon_after_unseen.inc();
         }
@@ -380,15 +406,16 @@ impl Runner {
     async fn commit(&self, claim: &Claim, outcome: Outcome) -> CompletionReceipt {
         for attempt in 1..=MAX_COMMIT_ATTEMPTS {
             match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
-                Ok(settled) => return settled,
+                Ok(receipt) => return receipt,
                 Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
                     self.clock
                         .sleep_until(self.clock.now() + SignedDuration::from_millis(200))
                         .await;
                 }
                 Err(error) => {
-                    // The lease ends, and the step is done again: a repeated thought, or a lookup.
-                    error!("the outcome of a step could not be kept: {error}");
+                    // The lease ends, and the step runs again: a repeated model call, or a lookup
+                    // of the post.
+                    error!(error = %error, "committing the outcome failed; the step runs again");
                     break;
                 }
             }
@@ -397,55 +424,64 @@ impl Runner {
     }
 
     fn log_step(&self, claim: &Claim, outcome: &Outcome) {
-        let verb = claim.event.verb();
-        let conversation = claim.event.conversation();
-        let failed = outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref());
-        for error in failed {
-            warn!("a model call failed: {error}");
-        }
+        log_failed_calls(&outcome.attempts);
+        let wait = |due: &Timestamp| due.duration_since(self.clock.now());
         match &outcome.result {
-            StepResult::Failed { error, .. } => {
-                error!("gave up on {verb} in {conversation}: {error}");
-            }
+            StepResult::Failed { error, .. } => error!(error = %error, "gave up"),
             StepResult::Silent(closing) if closing.ended == DecisionResult::Failed => {
-                warn!("{verb} failed in {conversation}; it stays silent");
+                warn!("the step failed; stays silent");
             }
-            StepResult::Silent(_) => {
-                info!("stays silent in {conversation}")
+            StepResult::Silent(closing) => {
+                info!(gate = closing.gate.map(Gate::name), "stays silent");
             }
-            StepResult::Deferred { .. } => debug!("{verb} waits in {conversation}"),
-            StepResult::Posted(_) if is_reaction(claim) => info!("reacted in {conversation}"),
-            StepResult::Posted(_) => info!("spoke in {conversation}"),
-            StepResult::Join { .. }
-            | StepResult::React { .. }
-            | StepResult::Drafted { .. }
-            | StepResult::Redraft { .. }
-            | StepResult::Withdrawn { .. }
-            | StepResult::Retry { .. }
-            | StepResult::NotSent { .. }
-            | StepResult::Superseded => {
-                info!("{verb} done in {conversation}")
-            }
+            StepResult::Deferred { due } => debug!(wait = ?wait(due), "deferred"),
+            StepResult::Posted(_) if is_reaction(claim) => info!("reacted"),
+            StepResult::Posted(posted) => info!(message = %posted.id, "posted"),
+            StepResult::Join { due, .. } => info!(wait = ?wait(due), "joins in"),
+            StepResult::React { .. } => info!("will react"),
+            StepResult::Drafted { due, .. } => info!(wait = ?wait(due), "drafted"),
+            StepResult::Redraft { .. } => info!("drafts again after new messages"),
+            StepResult::Withdrawn { .. } => info!("withdrew the draft"),
+            StepResult::Retry { due } => info!(wait = ?wait(due), "will retry"),
+            StepResult::NotSent { due } => info!(wait = ?wait(due), "not sent; will retry"),
+            StepResult::Superseded => info!("superseded by a new message"),
         }
     }
 }
 
-fn is_reaction(claim: &Claim) -> bool {
-    matches!(&claim.event, Event::Post(piece) if piece.reaction_to.is_some())
+fn log_failed_calls(attempts: &[Attempt]) {
+    for attempt in attempts {
+        if let Some(error) = &attempt.error {
+            warn!(model = %attempt.model, error = %error, "a model call failed");
+        }
+    }
 }
 
-/// A defect that shows only now and then should not cost an owed answer, and a piece that may be
-/// said has to be looked for: both are taken up again a few times.
+/// A workspace's id begins with its platform, as in `slack:T0123`. The local room has no prefix.
+fn platform_name(workspace: &WorkspaceId) -> &str {
+    let id = workspace.as_str();
+    id.split_once(':').map_or(id, |(platform, _)| platform)
+}
+
+fn is_reaction(claim: &Claim) -> bool {
+    matches!(&claim.event, Event::Post(item) if item.reaction_to.is_some())
+}
+
+/// The outcome of a step whose handler panicked. A defect that shows only now and then should not
+/// cost an owed answer, and a post that may have been sent has to be looked up. Both are retried a
+/// few times.
 fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
-    const TRIES: u32 = 4;
+    const MAX_ATTEMPTS: u32 = 4;
     let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());
-    let end = match &claim.event {
-        Event::Post(_) if claim.attempt < TRIES => StepResult::Retry { due: now + RETRY_DELAY },
-        Event::Reply(_) if claim.is_owed && claim.attempt < TRIES => {
+    let result = match &claim.event {
+        Event::Post(_) if claim.attempt < MAX_ATTEMPTS => {
+            StepResult::Retry { due: now + RETRY_DELAY }
+        }
+        Event::Reply(_) if claim.is_owed && claim.attempt < MAX_ATTEMPTS => {
             StepResult::Retry { due: now + RETRY_DELAY }
         }
         Event::Judge(_) => StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why)),
         Event::Reply(_) | Event::Post(_) => StepResult::Failed { error, why },
     };
-    Outcome::new(end)
+    Outcome::new(result)
 }

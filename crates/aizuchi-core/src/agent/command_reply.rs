@@ -1,5 +1,5 @@
-//! Obey: answer a command. What it orders was carried out when it was heard; no model is asked, and no gate
-//! stops the answer, or nobody could wake what was muted.
+//! Replies to commands. A command was carried out when it was heard, so this only tells the user.
+//! It asks no model, and no gate stops it: otherwise a muted bot could never be unmuted.
 
 use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, StepError};
@@ -13,7 +13,8 @@ use crate::memory::Lineage;
 use crate::platform::split::split;
 
 impl Agent {
-    /// The answer to whoever gave the first of the commands, if there are any. Others are answered next.
+    /// Replies to all pending commands of the user who gave the first one. Other users' commands
+    /// are next.
     pub(super) async fn reply_to_commands(
         &self,
         context: &Context,
@@ -24,32 +25,34 @@ impl Agent {
         if first.message.as_str() == JOINED_MESSAGE_ID {
             return self.announce_join(context, first).map(Some);
         }
-        let of_one = context.pending_commands.iter().filter(|command| command.user == first.user);
+        let from_user =
+            context.pending_commands.iter().filter(|command| command.user == first.user);
         let (mut answers, mut owed) = (Vec::new(), Vec::new());
-        for line in of_one {
-            answers.push(match self.command_request(context, line) {
-                Some(given) => self.command_answers.reply_to(&given, self.now()).await?,
-                // It was given to another name.
+        for command in from_user {
+            answers.push(match self.command_request(context, command) {
+                Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
+                // The command addressed the persona by a former name.
                 None => reply_texts::edited_command(self.persona.language).to_owned(),
             });
-            owed.push(line.message.clone());
+            owed.push(command.message.clone());
         }
         let why = gate_reason(Gate::Command, self.persona.language);
         let only_for = Some(first.user.clone());
         self.draft_command_reply(context, answers.join("\n\n"), owed, why, only_for).map(Some)
     }
 
-    /// Words that look at no talk: what people have said is still to be judged.
+    /// Drafts a reply that has seen no messages (`seen_revision` is 0), so what users talk about is
+    /// still judged.
     fn draft_command_reply(
         &self,
         context: &Context,
-        words: String,
+        text: String,
         owed: Vec<MessageId>,
         why: &str,
         only_for: Option<UserId>,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
-        let notes = DraftMetadata {
+        let metadata = DraftMetadata {
             owed,
             about: None,
             lineage: Lineage::default(),
@@ -58,45 +61,49 @@ impl Agent {
             why: why.to_owned(),
             only_for,
         };
-        let words = DraftContent::Text(split(&words, platform.max_post_length()));
-        Ok(StepResult::Drafted {
-            draft: Draft { content: words, metadata: notes },
-            due: self.now(),
-        })
+        let text = DraftContent::Text(split(&text, platform.max_post_length()));
+        Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
     }
 
-    /// Everybody in the room is to know it, unless nobody wants to hear anything.
+    /// Announces in the channel that the bot has joined. Unlike other command replies it is public,
+    /// so the gates may stop it.
     fn announce_join(
         &self,
         context: &Context,
         joined: &PendingCommand,
     ) -> Result<StepResult, StepError> {
-        let words = self.command_answers.join_notice(self.gate_input(context).mode());
+        let text = self.command_answers.join_notice(self.gate_input(context).mode());
         let why = self.persona.language.pick("I have joined", "参加したばかりです");
-        self.draft_command_reply(context, words, vec![joined.message.clone()], why, None)
+        self.draft_command_reply(context, text, vec![joined.message.clone()], why, None)
     }
 
-    /// A line that an edit has made a command: what it says was not carried out, and a mind might say it was.
+    /// Replies to a message that became a command by an edit. The command was not carried out, and
+    /// a model might claim that it was.
     fn reject_edited_command(&self, context: &Context) -> Option<Result<StepResult, StepError>> {
         let mut owed = context.owed.iter().filter_map(|id| context.target_message(id));
         let name = &self.persona.name;
-        let line =
-            owed.find(|line| line.edits > 0 && Command::parse_message(&line.text, name).is_some())?;
+        let message = owed.find(|message| {
+            message.edits > 0 && Command::parse_message(&message.text, name).is_some()
+        })?;
         let language = self.persona.language;
-        let (words, why) =
+        let (text, why) =
             (reply_texts::edited_command(language), gate_reason(Gate::Command, language));
-        let (owed, by) = (vec![line.id.clone()], Some(line.author.id.clone()));
-        Some(self.draft_command_reply(context, words.to_owned(), owed, why, by))
+        let (owed, only_for) = (vec![message.id.clone()], Some(message.author.id.clone()));
+        Some(self.draft_command_reply(context, text.to_owned(), owed, why, only_for))
     }
 
-    fn command_request(&self, context: &Context, line: &PendingCommand) -> Option<CommandRequest> {
+    fn command_request(
+        &self,
+        context: &Context,
+        pending: &PendingCommand,
+    ) -> Option<CommandRequest> {
         Some(CommandRequest {
-            command: Command::parse_message(&line.text, &self.persona.name)?,
+            command: Command::parse_message(&pending.text, &self.persona.name)?,
             conversation: context.conversation.clone(),
             visibility: context.visibility,
-            user: line.user.clone(),
-            role: line.role,
-            at: line.at,
+            user: pending.user.clone(),
+            role: pending.role,
+            at: pending.at,
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Waiting for a platform that has not been caught up on: nothing is decided or said on talk of which a part
-//! may not have been heard yet.
+//! Deferral: while a platform is being backfilled, nothing is decided or posted, because messages
+//! may be missing from the context.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,31 +12,31 @@ use crate::clock::duration_from_seconds;
 use crate::decision::DecisionResult;
 use crate::event::{Claim, DecisionClosing, Event, StepResult};
 
-/// How soon it is looked again at first, and then.
+/// How soon a deferred step checks again at first, and then how often.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
-/// When the steps that wait were due before they did.
+/// When each deferred step was originally due.
 #[derive(Debug, Default)]
 pub struct Deferrals(Mutex<HashMap<ConversationId, Timestamp>>);
 
 impl Deferrals {
-    /// When a step that waits was due first.
+    /// Remembers when a deferred step was originally due, and returns it.
     fn begin(&self, claim: &Claim) -> Timestamp {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *waits.entry(claim.event.conversation().clone()).or_insert(claim.due)
+        let mut due_times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *due_times.entry(claim.event.conversation().clone()).or_insert(claim.due)
     }
 
-    /// When the claim was due first.
+    /// Forgets a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waits.remove(claim.event.conversation()).unwrap_or(claim.due)
+        let mut due_times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        due_times.remove(claim.event.conversation()).unwrap_or(claim.due)
     }
 }
 
 impl Agent {
-    /// How a claim ends that may not be worked at: it waits, or has waited for so long that nobody expects
-    /// words of its own any more.
+    /// The result for a step that must not be handled now. It waits for the backfill, or it has
+    /// waited so long that an unsolicited post would be stale.
     pub(super) fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
@@ -49,12 +49,13 @@ impl Agent {
         Some(StepResult::Deferred { due: self.now() + wait })
     }
 
-    /// A verdict is judged anew where it can be, an answer is owed, and what was begun is finished.
+    /// Never stale: a judgment, since it reads the context again; an owed answer; a post that was
+    /// begun.
     fn is_stale(&self, claim: &Claim, overdue: SignedDuration) -> bool {
         let is_begun = match &claim.event {
             Event::Judge(_) => true,
             Event::Reply(_) => false,
-            Event::Post(piece) => piece.is_published(),
+            Event::Post(item) => item.is_published(),
         };
         !is_begun
             && !claim.is_owed

@@ -1,5 +1,5 @@
-//! Judge: should it join in? Gates first, then one model call, and one more to mend an answer that
-//! cannot be read. Whatever is not a clear yes is silence (invariants 7 and 8).
+//! Judge: decide whether to join in. Gates come first, then one model call, and one more if the
+//! response cannot be parsed. Anything but a clear yes is silence (invariants 7 and 8).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::Mode;
 
-/// In characters. One sentence was asked for.
+/// In characters. The prompt asks for one sentence.
 const MAX_REASON_CHARS: usize = 500;
 
 impl Agent {
@@ -28,20 +28,20 @@ impl Agent {
         &self,
         claim: &Claim,
         conversation: &ConversationId,
-        overtaken: &CancellationToken,
-        notes: &mut StepTrace,
+        superseded: &CancellationToken,
+        trace: &mut StepTrace,
     ) -> Result<StepResult, StepError> {
-        let (context, mut scene) = self.load_judge_context(conversation).await?;
-        notes.considered = Some(context.revision);
-        let facts = self.gate_input(&context);
-        let (mode, rules) = (facts.mode(), facts.rules);
-        let passage = facts.check_before_judging(&self.settings.gates);
-        let weighed = notes.evaluation.insert(Evaluation {
+        let (context, mut options) = self.load_judge_context(conversation).await?;
+        trace.seen_revision = Some(context.revision);
+        let gate_input = self.gate_input(&context);
+        let (mode, rules) = (gate_input.mode(), gate_input.rules);
+        let gate_result = gate_input.check_before_judging(&self.settings.gates);
+        let evaluation = trace.evaluation.insert(Evaluation {
             mode,
-            passed_gates: passage.passed,
+            passed_gates: gate_result.passed,
             conversation_state: None,
         });
-        if let Some(gate) = passage.settled_by {
+        if let Some(gate) = gate_result.settled_by {
             return Ok(StepResult::Silent(self.close_by_gate(gate)));
         }
         if context.newest_human_message().is_none() {
@@ -50,57 +50,63 @@ impl Agent {
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if self.settings.state == StateCall::Separate {
-            let state = self.classify_state(&context, overtaken, &mut notes.attempts).await?;
-            weighed.conversation_state = Some(state);
+            let state = self.classify_state(&context, superseded, &mut trace.attempts).await?;
+            evaluation.conversation_state = Some(state);
             let channel = &conversation.channel;
             match state {
                 ConversationState::Ending => {
-                    debug!("Intervention blocked for channel {channel}: conversation is ending");
+                    debug!(
+                        channel = %channel,
+                        "Intervention blocked for channel {channel}: conversation is ending"
+                    );
                     let ended = self.close_as_ending();
                     let state = Some(context.state_hash());
                     return Ok(StepResult::Silent(DecisionClosing { state_hash: state, ..ended }));
                 }
                 ConversationState::Misunderstanding | ConversationState::Conflict => {
                     let state = state.name();
-                    debug!("Conversation state detected: {state}, proceeding to LLM judgment");
+                    debug!(
+                        state,
+                        "Conversation state detected: {state}, proceeding to LLM judgment"
+                    );
                 }
                 ConversationState::Active => {}
             }
-            scene.judge_options.known_state = Some(state);
+            options.judge_options.known_state = Some(state);
         }
         let judgment =
-            self.request_judgment(&context, &scene, overtaken, &mut notes.attempts).await?;
-        let named = weighed.conversation_state.or(judgment.conversation_state);
-        weighed.conversation_state = named;
-        let verdict = judgment.verdict(named.unwrap_or_default(), mode, rules);
+            self.request_judgment(&context, &options, superseded, &mut trace.attempts).await?;
+        let state = evaluation.conversation_state.or(judgment.conversation_state);
+        evaluation.conversation_state = state;
+        let verdict = judgment.verdict(state.unwrap_or_default(), mode, rules);
         self.apply_verdict(claim, judgment, verdict, &context)
     }
 
-    /// What a judge looks at, and how.
+    /// Loads what a judge looks at, and the options of its prompt.
     pub(super) async fn load_judge_context(
         &self,
         conversation: &ConversationId,
     ) -> Result<(Arc<Context>, PromptOptions), StepError> {
         let mut context = self.load_context(conversation).await?;
-        let facts = self.gate_input(&context);
-        let (mode, facilitation) = (facts.mode(), facts.rules.facilitation);
-        let reactions = facts.rules.reactions.clone();
-        let mut scene = self.prompt_options(&self.minds.judgment);
-        scene.judge_options = JudgeOptions { mode, known_state: None, reactions };
+        let gate_input = self.gate_input(&context);
+        let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
+        let reactions = gate_input.rules.reactions.clone();
+        let mut options = self.prompt_options(&self.minds.judgment);
+        options.judge_options = JudgeOptions { mode, known_state: None, reactions };
         if let Some(intervention) = &mut context.channel_status.last_intervention {
-            // And what it said then.
-            let most = facilitation.compare_window + 1;
-            let over = intervention.messages_before.len().saturating_sub(most);
-            intervention.messages_before.drain(..over);
+            // One more: the intervention itself is the last of them.
+            let max_messages = facilitation.compare_window + 1;
+            let surplus = intervention.messages_before.len().saturating_sub(max_messages);
+            intervention.messages_before.drain(..surplus);
         }
         let context = match mode {
             Mode::Facilitator => context.with_newest_messages(facilitation.buffer_size),
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
         };
-        Ok((Arc::new(context), scene))
+        Ok((Arc::new(context), options))
     }
 
-    /// What a verdict comes to.
+    /// Turns a verdict into the result of the step.
     fn apply_verdict(
         &self,
         claim: &Claim,
@@ -109,22 +115,23 @@ impl Agent {
         context: &Context,
     ) -> Result<StepResult, StepError> {
         let state = context.state_hash();
-        let held = match verdict {
+        let silence = match verdict {
             Verdict::Join => return Ok(self.join(claim, judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
-                let on = on.or_else(|| context.newest_human_message().map(|line| line.id.clone()));
+                let on =
+                    on.or_else(|| context.newest_human_message().map(|message| message.id.clone()));
                 if let Some(on) = on {
                     let draft = reaction_draft(context, &judgment, emoji, on);
                     return Ok(StepResult::React { judgment, state, draft });
                 }
                 SilenceReason::JudgeDeclined
             }
-            Verdict::Silent(held) => held,
+            Verdict::Silent(silence) => silence,
         };
-        let least = self.gate_input(context).rules.min_confidence;
-        let why = silence_reason(held, &judgment, least, self.persona.language);
-        let ended = if held == SilenceReason::ObserveMode {
+        let min_confidence = self.gate_input(context).rules.min_confidence;
+        let why = silence_reason(silence, &judgment, min_confidence, self.persona.language);
+        let ended = if silence == SilenceReason::ObserveMode {
             DecisionResult::Muted
         } else {
             DecisionResult::ChoseSilence
@@ -141,7 +148,7 @@ impl Agent {
         DecisionClosing::new(DecisionResult::ChoseSilence, ending_reason(self.persona.language))
     }
 
-    /// A gate has closed.
+    /// The closing of a decision that a gate settled.
     pub(super) fn close_by_gate(&self, gate: Gate) -> DecisionClosing {
         let ended = match gate {
             Gate::Muted => DecisionResult::Muted,
@@ -169,16 +176,16 @@ impl Agent {
     async fn request_judgment(
         &self,
         context: &Arc<Context>,
-        scene: &PromptOptions,
-        overtaken: &CancellationToken,
+        options: &PromptOptions,
+        superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<Judgment, StepError> {
         let mind = &self.minds.judgment;
-        let mut prompt = self.prompt_builder.judge(&mind.persona, context, scene);
+        let mut prompt = self.prompt_builder.judge(&mind.persona, context, options);
         let mut problem = String::new();
         for _ in 0..2 {
-            let answer = self.call_model(mind, &prompt, overtaken, attempts).await?;
-            let parsed = parse_judgment(&answer, &prompt);
+            let response = self.call_model(mind, &prompt, superseded, attempts).await?;
+            let parsed = parse_judgment(&response, &prompt);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();
                 attempt.error = parsed.as_ref().err().cloned();
@@ -195,9 +202,9 @@ impl Agent {
     }
 }
 
-/// Reads a judge's answer: one JSON object, perhaps with words or a code fence around it. What is
-/// wrong is said without repeating the answer, which may hold chat text.
-pub fn parse_judgment(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
+/// Parses a judge's response: one JSON object, perhaps with text or a code fence around it. The
+/// error does not repeat the response, which may hold chat text.
+pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, String> {
     #[derive(Deserialize)]
     struct RawJudgment {
         should_respond: bool,
@@ -216,10 +223,11 @@ pub fn parse_judgment(answer: &str, prompt: &Prompt) -> Result<Judgment, String>
         #[serde(default)]
         situation_changed: Option<bool>,
     }
-    let begin = answer.find('{').ok_or("it holds no JSON object")?;
-    let end = answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
-    let answered: RawJudgment =
-        serde_json::from_str(&answer[begin..=end]).map_err(|error| match error.classify() {
+    let begin = response.find('{').ok_or("it holds no JSON object")?;
+    let end =
+        response.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
+    let raw: RawJudgment =
+        serde_json::from_str(&response[begin..=end]).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => {
                 "a field is missing or has the wrong type".to_owned()
             }
@@ -227,30 +235,27 @@ pub fn parse_judgment(answer: &str, prompt: &Prompt) -> Result<Judgment, String>
             | serde_json::error::Category::Eof
             | serde_json::error::Category::Io => "it is not valid JSON".to_owned(),
         })?;
-    if !(0.0..=1.0).contains(&answered.confidence) {
+    if !(0.0..=1.0).contains(&raw.confidence) {
         return Err("confidence is not between 0.0 and 1.0".to_owned());
     }
     Ok(Judgment {
-        should_respond: answered.should_respond,
-        reason: truncate_reason(&to_single_line(&answered.reason)),
-        confidence: answered.confidence,
-        delay_seconds: answered.delay_seconds,
-        about: resolve_message(answered.about.as_deref(), prompt),
-        conversation_state: answered
-            .conversation_state
-            .as_deref()
-            .and_then(ConversationState::parse),
-        // Whatever else it says there may be chat text, and the ledger keeps it.
-        reaction: answered.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
-        same_conversation: answered.same_conversation,
-        situation_changed: answered.situation_changed,
+        should_respond: raw.should_respond,
+        reason: truncate_reason(&to_single_line(&raw.reason)),
+        confidence: raw.confidence,
+        delay_seconds: raw.delay_seconds,
+        about: resolve_message(raw.about.as_deref(), prompt),
+        conversation_state: raw.conversation_state.as_deref().and_then(ConversationState::parse),
+        // Anything else in this field may be chat text, and the ledger would keep it.
+        reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
+        same_conversation: raw.same_conversation,
+        situation_changed: raw.situation_changed,
         post_at: None,
     })
 }
 
-/// A nod at a line.
+/// Drafts a reaction to a message.
 fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> Draft {
-    let notes = DraftMetadata {
+    let metadata = DraftMetadata {
         owed: Vec::new(),
         about: Some(on.clone()),
         lineage: context.lineage(),
@@ -259,10 +264,10 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
         why: judgment.reason.clone(),
         only_for: None,
     };
-    Draft { content: DraftContent::Reaction { emoji, on }, metadata: notes }
+    Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }
 
-/// A reason stands beside a line of chat, so a model that rambles is cut short.
+/// Shortens a reason, which is shown beside a single chat message.
 fn truncate_reason(reason: &str) -> String {
     match reason.char_indices().nth(MAX_REASON_CHARS) {
         Some((end, _)) => format!("{}…", &reason[..end]),
@@ -270,7 +275,8 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// The line that a model names by its printed time and name; else the newest human line.
+/// Finds the message that the model named by its printed time and author; otherwise the newest
+/// human message.
 fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
@@ -285,14 +291,14 @@ fn ending_reason(language: Language) -> &'static str {
     language.pick("the talk is coming to its end", "会話が終わろうとしています")
 }
 
-/// What kept it silent, for people.
+/// Why the persona stayed silent, for users.
 fn silence_reason(
-    held: SilenceReason,
+    silence: SilenceReason,
     judgment: &Judgment,
-    least: f64,
+    min_confidence: f64,
     language: Language,
 ) -> String {
-    match held {
+    match silence {
         SilenceReason::JudgeDeclined => judgment.reason.clone(),
         SilenceReason::ConversationEnding => ending_reason(language).to_owned(),
         SilenceReason::LowConfidence => {
@@ -300,8 +306,8 @@ fn silence_reason(
                 "I was not sure enough ({} of at least {})",
                 "確信が足りませんでした（{} < {}）",
             );
-            let sure = format!("{:.2}", judgment.confidence);
-            why.replacen("{}", &sure, 1).replacen("{}", &format!("{least:.2}"), 1)
+            let confidence = format!("{:.2}", judgment.confidence);
+            why.replacen("{}", &confidence, 1).replacen("{}", &format!("{min_confidence:.2}"), 1)
         }
         SilenceReason::SituationUnchanged => language
             .pick(
@@ -318,7 +324,7 @@ fn silence_reason(
     }
 }
 
-/// What a gate that settled a decision is, for people.
+/// Explains the gate that settled a decision, for users.
 pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
     match gate {
         Gate::Directed => language.pick(
@@ -367,7 +373,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_that_rambles_is_cut_short() {
+    fn long_reasons_are_truncated() {
         assert_eq!(truncate_reason("誰も答えていません"), "誰も答えていません");
         assert_eq!(truncate_reason(&"あ".repeat(500)), "あ".repeat(500));
         assert_eq!(truncate_reason(&"あ".repeat(501)), "あ".repeat(500) + "…");

@@ -1,5 +1,5 @@
-//! Asking the mind: with a limit on time, given up when people move on, noted in the ledger
-//! whatever comes of it.
+//! One model call: it has a timeout, is cancelled when the step is superseded, and is recorded in
+//! the ledger however it ends.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::llm::{LlmError, LlmResponse};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
-/// What became of a question.
+/// How a call ended.
 enum CallResult {
     Answered(LlmResponse),
     Failed(LlmError),
-    /// Nobody waited for the answer.
+    /// The call was cancelled or timed out.
     Aborted(AttemptResult, StepError),
 }
 
@@ -27,70 +27,72 @@ impl Agent {
         &self,
         mind: &Mind,
         prompt: &Prompt,
-        overtaken: &CancellationToken,
+        superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<String, StepError> {
         let limit = self.settings.model_timeout;
-        Ok(self.call_model_within(limit, mind, prompt, overtaken, attempts).await?.text)
+        Ok(self.call_model_within(limit, mind, prompt, superseded, attempts).await?.text)
     }
 
-    /// The whole answer, if it comes within `limit`.
+    /// Calls a model and returns the whole response, if it comes within `limit`.
     pub(super) async fn call_model_within(
         &self,
         limit: SignedDuration,
         mind: &Mind,
         prompt: &Prompt,
-        overtaken: &CancellationToken,
+        superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<LlmResponse, StepError> {
         let began = self.now();
-        let asked = self.wait_for_answer(limit, mind, prompt, overtaken).await;
-        let blank = self.start_attempt(mind, prompt, began);
-        let (attempt, answer) = match asked {
-            CallResult::Answered(mut answer) => {
-                for missed in std::mem::take(&mut answer.failed_calls) {
-                    let (error, usage) = (missed.error.to_string(), missed.error.usage(prompt));
-                    let end = AttemptResult::Failed;
+        let outcome = self.await_response(limit, mind, prompt, superseded).await;
+        let unanswered = self.start_attempt(mind, prompt, began);
+        let (attempt, response) = match outcome {
+            CallResult::Answered(mut response) => {
+                for failed_call in std::mem::take(&mut response.failed_calls) {
+                    let (error, usage) =
+                        (failed_call.error.to_string(), failed_call.error.usage(prompt));
+                    let result = AttemptResult::Failed;
                     let error = Some(error);
-                    let model = missed.model;
+                    let model = failed_call.model;
                     self.record_attempt(
-                        Attempt { model, usage, result: end, error, ..blank.clone() },
+                        Attempt { model, usage, result, error, ..unanswered.clone() },
                         attempts,
                     );
                 }
-                let model = answer.model.clone().unwrap_or(blank.model.clone());
-                let (estimated, reported) = (prompt.total_tokens(), answer.usage.input_tokens);
+                let model = response.model.clone().unwrap_or(unanswered.model.clone());
+                let (estimated, reported) = (prompt.total_tokens(), response.usage.input_tokens);
                 self.token_corrections.record(&model, estimated, reported);
-                (Attempt { model, usage: answer.usage, ..blank }, Ok(answer))
+                (Attempt { model, usage: response.usage, ..unanswered }, Ok(response))
             }
             CallResult::Failed(error) => {
-                let (usage, end) = (error.usage(prompt), AttemptResult::Failed);
-                (Attempt { usage, result: end, ..blank }, Err(StepError::from(error)))
+                let (usage, result) = (error.usage(prompt), AttemptResult::Failed);
+                (Attempt { usage, result, ..unanswered }, Err(StepError::from(error)))
             }
-            CallResult::Aborted(end, trouble) => {
-                (Attempt { usage: estimated_usage(prompt), result: end, ..blank }, Err(trouble))
+            CallResult::Aborted(result, error) => {
+                (Attempt { usage: estimated_usage(prompt), result, ..unanswered }, Err(error))
             }
         };
-        let error = answer.as_ref().err().and_then(StepError::error_text);
-        let exchange = Some(self.exchange(prompt, &answer));
+        let error = response.as_ref().err().and_then(StepError::error_text);
+        let exchange = Some(self.exchange(prompt, &response));
         self.record_attempt(Attempt { error, exchange, ..attempt }, attempts);
-        answer
+        response
     }
 
-    async fn wait_for_answer(
+    async fn await_response(
         &self,
         limit: SignedDuration,
         mind: &Mind,
         prompt: &Prompt,
-        overtaken: &CancellationToken,
+        superseded: &CancellationToken,
     ) -> CallResult {
-        let answer = self.clock.timeout(limit, mind.llm.ask(prompt));
-        let (answer, moved_on) = (std::pin::pin!(answer), std::pin::pin!(overtaken.cancelled()));
-        match select(moved_on, answer).await {
+        let response = self.clock.timeout(limit, mind.llm.ask(prompt));
+        let (response, cancelled) =
+            (std::pin::pin!(response), std::pin::pin!(superseded.cancelled()));
+        match select(cancelled, response).await {
             Either::Left(_) => {
                 CallResult::Aborted(AttemptResult::Superseded, StepError::Superseded)
             }
-            Either::Right((Ok(Ok(answer)), _)) => CallResult::Answered(answer),
+            Either::Right((Ok(Ok(response)), _)) => CallResult::Answered(response),
             Either::Right((Ok(Err(error)), _)) => CallResult::Failed(error),
             Either::Right((Err(_timed_out), _)) => {
                 let why = format!("no answer within {limit:#}");
@@ -99,7 +101,7 @@ impl Agent {
         }
     }
 
-    /// An attempt of which nothing came yet.
+    /// The record of an attempt that has no result yet.
     fn start_attempt(&self, mind: &Mind, prompt: &Prompt, began: Timestamp) -> Attempt {
         Attempt {
             verb: prompt.verb.name().into(),
@@ -113,28 +115,29 @@ impl Agent {
             result: AttemptResult::Kept,
             judgment: None,
             error: None,
-            omissions: prompt.trimmed.iter().map(left_out).collect(),
+            omissions: prompt.trimmed.iter().map(omission).collect(),
             exchange: None,
         }
     }
 
-    /// What was asked, and what it was made from: that is known even if the words are not kept.
+    /// The prompt and the response, with their lineage. The lineage is recorded even if the texts
+    /// are not kept.
     fn exchange(
         &self,
         prompt: &Prompt,
-        answer: &Result<LlmResponse, StepError>,
+        response: &Result<LlmResponse, StepError>,
     ) -> Arc<ModelExchange> {
-        let made_from = prompt.lineage();
-        if !made_from.memories.is_empty() {
+        let lineage = prompt.lineage();
+        if !lineage.memories.is_empty() {
             let (verb, conversation) = (prompt.verb.name(), &prompt.context.conversation);
-            debug!("{verb} of {conversation} uses the memories {:?}", made_from.memories);
+            debug!(verb, conversation = %conversation, memories = ?lineage.memories, "used memories");
         }
         let is_kept = self.settings.keeps_exchanges;
-        let answer = answer.as_ref().ok().filter(|_| is_kept);
+        let response = response.as_ref().ok().filter(|_| is_kept);
         Arc::new(ModelExchange {
             prompt: if is_kept { prompt.full_text().into() } else { "".into() },
-            answer: answer.map(|answer| answer.full_text().into()),
-            lineage: made_from,
+            answer: response.map(|response| response.full_text().into()),
+            lineage,
             seen_revision: prompt.context.revision,
         })
     }
@@ -147,17 +150,17 @@ impl Agent {
     }
 }
 
-fn left_out(trimmed: &TrimmedSection) -> PromptOmission {
+fn omission(trimmed: &TrimmedSection) -> PromptOmission {
     PromptOmission { section: trimmed.section.into(), count: trimmed.count, tokens: trimmed.tokens }
 }
 
-/// The tokens of a call that is cut short are spent all the same.
+/// A call that was cut short has probably used its input tokens, so they are booked.
 fn estimated_usage(prompt: &Prompt) -> Usage {
     Usage { input_tokens: prompt.total_tokens(), ..Usage::default() }
 }
 
 impl LlmError {
-    /// What it cost to learn this.
+    /// The tokens that the failed call used.
     fn usage(&self, prompt: &Prompt) -> Usage {
         match self {
             LlmError::TimedOut(_) => estimated_usage(prompt),

@@ -1,5 +1,5 @@
-//! Post: the only act on the world. The claim has committed the piece as being sent; whatever the
-//! platform answers, it is said once or not at all (invariant 6).
+//! Post: the only act with an effect outside. The claim has already committed the outbox item as
+//! being sent. Whatever the platform answers, the item is posted at most once (invariant 6).
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,16 +12,17 @@ use crate::event::{Claim, DecisionClosing, OnNewMessage, OutboxItem, StepResult}
 use crate::platform::PlatformError;
 use crate::store::StoreError;
 
-/// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
+/// How often a post is attempted while the platform is busy: for an owed answer, and for an
+/// unsolicited post.
 const MAX_OWED_POSTS: u32 = 10;
 const MAX_UNSOLICITED_POSTS: u32 = 6;
-/// What was said although its answer was lost mostly is there already.
+/// When a post's outcome is unknown, it is usually in the platform's history already.
 const FIRST_LOOKUP_DELAY: SignedDuration = SignedDuration::from_secs(2);
-/// Between the claim of a piece and its call pass moments. After a sleep as long as this, the process may not be
-/// the active one any more.
+/// After a suspension this long (a sleeping laptop, a paused container) another process may have
+/// become the active one.
 const MAX_SUSPENSION: SignedDuration = SignedDuration::from_secs(10);
-/// After this many attempts a piece whose fate stays unknown is given up. They are many, since a
-/// process that is killed while it posts leaves such a piece behind each time.
+/// After this many lookups, an item whose outcome stays unknown is given up. The limits are high,
+/// since every kill of the process during a post leaves such an item behind.
 const MAX_OWED_LOOKUPS: u32 = 90;
 const MAX_UNSOLICITED_LOOKUPS: u32 = 30;
 
@@ -29,63 +30,63 @@ impl Agent {
     pub(super) async fn post(
         &self,
         claim: &Claim,
-        piece: &OutboxItem,
-        notes: &mut StepTrace,
+        item: &OutboxItem,
+        trace: &mut StepTrace,
     ) -> Result<StepResult, StepError> {
-        if piece.is_sending() {
-            return self.reconcile(claim, piece).await;
+        if item.is_sending() {
+            return self.reconcile(claim, item).await;
         }
-        let typed = match piece.metadata.only_for {
-            None => self.simulate_typing(piece).await,
+        let typing_ended = match item.metadata.only_for {
+            None => self.simulate_typing(item).await,
             Some(_) => self.now(),
         };
-        let tries = if claim.is_owed { MAX_OWED_POSTS } else { MAX_UNSOLICITED_POSTS };
-        let changed = match self.has_changed_since(piece).await {
-            // Words that were forgotten meanwhile are no words.
-            Ok(changed) => (changed && !piece.is_published()) || piece.text.is_empty(),
-            Err(_) if claim.attempt < tries => {
+        let max_attempts = if claim.is_owed { MAX_OWED_POSTS } else { MAX_UNSOLICITED_POSTS };
+        let changed = match self.has_changed_since(item).await {
+            // The text was emptied because its source was forgotten.
+            Ok(changed) => (changed && !item.is_published()) || item.text.is_empty(),
+            Err(_) if claim.attempt < max_attempts => {
                 return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
             }
             Err(error) => return Err(error.into()),
         };
-        let context = match self.load_context(&piece.conversation).await {
+        let context = match self.load_context(&item.conversation).await {
             Ok(context) => context,
-            // Nothing has been sent yet, so the piece is a draft again.
-            Err(_) if claim.attempt < tries => {
+            // Nothing has been sent yet, so the item goes back to being a draft.
+            Err(_) if claim.attempt < max_attempts => {
                 return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(end) = self.check_before_post(claim, piece, &context) {
-            if claim.is_owed && matches!(end, StepResult::Silent(_)) {
-                // Whoever has asked since the words were found is silenced with them.
-                notes.considered = Some(context.revision);
+        if let Some(result) = self.check_before_post(claim, item, &context) {
+            if claim.is_owed && matches!(result, StepResult::Silent(_)) {
+                // Questions asked since the draft was made are silenced with it.
+                trace.seen_revision = Some(context.revision);
             }
-            return Ok(end);
+            return Ok(result);
         }
         if changed {
             let why = self
                 .persona
                 .language
                 .pick("a line that it was made from has changed", "元になった発言が変わりました");
-            // Whoever is owed an answer gets one that was made anew.
+            // An owed answer is drafted anew.
             return Ok(StepResult::Withdrawn { why: why.to_owned() });
         }
-        let platform = self.platforms.for_workspace(&piece.conversation.workspace)?;
-        if self.now() > typed + MAX_SUSPENSION {
-            // It has slept, and another process may have said it since.
+        let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
+        if self.now() > typing_ended + MAX_SUSPENSION {
+            // The process was suspended, and another one may have posted the item since.
             return Ok(StepResult::Retry { due: self.now() });
         }
-        match self.clock.timeout(self.settings.post_timeout, platform.post(piece)).await {
+        match self.clock.timeout(self.settings.post_timeout, platform.post(item)).await {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
-            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < tries => {
+            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 Ok(StepResult::NotSent { due: self.now() + wait })
             }
             Ok(Err(PlatformError::Queued { wait })) => {
                 Ok(StepResult::Deferred { due: self.now() + wait })
             }
-            // Whatever came before, it is looked for before it is given up.
+            // The post may have arrived, so it is looked up before it is attempted again.
             Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_) => Ok(StepResult::Retry {
                 due: self.now() + platform.settle_time().min(FIRST_LOOKUP_DELAY),
             }),
@@ -95,46 +96,48 @@ impl Agent {
         }
     }
 
-    /// People see it typing. This comes before the last look, which sees what they do meanwhile.
-    /// Gives when it was to be done with that.
-    async fn simulate_typing(&self, piece: &OutboxItem) -> Timestamp {
-        let Ok(platform) = self.platforms.for_workspace(&piece.conversation.workspace) else {
+    /// Shows the typing indicator and returns when typing was due to end. This comes before the
+    /// last check, so the check sees what users did meanwhile.
+    async fn simulate_typing(&self, item: &OutboxItem) -> Timestamp {
+        let Ok(platform) = self.platforms.for_workspace(&item.conversation.workspace) else {
             return self.now();
         };
         let limit = self.settings.post_timeout;
-        let typing = self.clock.timeout(limit, platform.show_typing(piece)).await;
-        // A step is reckoned to ask models for longer than this, and a post asks none.
+        let typing = self.clock.timeout(limit, platform.show_typing(item)).await;
+        // The lease allows for model calls, which take longer than this, and a post makes none.
         let typing = typing.unwrap_or_default().min(self.settings.model_timeout);
-        let typed = self.now() + typing.max(SignedDuration::ZERO);
+        let typing_ended = self.now() + typing.max(SignedDuration::ZERO);
         if typing.is_positive() {
-            self.clock.sleep_until(typed).await;
+            self.clock.sleep_until(typing_ended).await;
         }
-        typed
+        typing_ended
     }
 
-    /// An earlier call may have said it: look, and say it again only if it surely was not said.
-    async fn reconcile(&self, claim: &Claim, piece: &OutboxItem) -> Result<StepResult, StepError> {
-        let platform = self.platforms.for_workspace(&piece.conversation.workspace)?;
-        let settled = piece
-            .dispatched_at
-            .map_or(self.now(), |dispatched| dispatched + platform.settle_time());
-        let looks = if claim.is_owed { MAX_OWED_LOOKUPS } else { MAX_UNSOLICITED_LOOKUPS };
-        match self.clock.timeout(self.settings.post_timeout, platform.find_posted(piece)).await {
+    /// Finds out whether an earlier call has posted the item. It is posted again only if it surely
+    /// is not there.
+    async fn reconcile(&self, claim: &Claim, item: &OutboxItem) -> Result<StepResult, StepError> {
+        let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
+        let settled =
+            item.dispatched_at.map_or(self.now(), |dispatched| dispatched + platform.settle_time());
+        let max_lookups = if claim.is_owed { MAX_OWED_LOOKUPS } else { MAX_UNSOLICITED_LOOKUPS };
+        match self.clock.timeout(self.settings.post_timeout, platform.find_posted(item)).await {
             Ok(Ok(Some(posted))) => Ok(StepResult::Posted(posted)),
             Ok(Ok(None)) if self.now() < settled => Ok(StepResult::Retry { due: settled }),
-            Ok(Ok(None)) if claim.attempt < looks => Ok(StepResult::NotSent { due: self.now() }),
+            Ok(Ok(None)) if claim.attempt < max_lookups => {
+                Ok(StepResult::NotSent { due: self.now() })
+            }
             Ok(Ok(None)) => {
                 Err(StepError::Permanent { error: "the platform took it at no attempt".to_owned() })
             }
             Ok(Err(PlatformError::Refused(why))) => Err(StepError::Permanent { error: why }),
-            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < looks => {
+            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_lookups => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 Ok(StepResult::Retry { due: settled.max(self.now() + wait) })
             }
             Ok(Err(PlatformError::Queued { wait })) => {
                 Ok(StepResult::Deferred { due: self.now() + wait })
             }
-            Ok(Err(_)) | Err(_) if claim.attempt < looks => {
+            Ok(Err(_)) | Err(_) if claim.attempt < max_lookups => {
                 Ok(StepResult::Retry { due: settled.max(self.now() + self.backoff(claim)) })
             }
             Ok(Err(error)) => Err(StepError::Permanent { error: error.to_string() }),
@@ -144,58 +147,59 @@ impl Agent {
         }
     }
 
-    /// Words that were made from a line which was edited or deleted since may repeat it.
-    async fn has_changed_since(&self, piece: &OutboxItem) -> Result<bool, StoreError> {
-        let notes = &piece.metadata;
-        let home = &piece.conversation;
-        self.store.has_changed_since(home, notes.seen_revision, &notes.lineage).await
+    /// Whether a message behind the text was edited or deleted since. The text may repeat it.
+    async fn has_changed_since(&self, item: &OutboxItem) -> Result<bool, StoreError> {
+        let metadata = &item.metadata;
+        let conversation = &item.conversation;
+        self.store.has_changed_since(conversation, metadata.seen_revision, &metadata.lineage).await
     }
 
-    /// The last check before the act: may it still speak, does anyone still wait for this, and is what
-    /// it is about still open? Once a part of it was said, the rest is owed to the room.
+    /// The last check before posting: may the persona still speak, does a user still wait for this,
+    /// and is the message it is about still open? Once a part of the draft is posted, the rest is
+    /// posted too.
     fn check_before_post(
         &self,
         claim: &Claim,
-        piece: &OutboxItem,
+        item: &OutboxItem,
         context: &Context,
     ) -> Option<StepResult> {
-        let facts = self.gate_input(context);
-        let notes = &piece.metadata;
-        if notes.only_for.is_some() {
+        let gate_input = self.gate_input(context);
+        let metadata = &item.metadata;
+        if metadata.only_for.is_some() {
             let is_open =
-                piece.is_published() || notes.owed.iter().any(|id| context.owed.contains(id));
+                item.is_published() || metadata.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdraw_retracted());
         }
-        if claim.is_owed || piece.is_published() {
+        if claim.is_owed || item.is_published() {
             let silenced =
-                facts.check_before_answering().settled_by.filter(|gate| *gate != Gate::Budget);
+                gate_input.check_before_answering().settled_by.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {
-                // Of what was said in parts, the rest is not; that it spoke stays true.
-                let has_spoken = piece.id != piece.first_in_draft;
+                // A gate that closes between two parts stops the rest, but the persona has spoken.
+                let has_spoken = item.id != item.first_in_draft;
                 let ended = if has_spoken { DecisionResult::Spoke } else { DecisionResult::Muted };
                 return Some(self.silence_owed(gate, ended, context));
             }
             let is_open =
-                piece.is_published() || notes.owed.iter().any(|id| context.owed.contains(id));
+                item.is_published() || metadata.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdraw_retracted());
         }
-        if let Some(gate) = facts.check_before_posting() {
+        if let Some(gate) = gate_input.check_before_posting() {
             return Some(StepResult::Silent(self.close_by_gate(gate)));
         }
-        let has_moved_on = context.newest_message_revision > notes.seen_revision;
-        let course = OnNewMessage::new(facts.mode(), self.settings.wait);
-        if has_moved_on && course == OnNewMessage::Restart {
+        let has_moved_on = context.newest_message_revision > metadata.seen_revision;
+        let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait);
+        if has_moved_on && on_new_message == OnNewMessage::Restart {
             let why =
                 self.persona.language.pick("people went on meanwhile", "その間に会話が進みました");
             return Some(StepResult::Withdrawn { why: why.to_owned() });
         }
-        let about = notes.about.as_ref()?;
+        let about = metadata.about.as_ref()?;
         if !self.is_message_present(context, about) {
             let why =
                 self.persona.language.pick("the line was deleted", "対象の発言が削除されました");
             return Some(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
-        if piece.reaction_to.is_some() {
+        if item.reaction_to.is_some() {
             return None;
         }
         if context.target_message(about).is_some() && !context.is_open(about) {
@@ -205,9 +209,9 @@ impl Agent {
         (has_moved_on && is_first).then(|| StepResult::Redraft { due: self.now() })
     }
 
-    /// In a full window a line may only have scrolled away.
-    pub(super) fn is_message_present(&self, context: &Context, line: &MessageId) -> bool {
+    /// A message that is missing from a full window may only have scrolled out of it.
+    pub(super) fn is_message_present(&self, context: &Context, message: &MessageId) -> bool {
         let is_full = context.target_messages().len() >= self.settings.limits.channel_messages;
-        is_full || context.target_message(line).is_some()
+        is_full || context.target_message(message).is_some()
     }
 }

@@ -1,4 +1,4 @@
-//! What models would be asked now, for people who want to read it.
+//! The prompts that models would get now, for an operator who wants to read them.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
 use crate::prompt::{Prompt, PromptVerb};
 
 impl Agent {
-    /// What would be asked about a conversation now; in parts, where there is too much to remember at
-    /// once, and not at all where there is nothing new. What is remembered is a thread, or a channel in
-    /// the short term.
+    /// The prompts about a conversation: several, if there is too much to remember at once, and
+    /// none, if there is nothing new. `remember` previews a thread's memory, or a channel's
+    /// short-term memory.
     pub async fn preview_prompts(
         &self,
         verb: PromptVerb,
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
-        self.build_preview(verb, conversation).await.map_err(|trouble| match trouble {
+        self.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
             StepError::Retryable { error, .. } | StepError::Permanent { error } => {
                 anyhow::anyhow!(error)
@@ -35,8 +35,8 @@ impl Agent {
         let minds = &self.minds;
         Ok(vec![match verb {
             PromptVerb::Judge => {
-                let (context, scene) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.judge(&minds.judgment.persona, &context, &scene)
+                let (context, options) = self.load_judge_context(conversation).await?;
+                self.prompt_builder.judge(&minds.judgment.persona, &context, &options)
             }
             PromptVerb::State => {
                 let (context, _) = self.load_judge_context(conversation).await?;

@@ -1,6 +1,7 @@
-//! Remember: fold talk into memory. What is new of a channel or thread becomes its short-term memory,
-//! which is merged into the channel's long-term memory, and those of public channels into the
-//! workspace's. What cannot be thought of keeps what is remembered already (seeds; DESIGN §5).
+//! Remember: fold messages into memory. New messages of a channel or thread become its short-term
+//! memory. A channel's short-term memory is merged into its long-term memory, and the memories of
+//! public channels into the workspace's. If this fails, the old memory stays and the job is
+//! retried.
 
 mod parse;
 mod gather;
@@ -25,15 +26,15 @@ use crate::prompt::tokens;
 /// How much is remembered, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemorySettings {
-    /// How long after something was said it is remembered.
+    /// How long after a message a memory is updated.
     pub interval: SignedDuration,
-    /// The longest short-term memory, in tokens.
+    /// The maximum length of a short-term memory, in tokens.
     pub short_term_max_tokens: u32,
-    /// The longest long-term memory, in tokens.
+    /// The maximum length of a long-term memory, in tokens.
     pub long_term_max_tokens: u32,
     /// How many versions of a memory are kept.
     pub kept_versions: usize,
-    /// How many tokens of talk a model is asked to fold at once.
+    /// How many tokens of messages one call folds at most.
     pub max_fold_tokens: u64,
 }
 
@@ -49,38 +50,38 @@ impl Default for MemorySettings {
     }
 }
 
-/// How often a chore is tried before it waits for its next turn.
+/// How often a memory job is attempted before it waits for the next interval.
 const MAX_ATTEMPTS_PER_TURN: u32 = 4;
-/// A chore that was taken up so often and never came to an end waits for its next turn.
+/// A job that was claimed this often and never completed waits for the next interval.
 const MAX_ATTEMPTS: u32 = 20;
-/// How often parts of what is too long may be folded into parts.
+/// How many levels deep long input is folded in parts.
 const MAX_FOLD_DEPTH: usize = 4;
 
 impl Agent {
-    /// What a chore comes to, besides the calls that are noted in `attempts`.
-    pub async fn remember(&self, chore: &MemoryJob, attempts: &mut Attempts) -> MemoryJobOutcome {
-        if chore.attempt > MAX_ATTEMPTS {
-            // It may be what ends the process.
+    /// Runs a memory job and returns its outcome. The model calls are recorded in `attempts`.
+    pub async fn remember(&self, job: &MemoryJob, attempts: &mut Attempts) -> MemoryJobOutcome {
+        if job.attempt > MAX_ATTEMPTS {
+            // The job may be what crashes the process.
             return self.retry_memory_later();
         }
-        let made = match self.is_over_budget(&chore.key).await {
-            Ok(false) => self.build_memory(&chore.key, attempts).await,
-            // What is remembered stays as it is until there is something to be used up again.
+        let result = match self.is_over_budget(&job.key).await {
+            Ok(false) => self.build_memory(&job.key, attempts).await,
+            // The memory stays as it is until there is budget again.
             Ok(true) => Ok(MemoryJobResult::Retry(RetryTiming::NextInterval)),
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         let now = self.now();
         let settings = &self.settings.memory;
-        let next_turn = now + settings.interval;
-        let (end, next) = match made {
-            Ok(end) => (end, next_turn),
+        let next_interval = now + settings.interval;
+        let (result, next_due) = match result {
+            Ok(result) => (result, next_interval),
             Err(StepError::Retryable { retry_after, .. })
-                if chore.attempt < MAX_ATTEMPTS_PER_TURN =>
+                if job.attempt < MAX_ATTEMPTS_PER_TURN =>
             {
-                let token = chore.token.to_string();
-                let spread = 0.8 + 0.4 * seeded_random(self.seed, &[&token, "remember again"]);
+                let token = job.token.to_string();
+                let jitter = 0.8 + 0.4 * seeded_random(self.seed, &[&token, "remember again"]);
                 let wait =
-                    duration_from_seconds(15.0 * 4_f64.powi(chore.attempt.min(4) as i32) * spread);
+                    duration_from_seconds(15.0 * 4_f64.powi(job.attempt.min(4) as i32) * jitter);
                 (
                     MemoryJobResult::Retry(RetryTiming::Soon),
                     now + wait.max(capped_retry_after(retry_after)),
@@ -88,29 +89,29 @@ impl Agent {
             }
             Err(
                 StepError::Superseded | StepError::Retryable { .. } | StepError::Permanent { .. },
-            ) => (MemoryJobResult::Retry(RetryTiming::NextInterval), next_turn),
+            ) => (MemoryJobResult::Retry(RetryTiming::NextInterval), next_interval),
         };
         MemoryJobOutcome {
             attempts: Vec::new(),
-            result: end,
-            next_due: next,
+            result,
+            next_due,
             versions_kept: settings.kept_versions,
         }
     }
 
-    /// What is to become of a chore that did not come to its end.
+    /// The outcome of a job that did not complete.
     pub fn retry_memory_later(&self) -> MemoryJobOutcome {
         let settings = &self.settings.memory;
-        let next = self.now() + settings.interval;
+        let next_due = self.now() + settings.interval;
         MemoryJobOutcome {
             attempts: Vec::new(),
             result: MemoryJobResult::Retry(RetryTiming::NextInterval),
-            next_due: next,
+            next_due,
             versions_kept: settings.kept_versions,
         }
     }
 
-    /// What models may use up is used up, where the memory belongs.
+    /// Whether the budget of the memory's channel or workspace is used up.
     async fn is_over_budget(&self, key: &MemoryKey) -> Result<bool, StepError> {
         let workspace = key.workspace.clone();
         let channel = key.channel().cloned();
@@ -118,8 +119,12 @@ impl Agent {
         let channel = channel.unwrap_or_else(|| ChannelId::new(""));
         let conversation = ConversationId { workspace, channel, thread: None };
         let context = self.load_context(&conversation).await?;
-        let facts = self.gate_input(&context);
-        Ok(if is_channel { facts.is_over_budget() } else { facts.is_workspace_over_budget() })
+        let gate_input = self.gate_input(&context);
+        Ok(if is_channel {
+            gate_input.is_over_budget()
+        } else {
+            gate_input.is_workspace_over_budget()
+        })
     }
 
     async fn build_memory(
@@ -129,31 +134,36 @@ impl Agent {
     ) -> Result<MemoryJobResult, StepError> {
         let gathered = self.gather(key).await?;
         let (mut entries, mut is_new) = (Vec::new(), false);
-        // What not everybody may know is thought of apart, so that none of it gets into what everybody may.
+        // Private and public sources are folded separately, so that nothing private gets into a
+        // public entry.
         for sources in [&gathered.unshared, &gathered.shared] {
             if sources.is_empty() {
                 continue;
             }
-            let made = self.fold(key, &gathered, sources.clone(), attempts).await?;
-            is_new |= !made.is_empty();
-            // Nothing to say is no reason to forget.
-            entries.extend(if made.is_empty() { existing_entries(sources) } else { made });
+            let folded = self.fold(key, &gathered, sources.clone(), attempts).await?;
+            is_new |= !folded.is_empty();
+            // An empty result is no reason to drop the existing entries.
+            entries.extend(if folded.is_empty() { existing_entries(sources) } else { folded });
         }
         if !is_new {
             return Ok(MemoryJobResult::NothingNew);
         }
         entries.sort_by_key(|entry| entry.date);
-        let GatheredSources { newest_at: newest, considered, merged, .. } = gathered;
+        let GatheredSources {
+            newest_at: newest_message_at,
+            seen_revision,
+            merged: source_memories,
+            ..
+        } = gathered;
         Ok(MemoryJobResult::Remembered(NewMemory {
             entries,
-            newest_message_at: newest,
-            seen_revision: considered,
-            source_memories: merged,
+            newest_message_at,
+            seen_revision,
+            source_memories,
         }))
     }
 
-    /// Folds sources into entries that are short enough, in parts where they are too many for one
-    /// question.
+    /// Folds sources into entries that are short enough, in parts if one call cannot take them all.
     async fn fold(
         &self,
         key: &MemoryKey,
@@ -177,12 +187,12 @@ impl Agent {
         Err(StepError::Permanent { error: "there is too much to remember at once".to_owned() })
     }
 
-    /// What would be asked for a memory now.
+    /// The prompts that would be sent for a memory now.
     pub(super) async fn memory_prompts(&self, key: &MemoryKey) -> Result<Vec<Prompt>, StepError> {
         let gathered = self.gather(key).await?;
-        let most = self.settings.memory.max_fold_tokens;
+        let max_tokens = self.settings.memory.max_fold_tokens;
         let sources = [gathered.unshared.clone(), gathered.shared.clone()];
-        let parts = sources.into_iter().flat_map(|sources| split_by_tokens(sources, most));
+        let parts = sources.into_iter().flat_map(|sources| split_by_tokens(sources, max_tokens));
         Ok(parts.map(|part| self.memory_prompt(key, &gathered, part).0).collect())
     }
 
@@ -198,21 +208,18 @@ impl Agent {
             MemoryTerm::ShortTerm => settings.short_term_max_tokens,
             MemoryTerm::LongTerm => settings.long_term_max_tokens,
         };
-        let has_halves = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
-        let max_tokens = if has_halves { max_tokens.div_ceil(2) } else { max_tokens };
-        let material = Arc::new(MemoryInput {
+        let is_split = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
+        let max_tokens = if is_split { max_tokens.div_ceil(2) } else { max_tokens };
+        let input = Arc::new(MemoryInput {
             key: key.clone(),
             max_tokens,
             sources,
             channel_name: gathered.channel_name.clone(),
             names: gathered.names.clone(),
             merged: gathered.merged.clone(),
-            considered: gathered.considered,
+            considered: gathered.seen_revision,
         });
-        (
-            self.prompt_builder.remember(&mind.persona, &material, &self.prompt_options(mind)),
-            material,
-        )
+        (self.prompt_builder.remember(&mind.persona, &input, &self.prompt_options(mind)), input)
     }
 
     async fn request_entries(
@@ -223,13 +230,13 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<Vec<MemoryEntry>, StepError> {
         let mind = &self.minds.memory;
-        let (mut prompt, material) = self.memory_prompt(key, gathered, sources);
+        let (mut prompt, input) = self.memory_prompt(key, gathered, sources);
         let never = CancellationToken::new();
         let mut problem = String::new();
         for is_last in [false, true] {
-            let answer = self.call_model(mind, &prompt, &never, attempts).await?;
-            let entries = EntryParser { material: &material, zone: &self.settings.zone }
-                .parse(&answer, is_last);
+            let response = self.call_model(mind, &prompt, &never, attempts).await?;
+            let entries =
+                EntryParser { input: &input, zone: &self.settings.zone }.parse(&response, is_last);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.error = entries.as_ref().err().cloned();
                 attempt.result =
@@ -247,7 +254,7 @@ impl Agent {
     }
 }
 
-/// What a memory holds already.
+/// The entries that the memory holds already.
 fn existing_entries(sources: &[MemorySource]) -> Vec<MemoryEntry> {
     let entries = sources.iter().filter_map(|source| match source {
         MemorySource::Entry(KnownEntry { owner: EntryOwner::SameMemory, entry }) => {
@@ -258,17 +265,17 @@ fn existing_entries(sources: &[MemorySource]) -> Vec<MemoryEntry> {
     entries.collect()
 }
 
-/// Cuts sources into parts of at most so many tokens, in their order.
-fn split_by_tokens(sources: Vec<MemorySource>, most: u64) -> Vec<Vec<MemorySource>> {
+/// Splits sources, in order, into parts of at most `max_tokens`.
+fn split_by_tokens(sources: Vec<MemorySource>, max_tokens: u64) -> Vec<Vec<MemorySource>> {
     let mut parts: Vec<Vec<MemorySource>> = Vec::new();
-    let mut room = 0;
+    let mut left = 0;
     for source in sources {
-        let size = source_tokens(&source);
-        if size > room || parts.is_empty() {
+        let tokens = source_tokens(&source);
+        if tokens > left || parts.is_empty() {
             parts.push(Vec::new());
-            room = most;
+            left = max_tokens;
         }
-        room = room.saturating_sub(size);
+        left = left.saturating_sub(tokens);
         if let Some(part) = parts.last_mut() {
             part.push(source);
         }
@@ -279,8 +286,8 @@ fn split_by_tokens(sources: Vec<MemorySource>, most: u64) -> Vec<Vec<MemorySourc
 fn source_tokens(source: &MemorySource) -> u64 {
     const HEADING: u64 = 20;
     match source {
-        MemorySource::Messages(talk) => {
-            talk.messages.iter().map(|line| tokens::estimate(&line.text) + HEADING).sum()
+        MemorySource::Messages(block) => {
+            block.messages.iter().map(|message| tokens::estimate(&message.text) + HEADING).sum()
         }
         MemorySource::Entry(known) => tokens::estimate(&known.entry.text) + HEADING,
     }
@@ -292,7 +299,7 @@ mod tests {
     use crate::chat::Visibility;
 
     #[test]
-    fn what_is_too_long_for_one_question_is_cut_into_parts_in_its_order() {
+    fn sources_are_split_in_order_into_parts_of_limited_size() {
         let known = |number: usize, words: usize| {
             MemorySource::Entry(KnownEntry {
                 owner: EntryOwner::SameMemory,
@@ -305,13 +312,13 @@ mod tests {
             })
         };
         let sources: Vec<MemorySource> = (0..9).map(|number| known(number, 40)).collect();
-        let cut = split_by_tokens(sources.clone(), 200);
+        let parts = split_by_tokens(sources.clone(), 200);
         assert!(
-            cut.len() > 2
-                && cut.iter().all(|part| part.iter().map(source_tokens).sum::<u64>() <= 200)
+            parts.len() > 2
+                && parts.iter().all(|part| part.iter().map(source_tokens).sum::<u64>() <= 200)
         );
-        assert_eq!(cut.concat(), sources);
-        // One that is too long by itself is asked for alone.
+        assert_eq!(parts.concat(), sources);
+        // A source that is too long on its own gets a part of its own.
         assert_eq!(split_by_tokens(vec![known(0, 400), known(1, 1)], 200).len(), 2);
         assert_eq!(split_by_tokens(Vec::new(), 200).len(), 0);
     }

@@ -1,5 +1,5 @@
-//! Reply: think of what to say. Saying it is another event, so that a platform's trouble does not
-//! cost a second thought.
+//! Reply: draft a text. Posting is a separate event, so a platform error does not cost a second
+//! model call.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 use crate::store::StoreError;
 
-/// How often an owed answer is made anew because a line that it was made from has changed.
+/// How often an owed answer is redrafted because a message behind it changed.
 const MAX_REDRAFTS: u32 = 3;
-/// How often it may use tools before it has to answer in words.
+/// How many rounds of tool calls a model gets before it has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
 
-/// The lines that are to be answered.
+/// The messages that the reply should answer.
 fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
     let owed: Vec<&Arc<Message>> =
         context.owed.iter().filter_map(|id| context.target_message(id)).collect();
@@ -37,11 +37,11 @@ fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
         return owed;
     }
     let about =
-        context.intent.as_ref().and_then(|motive| context.target_message(motive.about.as_ref()?));
+        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
     about.or_else(|| context.newest_human_message()).into_iter().collect()
 }
 
-/// What thinking came to.
+/// The result of the model calls.
 struct Generated {
     text: String,
     lineage: Lineage,
@@ -53,77 +53,84 @@ impl Agent {
         &self,
         claim: &Claim,
         conversation: &ConversationId,
-        overtaken: &CancellationToken,
-        notes: &mut StepTrace,
+        superseded: &CancellationToken,
+        trace: &mut StepTrace,
     ) -> Result<StepResult, StepError> {
         let began = self.now();
         let mut context = self.load_context(conversation).await?;
-        notes.considered = Some(context.revision);
+        trace.seen_revision = Some(context.revision);
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdraw_retracted());
         }
-        if let Some(end) = self.reply_to_commands(&context).await? {
-            return Ok(end);
+        if let Some(result) = self.reply_to_commands(&context).await? {
+            return Ok(result);
         }
-        if claim.is_owed && context.owed.iter().all(|line| context.target_message(line).is_none()) {
-            // Nothing of what was asked may be looked at.
+        if claim.is_owed
+            && context.owed.iter().all(|message| context.target_message(message).is_none())
+        {
+            // None of the questions is available any more.
             return Ok(self.close_deleted(&context));
         }
-        let (mode, passage) = self.check_gates(claim, &context);
-        // The state of the talk stays as it was named.
-        let named = context.intent.as_ref().and_then(|motive| motive.conversation_state);
-        let weighed = Evaluation { mode, passed_gates: passage.passed, conversation_state: named };
-        notes.evaluation = claim.is_owed.then_some(weighed);
-        if let Some(gate) = passage.settled_by {
+        let (mode, gate_result) = self.check_gates(claim, &context);
+        // The state that the judge named is kept.
+        let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
+        let evaluation =
+            Evaluation { mode, passed_gates: gate_result.passed, conversation_state: state };
+        trace.evaluation = claim.is_owed.then_some(evaluation);
+        if let Some(gate) = gate_result.settled_by {
             return self.refuse_by_gate(claim, gate, &context);
         }
         let settled = self.drop_rate_limited(&mut context);
         if !claim.is_owed && !self.is_intent_open(&context).await? {
-            // What came after the verdict is still to be judged.
-            notes.considered = context.intent.as_ref().map(|motive| motive.seen_revision);
+            // What arrived after the verdict is still to be judged.
+            trace.seen_revision = context.intent.as_ref().map(|intent| intent.seen_revision);
             return Ok(self.withdraw_answered());
         }
         if claim.redrafts > MAX_REDRAFTS {
-            // Somebody changes a line each time; who waits for an answer shall at least hear so.
+            // A message behind the draft changes every time. The user who waits gets an apology
+            // instead.
             return Ok(with_settled_messages(self.draft_apology(&context)?, settled));
         }
         context.recalled_messages = self.recall(&context).await?;
         let context = Arc::new(context);
-        let thinking = self.generate(&context, overtaken, &mut notes.attempts);
-        let thought = if claim.is_owed {
+        let thinking = self.generate(&context, superseded, &mut trace.attempts);
+        let generated = if claim.is_owed {
             self.with_thinking_indicator(conversation, thinking).await
         } else {
             thinking.await
         };
         let is_last = claim.attempt >= super::MAX_OWED_ATTEMPTS;
-        let end = match thought {
-            Ok(thought) => {
-                let (words, made_from) = (&thought.text, thought.lineage);
-                let due = self.due_after_typing(claim, &context, words, began);
-                let end = self.draft(&context, words, made_from, DecisionResult::Spoke)?;
-                notes.memo_changes = thought.memo_changes;
-                with_due(end, due)
+        let result = match generated {
+            Ok(generated) => {
+                let (text, lineage) = (&generated.text, generated.lineage);
+                let due = self.due_after_typing(claim, &context, text, began);
+                let result = self.draft(&context, text, lineage, DecisionResult::Spoke)?;
+                trace.memo_changes = generated.memo_changes;
+                with_due(result, due)
             }
             Err(StepError::Retryable { .. }) if claim.is_owed && is_last => {
                 self.draft_apology(&context)?
             }
             Err(StepError::Permanent { .. }) if claim.is_owed => self.draft_apology(&context)?,
-            Err(trouble) => return Err(trouble),
+            Err(error) => return Err(error),
         };
-        Ok(with_settled_messages(end, settled))
+        Ok(with_settled_messages(result, settled))
     }
 
-    /// What was allowed when it was decided may not be any more.
+    /// Checks the gates again: what was allowed at the judgment may not be any more.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
-        let facts = self.gate_input(context);
-        let passage = match claim.is_owed {
-            true => facts.check_before_answering(),
-            false => GateResult { passed: Vec::new(), settled_by: facts.check_before_posting() },
+        let gate_input = self.gate_input(context);
+        let gate_result = match claim.is_owed {
+            true => gate_input.check_before_answering(),
+            false => {
+                GateResult { passed: Vec::new(), settled_by: gate_input.check_before_posting() }
+            }
         };
-        (facts.mode(), passage)
+        (gate_input.mode(), gate_result)
     }
 
-    /// Whoever waits for an answer is told once an hour where no thought may be had.
+    /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told,
+    /// once an hour.
     fn refuse_by_gate(
         &self,
         claim: &Claim,
@@ -134,18 +141,18 @@ impl Agent {
             return Ok(StepResult::Silent(self.close_by_gate(gate)));
         }
         if gate == Gate::Budget && !context.channel_status.has_announced_over_budget {
-            let words = self.persona.language.pick(
+            let text = self.persona.language.pick(
                 "I have used up what I may use for now. Please ask me again later.",
                 "いま使える分を使い切ってしまいました。しばらくしてからまた声をかけてください。",
             );
-            return self.draft(context, words, Lineage::default(), DecisionResult::OverBudget);
+            return self.draft(context, text, Lineage::default(), DecisionResult::OverBudget);
         }
         let ended =
             if gate == Gate::Budget { DecisionResult::OverBudget } else { DecisionResult::Muted };
         Ok(self.silence_owed(gate, ended, context))
     }
 
-    /// Nobody is answered, now or later.
+    /// Settles the owed messages without an answer.
     pub(super) fn silence_owed(
         &self,
         gate: Gate,
@@ -161,36 +168,38 @@ impl Agent {
 
     fn close_deleted(&self, context: &Context) -> StepResult {
         let why = self.persona.language.pick("what was said was deleted", "発言が削除されました");
-        let settles = context.owed.clone();
+        let settled_messages = context.owed.clone();
         StepResult::Silent(DecisionClosing {
-            settled_messages: settles,
+            settled_messages,
             ..DecisionClosing::new(DecisionResult::Dropped, why)
         })
     }
 
-    /// Who has got as many answers as one person gets in an hour is not answered together with others;
-    /// those lines are settled with the answer, or with the apology for none.
+    /// Takes messages of users over their hourly answer limit out of this reply. They are settled
+    /// together with it and get no answer of their own.
     fn drop_rate_limited(&self, context: &mut Context) -> Vec<MessageId> {
-        let enough = |line: &MessageId| self.gate_input(context).has_reached_answer_limit(line);
-        let (out, owed): (Vec<MessageId>, Vec<MessageId>) =
-            context.owed.iter().cloned().partition(enough);
+        let is_over_limit =
+            |message: &MessageId| self.gate_input(context).has_reached_answer_limit(message);
+        let (settled, owed): (Vec<MessageId>, Vec<MessageId>) =
+            context.owed.iter().cloned().partition(is_over_limit);
         context.owed = owed;
-        out
+        settled
     }
 
-    /// Whether the line that the judge wanted to answer is still there to be answered, as it was.
+    /// Whether the message that the judge wanted to answer is still open and unchanged.
     async fn is_intent_open(&self, context: &Context) -> Result<bool, StepError> {
-        let Some(motive) = &context.intent else { return Ok(true) };
-        let Some(about) = &motive.about else { return Ok(true) };
+        let Some(intent) = &context.intent else { return Ok(true) };
+        let Some(about) = &intent.about else { return Ok(true) };
         let is_answered = context.target_message(about).is_some() && !context.is_open(about);
         if is_answered || !self.is_message_present(context, about) {
             return Ok(false);
         }
-        let line = MessageRef(context.conversation.channel.clone(), about.clone());
-        let lineage = Lineage { messages: vec![line], memories: Vec::new() };
-        let home = &context.conversation;
-        let changed = self.store.has_changed_since(home, motive.seen_revision, &lineage).await?;
-        Ok(!changed)
+        let message = MessageRef(context.conversation.channel.clone(), about.clone());
+        let lineage = Lineage { messages: vec![message], memories: Vec::new() };
+        let conversation = &context.conversation;
+        let has_changed =
+            self.store.has_changed_since(conversation, intent.seen_revision, &lineage).await?;
+        Ok(!has_changed)
     }
 
     pub(super) fn withdraw_answered(&self) -> StepResult {
@@ -207,24 +216,24 @@ impl Agent {
         StepResult::Withdrawn { why: why.to_owned() }
     }
 
-    /// Old lines that fit what is to be answered, from wherever they may be known.
+    /// Finds relevant old messages from every channel that is visible from here.
     pub(super) async fn recall(
         &self,
         context: &Context,
     ) -> Result<Vec<RecalledMessage>, StoreError> {
         let limit = self.settings.recall_limit;
-        let asked = messages_to_answer(context);
-        if limit == 0 || asked.is_empty() {
+        let messages = messages_to_answer(context);
+        if limit == 0 || messages.is_empty() {
             return Ok(Vec::new());
         }
-        let text = asked.iter().map(|line| &*line.text).collect::<Vec<_>>().join("\n");
+        let text = messages.iter().map(|message| &*message.text).collect::<Vec<_>>().join("\n");
         let query = RecallQuery {
             workspace: context.conversation.workspace.clone(),
             visible_from: Some(context.conversation.channel.clone()),
             channel: None,
             text,
-            before: Some(asked.iter().map(|line| line.at).min().unwrap_or_default()),
-            // As many as are in the context already may be found.
+            before: Some(messages.iter().map(|message| message.at).min().unwrap_or_default()),
+            // Some results may be in the context already, so ask for that many more.
             limit: limit + context.messages().count(),
         };
         let mut found = self.store.recall(&query).await?;
@@ -233,29 +242,29 @@ impl Agent {
         Ok(found)
     }
 
-    /// The first question for a reply, and what may be used to answer it.
+    /// The first prompt of a reply, and the tools that it may use.
     pub(super) async fn reply_prompt(
         &self,
         context: &Arc<Context>,
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
-        let mut scene = self.prompt_options(mind);
+        let mut options = self.prompt_options(mind);
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
             let tools = tool::spec_tokens(&specs, mind.persona.language);
-            scene.budget = scene.budget.reserve_for_tools(tools);
+            options.budget = options.budget.reserve_for_tools(tools);
         }
-        let prompt = self.prompt_builder.reply(&mind.persona, context, &scene);
+        let prompt = self.prompt_builder.reply(&mind.persona, context, &options);
         Ok((prompt.with_tools(specs), toolbox))
     }
 
-    /// Asks the mind, and does what it wants to have done by tools, until it has the words. All of it
-    /// takes no longer than two calls may take.
+    /// Calls the model, runs the tools that it asks for, and repeats until it answers in text. All
+    /// of this takes no longer than two calls may take.
     async fn generate(
         &self,
         context: &Arc<Context>,
-        overtaken: &CancellationToken,
+        superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<Generated, StepError> {
         let mind = &self.minds.response;
@@ -263,31 +272,26 @@ impl Agent {
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
         loop {
             let left = (began + limit * 2).duration_since(self.now());
-            let asked = self.call_model_within(limit.min(left), mind, &prompt, overtaken, attempts);
-            let answer = asked.await?;
-            let has_ended = answer.tool_calls.is_empty() || prompt.tools.is_empty();
-            let Some(toolbox) = toolbox.as_mut().filter(|_| !has_ended) else {
-                let words = final_text(answer.text, &prompt)?;
-                let memos = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
-                return Ok(Generated {
-                    text: words,
-                    lineage: prompt.lineage(),
-                    memo_changes: memos,
-                });
+            let call = self.call_model_within(limit.min(left), mind, &prompt, superseded, attempts);
+            let answer = call.await?;
+            let is_final = answer.tool_calls.is_empty() || prompt.tools.is_empty();
+            let Some(toolbox) = toolbox.as_mut().filter(|_| !is_final) else {
+                let text = final_text(answer.text, &prompt)?;
+                let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
+                return Ok(Generated { text, lineage: prompt.lineage(), memo_changes });
             };
-            let most = self.settings.budget.max_tokens;
-            let room = most.saturating_sub(prompt.total_tokens());
-            prompt.tool_rounds.push(toolbox.run_calls(answer, self.now(), room).await);
+            let max_tokens = self.settings.budget.max_tokens;
+            let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());
+            prompt.tool_rounds.push(toolbox.run_calls(answer, self.now(), tokens_left).await);
             let is_late = self.now() >= began + limit;
-            let is_full = prompt.total_tokens() >= most;
+            let is_full = prompt.total_tokens() >= max_tokens;
             if is_late || is_full || prompt.tool_rounds.len() >= MAX_TOOL_ROUNDS {
                 prompt.tools.clear();
             }
         }
     }
 
-    /// Whoever waits for an answer sees that there will be one. Nobody sees that it thinks of what nobody
-    /// has asked for.
+    /// Shows a thinking indicator to users who wait for an answer. An unsolicited reply shows none.
     async fn with_thinking_indicator<T>(
         &self,
         conversation: &ConversationId,
@@ -303,36 +307,34 @@ impl Agent {
     }
 
     fn draft_apology(&self, context: &Context) -> Result<StepResult, StepError> {
-        let words = self.persona.language.pick(
+        let text = self.persona.language.pick(
             "Sorry, I cannot think of an answer right now. Please try again later.",
             "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。",
         );
-        self.draft(context, words, Lineage::default(), DecisionResult::Failed)
+        self.draft(context, text, Lineage::default(), DecisionResult::Failed)
     }
 
     fn draft(
         &self,
         context: &Context,
-        words: &str,
-        made_from: Lineage,
+        text: &str,
+        lineage: Lineage,
         ends: DecisionResult,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
-        let notes = DraftMetadata {
-            // The prompt held all of them that are still there; the others are owed nothing any more.
+        let metadata = DraftMetadata {
+            // The prompt held all owed messages that still exist; the others are owed nothing any
+            // more.
             owed: context.owed.clone(),
-            about: context.intent.as_ref().and_then(|motive| motive.about.clone()),
-            lineage: made_from,
+            about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
+            lineage,
             seen_revision: context.revision,
             ends,
             why: self.draft_reason(context, ends),
             only_for: None,
         };
-        let words = DraftContent::Text(split(words, platform.max_post_length()));
-        Ok(StepResult::Drafted {
-            draft: Draft { content: words, metadata: notes },
-            due: self.now(),
-        })
+        let text = DraftContent::Text(split(text, platform.max_post_length()));
+        Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
     }
 
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
@@ -351,37 +353,37 @@ impl Agent {
             (Some(name), _) => {
                 language.pick("{} asked me", "{} さんに聞かれました").replace("{}", &name)
             }
-            (None, Some(motive)) => motive.reason.clone(),
+            (None, Some(intent)) => intent.reason.clone(),
             (None, None) => String::new(),
         }
     }
 }
 
-/// The same, said at that time.
-fn with_due(end: StepResult, due: Timestamp) -> StepResult {
-    match end {
+/// The same draft, due at that time.
+fn with_due(result: StepResult, due: Timestamp) -> StepResult {
+    match result {
         StepResult::Drafted { draft, .. } => StepResult::Drafted { draft, due },
-        end => end,
+        result => result,
     }
 }
 
-/// The same, and these lines are settled with it.
-fn with_settled_messages(end: StepResult, settled: Vec<MessageId>) -> StepResult {
-    match end {
+/// The same draft, which also settles these messages.
+fn with_settled_messages(result: StepResult, settled: Vec<MessageId>) -> StepResult {
+    match result {
         StepResult::Drafted { mut draft, due } => {
             draft.metadata.owed.extend(settled);
             StepResult::Drafted { draft, due }
         }
-        end => end,
+        result => result,
     }
 }
 
-/// What it said at the end or, if that is nothing, beside the tools that it used last.
-fn final_text(text: String, prompt: &Prompt) -> Result<String, StepError> {
+/// The text of the last response or, if that is empty, of the latest tool round that had any.
+fn final_text(last: String, prompt: &Prompt) -> Result<String, StepError> {
     let before = prompt.tool_rounds.iter().rev().map(|round| &round.text);
-    let mut all = std::iter::once(&text).chain(before);
-    let words = all.find(|words| !words.trim().is_empty());
-    words.cloned().ok_or_else(|| StepError::Retryable {
+    let mut all = std::iter::once(&last).chain(before);
+    let text = all.find(|text| !text.trim().is_empty());
+    text.cloned().ok_or_else(|| StepError::Retryable {
         error: "the model's answer is empty".to_owned(),
         retry_after: None,
     })

@@ -1,5 +1,5 @@
-//! The state of a conversation as a question of its own (seed 004): one word from a small model, asked
-//! once for each state of the talk.
+//! The state of a conversation, named by a separate call to a small model: one word, once for each
+//! state of the messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,36 +13,36 @@ use crate::context::state::ConversationState;
 use crate::context::{Context, StateHash};
 use crate::decision::AttemptResult;
 
-/// Of so many conversations it is known what they were named last.
+/// How many conversations' states are cached.
 const MAX_CACHED: usize = 1024;
 
-/// What was named last, by the talk that it was named for (S21).
+/// The last state of each conversation, with a hash of the messages that it was named for.
 #[derive(Debug, Default)]
 pub struct StateCache(Mutex<HashMap<ConversationId, (StateHash, ConversationState)>>);
 
 impl StateCache {
     fn get(&self, context: &Context) -> Option<ConversationState> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (hash, state) = known.get(&context.conversation)?;
+        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (hash, state) = states.get(&context.conversation)?;
         (*hash == context.state_hash()).then_some(*state)
     }
 
     fn insert(&self, context: &Context, state: ConversationState) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_CACHED {
-            known.clear();
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if states.len() >= MAX_CACHED {
+            states.clear();
         }
-        known.insert(context.conversation.clone(), (context.state_hash(), state));
+        states.insert(context.conversation.clone(), (context.state_hash(), state));
     }
 }
 
 impl Agent {
-    /// `active` without a call where nothing was said (S12), and where none can be had (S17): the judge
-    /// decides then.
+    /// Names the state. An empty conversation is `active` without a call. If the call fails, the
+    /// state is `active` too, and the judge decides.
     pub(super) async fn classify_state(
         &self,
         context: &Arc<Context>,
-        overtaken: &CancellationToken,
+        superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<ConversationState, StepError> {
         if context.target_messages().is_empty() {
@@ -53,11 +53,11 @@ impl Agent {
         }
         let mind = &self.minds.state;
         let prompt = self.prompt_builder.state(&mind.persona, context, &self.prompt_options(mind));
-        let answer = match self.call_model(mind, &prompt, overtaken, attempts).await {
+        let answer = match self.call_model(mind, &prompt, superseded, attempts).await {
             Ok(answer) => answer,
             Err(StepError::Superseded) => return Err(StepError::Superseded),
             Err(StepError::Retryable { error, .. } | StepError::Permanent { error }) => {
-                error!("Error in conversation state analysis: {error}");
+                error!(error = %error, "Error in conversation state analysis: {error}");
                 return Ok(ConversationState::Active);
             }
         };

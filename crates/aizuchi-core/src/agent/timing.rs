@@ -1,5 +1,5 @@
-//! The moment to speak unasked. A delay is the due time of a step, so a new line can stop it and a
-//! restart does not forget it (DESIGN §4).
+//! When to post unasked. A delay is the due time of a step, so a new message can cancel it and it
+//! survives a restart.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,83 +12,91 @@ use crate::rhythm::reply_delays::YieldPolicy;
 use crate::rhythm::typing::typing_time;
 use crate::rhythm::visibility_window::time_until_scrolled_out;
 
-/// It begins to think so long before the moment: models take some seconds, and people type.
+/// How long before the planned time the reply is drafted: a model call takes seconds, and typing
+/// takes time.
 const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 
 impl Agent {
-    /// What a verdict to join in comes to. A delay that the judge names is the delay; `null` leaves the
-    /// moment to us.
+    /// The result of a verdict to join in. If the judge names a delay, that is the delay; for
+    /// `null`, the timing setting decides.
     pub(super) fn join(&self, claim: &Claim, judgment: Judgment, context: &Context) -> StepResult {
-        let (now, longest) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
+        let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
         let timing = self.settings.post_timing(&context.conversation.workspace);
-        let moment = match (judgment.delay_seconds, timing) {
+        let post_at = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
             (None, PostTiming::HumanLike) => {
-                Some(now + self.human_delay(claim, &judgment, context, longest))
+                Some(now + self.human_delay(claim, &judgment, context, max_delay))
             }
         };
-        let due = match (judgment.delay_seconds, moment) {
-            (Some(delay), _) => now + duration_from_seconds(f64::from(delay)).min(longest),
-            (None, Some(moment)) => now.max(moment - HEAD_START),
-            // Seed 002-2.
+        let due = match (judgment.delay_seconds, post_at) {
+            (Some(delay), _) => now + duration_from_seconds(f64::from(delay)).min(max_delay),
+            (None, Some(post_at)) => now.max(post_at - HEAD_START),
+            // Without a delay or human-like timing, the reply is due at once.
             (None, None) => now,
         };
-        let judgment = Judgment { post_at: moment, ..judgment };
+        let judgment = Judgment { post_at, ..judgment };
         StepResult::Join { judgment, state: context.state_hash(), due }
     }
 
-    /// How much longer a person would take. What has passed of such a delay is how long nobody has said
-    /// anything, however old the line is that it answers: delays are learned from one line to the next.
-    /// Where people talk on meanwhile, nobody answers what is out of sight, so the delay ends before.
+    /// How much longer a user would take to reply. Reply delays are learned from one message to the
+    /// next, so what counts as elapsed is the time since the newest message, not since the one to
+    /// be answered. Where a new message does not restart the wait, the delay ends before the
+    /// message scrolls out of sight.
     fn human_delay(
         &self,
         claim: &Claim,
         judgment: &Judgment,
         context: &Context,
-        longest: SignedDuration,
+        max_delay: SignedDuration,
     ) -> SignedDuration {
         let newest = context.newest_human_message();
-        let waited = newest.map_or(SignedDuration::ZERO, |line| self.now().duration_since(line.at));
-        let (yields, longest) =
+        let waited =
+            newest.map_or(SignedDuration::ZERO, |message| self.now().duration_since(message.at));
+        let (yield_policy, max_delay) =
             match OnNewMessage::new(self.gate_input(context).mode(), self.settings.wait) {
-                OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, longest),
+                OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
                 OnNewMessage::Continue => {
-                    let left = self.remaining_visible_time(judgment, context);
-                    (YieldPolicy::ToAnswer, left.map_or(longest, |left| left.min(longest)))
+                    let remaining = self.remaining_visible_time(judgment, context);
+                    (
+                        YieldPolicy::ToAnswer,
+                        remaining.map_or(max_delay, |remaining| remaining.min(max_delay)),
+                    )
                 }
             };
-        // A decision may be judged anew when people have gone on, and then it is another draw.
-        let newest = newest.map_or("", |line| line.id.as_str());
+        // If the decision is judged again after a newer message, a new delay is drawn.
+        let newest = newest.map_or("", |message| message.id.as_str());
         let (conversation, decision) =
             (context.conversation.to_string(), claim.decision.to_string());
         let draw = seeded_random(self.seed, &[&conversation, &decision, newest, "delay"]);
-        context.channel_status.reply_delays.sample(waited, longest, yields, draw)
+        context.channel_status.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 
-    /// `None`: it is out of sight as it is, and haste would not bring it back.
+    /// `None` if the message has scrolled out of sight already: posting sooner would not help.
     fn remaining_visible_time(
         &self,
         judgment: &Judgment,
         context: &Context,
     ) -> Option<SignedDuration> {
         let target = context.target_messages();
-        let place = target.iter().position(|line| Some(&line.id) == judgment.about.as_ref())?;
-        let times: Vec<Timestamp> = target.iter().map(|line| line.at).collect();
-        Some(time_until_scrolled_out(&times, place, self.now())).filter(|left| left.is_positive())
+        let index =
+            target.iter().position(|message| Some(&message.id) == judgment.about.as_ref())?;
+        let times: Vec<Timestamp> = target.iter().map(|message| message.at).collect();
+        Some(time_until_scrolled_out(&times, index, self.now()))
+            .filter(|remaining| remaining.is_positive())
     }
 
-    /// When words are said that it began to think of at `began`: at their moment, if a person could have
-    /// typed them by then. Whoever is owed an answer does not wait for that.
+    /// When to post a text whose draft was begun at `began`: at the planned time, but no sooner
+    /// than a user could have typed it. Owed answers do not wait.
     pub(super) fn due_after_typing(
         &self,
         claim: &Claim,
         context: &Context,
-        words: &str,
+        text: &str,
         began: Timestamp,
     ) -> Timestamp {
-        let moment = context.intent.as_ref().and_then(|motive| motive.post_at);
-        let Some(moment) = moment.filter(|_| !claim.is_owed) else { return self.now() };
-        let typing = typing_time(words, self.persona.language);
-        self.now().max(moment).max(began + typing)
+        let post_at = context.intent.as_ref().and_then(|intent| intent.post_at);
+        let Some(post_at) = post_at.filter(|_| !claim.is_owed) else { return self.now() };
+        let typing = typing_time(text, self.persona.language);
+        self.now().max(post_at).max(began + typing)
     }
 }

@@ -1,5 +1,5 @@
-//! The tools of a reply: what it may look up and note down while it is thought of. A model's calls
-//! are data of the worst kind: each is answered, and none can do more than is offered here.
+//! The tools of a reply: search and memos. A model's tool calls are untrusted input. Each call gets
+//! a result, and no call can do more than the tools allow.
 
 mod search;
 mod spec;
@@ -27,27 +27,27 @@ use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::store::{Store, StoreError};
 
-/// Further calls of one answer are left out.
+/// How many calls of one response are run; the rest are skipped.
 const MAX_CALLS: usize = 8;
-/// Of a sentence about arguments, in characters.
+/// The maximum length of an error about arguments, in characters.
 const MAX_PROBLEM_CHARS: usize = 200;
 
-/// How replies may use tools.
+/// Settings of the tools.
 #[derive(Clone, Debug)]
 pub struct ToolSettings {
-    /// Where the dates on memos are of.
+    /// The time zone of the dates on memos.
     pub zone: TimeZone,
 }
 
 impl ToolSettings {
-    /// What models are told of them.
+    /// The tools as a model is told of them.
     pub fn specs(language: Language) -> Vec<ToolSpec> {
         TOOLS.into_iter().map(|tool| tool.spec(language)).collect()
     }
 }
 
 impl Agent {
-    /// What one reply has to work with, if replies have anything.
+    /// Prepares the tools for one reply, if tools are enabled.
     pub(super) async fn toolbox(
         &self,
         context: &Context,
@@ -57,13 +57,13 @@ impl Agent {
         let Some(tools) = &self.tools else { return Ok(None) };
         let conversation = context.conversation.clone();
         let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
-        let place = MemoOrigin {
+        let origin = MemoOrigin {
             channel: conversation.channel.clone(),
             visibility: context.visibility,
             said_by: requesting_user(context),
         };
         Ok(Some(Toolbox {
-            notebook: Notebook::new(place, memos, language, tools.zone.clone()),
+            notebook: Notebook::new(origin, memos, language, tools.zone.clone()),
             store: self.store.clone(),
             conversation,
             began,
@@ -76,34 +76,33 @@ impl Agent {
     }
 }
 
-/// Who says what a reply to this may note down.
+/// The user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
     let about =
-        context.intent.as_ref().and_then(|motive| context.target_message(motive.about.as_ref()?));
-    let line = owed.or(about).or_else(|| context.newest_human_message())?;
-    Some(line.author.id.clone())
+        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
+    let message = owed.or(about).or_else(|| context.newest_human_message())?;
+    Some(message.author.id.clone())
 }
 
-/// The tools of one reply, with what it has changed by them.
+/// The tools of one reply, with the memo changes made so far.
 pub(super) struct Toolbox {
     notebook: Notebook,
     store: Arc<dyn Store>,
     conversation: ConversationId,
-    /// When the thought began. What was said since then is not found: if it were taken back, nobody
-    /// would know that this has seen it.
+    /// When the reply was begun. Search does not find newer messages: if one were deleted, there
+    /// would be no record that this reply had seen it.
     began: Timestamp,
-    /// What the prompt holds anyway.
+    /// The messages that the prompt holds already.
     prompt_messages: Vec<MessageRef>,
-    /// Those lines, and what was found besides.
+    /// Those messages, and the search results.
     seen_messages: Vec<Arc<Message>>,
     language: Language,
     zone: TimeZone,
-    /// What the persona is called.
     persona_name: String,
 }
 
-/// Why a call comes to nothing.
+/// Why a call could not be run.
 enum ToolCallError {
     UnknownTool,
     InvalidArguments(String),
@@ -118,7 +117,7 @@ struct MemoNameArguments {
 struct EditMemoArguments {
     memo_name: String,
     #[serde(flatten)]
-    amendment: MemoUpdate,
+    update: MemoUpdate,
 }
 
 #[derive(Deserialize)]
@@ -133,29 +132,28 @@ impl Toolbox {
         ToolSettings::specs(self.language)
     }
 
-    /// Does what an answer asks for, one after the other, as long as there is room for what comes of it,
-    /// in tokens.
+    /// Runs the calls of a response in order, while their results fit into `tokens_left`.
     pub(super) async fn run_calls(
         &mut self,
         answer: LlmResponse,
         now: Timestamp,
-        mut room: u64,
+        mut tokens_left: u64,
     ) -> ToolRound {
-        let left_out = answer.tool_calls.len().saturating_sub(MAX_CALLS);
-        let mut uses = Vec::new();
+        let skipped = answer.tool_calls.len().saturating_sub(MAX_CALLS);
+        let mut results = Vec::new();
         for call in answer.tool_calls.into_iter().take(MAX_CALLS) {
-            let (result, tells_of) = self.run_call(&call, now).await;
+            let (result, lineage) = self.run_call(&call, now).await;
             let size = estimate(&result);
-            let fits = size <= room;
-            room -= if fits { size } else { 0 };
+            let fits = size <= tokens_left;
+            tokens_left -= if fits { size } else { 0 };
             let result = if fits { result } else { self.no_room_text() };
-            uses.push(ToolResult { call, text: result, lineage: tells_of });
+            results.push(ToolResult { call, text: result, lineage });
         }
-        if let Some(last) = uses.last_mut().filter(|_| left_out > 0) {
+        if let Some(last) = results.last_mut().filter(|_| skipped > 0) {
             last.text.push('\n');
-            last.text.push_str(&self.left_out_text(left_out));
+            last.text.push_str(&self.skipped_text(skipped));
         }
-        ToolRound { text: answer.text, results: uses, assistant_message: answer.assistant_message }
+        ToolRound { text: answer.text, results, assistant_message: answer.assistant_message }
     }
 
     fn no_room_text(&self) -> String {
@@ -170,10 +168,10 @@ impl Toolbox {
         self.notebook.changes(&self.seen_messages)
     }
 
-    /// The result for the model, and what it tells of.
+    /// The result for the model, and its lineage.
     async fn run_call(&mut self, call: &ToolCall, now: Timestamp) -> (String, Lineage) {
-        let mut lines = Vec::new();
-        let result = match self.dispatch(call, now, &mut lines).await {
+        let mut messages = Vec::new();
+        let result = match self.dispatch(call, now, &mut messages).await {
             Ok(result) => result,
             Err(ToolCallError::UnknownTool) => {
                 let names: Vec<&str> = self.specs().into_iter().map(|tool| tool.name).collect();
@@ -190,22 +188,22 @@ impl Toolbox {
                 text.replace("{}", &problem)
             }
         };
-        (result, Lineage { messages: lines, memories: self.notebook.take_disclosed() })
+        (result, Lineage { messages, memories: self.notebook.take_disclosed() })
     }
 
     async fn dispatch(
         &mut self,
         call: &ToolCall,
         now: Timestamp,
-        lines: &mut Vec<MessageRef>,
+        messages: &mut Vec<MessageRef>,
     ) -> Result<String, ToolCallError> {
         let tool = Tool::from_name(&call.name).ok_or(ToolCallError::UnknownTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
             Tool::AddMemo => self.notebook.add(parse_arguments::<NewMemo>(arguments)?, now),
             Tool::EditMemo => {
-                let EditMemoArguments { memo_name, amendment } = parse_arguments(arguments)?;
-                self.notebook.edit(&memo_name, amendment, now)
+                let EditMemoArguments { memo_name, update } = parse_arguments(arguments)?;
+                self.notebook.edit(&memo_name, update, now)
             }
             Tool::RemoveMemo => {
                 self.notebook.remove(&parse_arguments::<MemoNameArguments>(arguments)?.memo_name)
@@ -219,22 +217,26 @@ impl Toolbox {
                 self.notebook.get(&parse_arguments::<MemoNameArguments>(arguments)?.memo_name)
             }
             Tool::ListMemoTags => self.notebook.tags(),
-            Tool::SearchMessages => self.search(&parse_arguments(arguments)?, lines).await,
+            Tool::SearchMessages => self.search(&parse_arguments(arguments)?, messages).await,
         })
     }
 
-    async fn search(&mut self, question: &SearchArguments, lines: &mut Vec<MessageRef>) -> String {
-        if question.query.trim().is_empty() {
+    async fn search(
+        &mut self,
+        arguments: &SearchArguments,
+        messages: &mut Vec<MessageRef>,
+    ) -> String {
+        if arguments.query.trim().is_empty() {
             let text =
                 self.language.pick("Give words to search for.", "検索クエリを入力してください");
             return text.to_owned();
         }
         let query =
-            question.to_recall_query(&self.conversation, self.began, self.prompt_messages.len());
+            arguments.to_recall_query(&self.conversation, self.began, self.prompt_messages.len());
         let mut found = match self.store.recall(&query).await {
             Ok(found) => found,
             Err(error) => {
-                warn!("a search for a reply failed: {error}");
+                warn!(error = %error, "searching for a reply failed");
                 let text = self
                     .language
                     .pick("The search does not work right now.", "いまは検索できません。");
@@ -242,24 +244,24 @@ impl Toolbox {
             }
         };
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
-        found.truncate(question.limit());
+        found.truncate(arguments.limit());
         self.seen_messages.extend(found.iter().map(|found| found.message.clone()));
-        lines.extend(found.iter().map(message_ref));
+        messages.extend(found.iter().map(message_ref));
         let (language, zone, persona) = (self.language, &self.zone, self.persona_name.as_str());
         ResultFormatter { language, zone, persona_name: persona }.format(&found)
     }
 
-    fn left_out_text(&self, number: usize) -> String {
+    fn skipped_text(&self, count: usize) -> String {
         let text = self.language.pick(
             "Further calls were left out: {}. At most {most} are made at a time.",
             "一度に実行できるのは {most} 件までなので、残りの {} 件は実行していません。",
         );
-        text.replace("{}", &number.to_string()).replace("{most}", &MAX_CALLS.to_string())
+        text.replace("{}", &count.to_string()).replace("{most}", &MAX_CALLS.to_string())
     }
 }
 
-/// Arguments as models write them: an object, which may have been written as a text, with numbers
-/// that may have been written as texts or with a fraction of nothing.
+/// Parses arguments as models write them: an object, perhaps encoded as a string, with integers
+/// that may be strings or floats.
 fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCallError> {
     let object = match arguments {
         Value::Object(object) => object.clone(),
@@ -267,7 +269,7 @@ fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCall
         Value::String(text) => serde_json::from_str(text).map_err(|_| not_an_object())?,
         Value::Array(_) | Value::Bool(_) | Value::Number(_) => return Err(not_an_object()),
     };
-    let settled = object.into_iter().map(|(key, value)| {
+    let normalized = object.into_iter().map(|(key, value)| {
         let value = if ["priority", "offset", "limit"].contains(&key.as_str()) {
             normalize_integer(value)
         } else {
@@ -275,7 +277,7 @@ fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCall
         };
         (key, value)
     });
-    serde_json::from_value(Value::Object(settled.collect())).map_err(|error| {
+    serde_json::from_value(Value::Object(normalized.collect())).map_err(|error| {
         let problem = to_single_line(&error.to_string());
         ToolCallError::InvalidArguments(problem.chars().take(MAX_PROBLEM_CHARS).collect())
     })
@@ -308,10 +310,10 @@ mod tests {
     fn toolbox() -> Toolbox {
         let channel = ChannelId::new("garden");
         let workspace = WorkspaceId::new("w");
-        let place =
+        let origin =
             MemoOrigin { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
         Toolbox {
-            notebook: Notebook::new(place, Vec::new(), Language::En, TimeZone::UTC),
+            notebook: Notebook::new(origin, Vec::new(), Language::En, TimeZone::UTC),
             store: Arc::new(VolatileStore::new()),
             began: now(),
             prompt_messages: Vec::new(),
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_is_answered_with_a_sentence() {
+    fn every_call_gets_a_result() {
         let mut tools = toolbox();
         let none = "There is no tool of this name. There are: add_memo, edit_memo, remove_memo, \
             list_memo, get_memo, list_memo_tags, search_messages";
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_not_told() {
+    fn results_beyond_the_budget_are_replaced() {
         let mut tools = toolbox();
         let call = call("list_memo", json!({}));
         let answer = LlmResponse {
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_calls_the_first_are_made() {
+    fn calls_beyond_the_limit_are_skipped() {
         let mut tools = toolbox();
         let calls = (0..300).map(|n| {
             call("add_memo", json!({ "name": format!("m{n}"), "content": "x", "priority": 1 }))

@@ -1,6 +1,6 @@
-//! The built-in mind: a few rules instead of a model, so that everything works without a key, an
-//! account or a network. It joins in when a question to the room has been left lying, and it
-//! answers only from what was said here. It never pretends to be a model.
+//! The built-in mind: rules instead of a model, so that the program works without a key, an account
+//! or a network. It joins in when a question to everyone was left unanswered, and it answers only
+//! from what was said in the conversation. It never pretends to be a model.
 
 mod memory;
 mod vocabulary;
@@ -33,7 +33,7 @@ impl Llm for BuiltinMind {
             PromptVerb::Judge => judge(prompt),
             PromptVerb::Reply => reply(prompt),
             PromptVerb::Remember => memory::remember(prompt),
-            // A keyword would be no judgment (seed 004).
+            // The state is a judgment that keywords cannot make.
             PromptVerb::State => "ACTIVE".to_owned(),
         };
         let usage =
@@ -61,20 +61,20 @@ fn judge(prompt: &Prompt) -> String {
                 "conversation_state": "active",
             })
         }
-        Err(quiet) => json!({
+        Err(nothing) => json!({
             "should_respond": false,
-            "reason": quiet.reason(language),
+            "reason": nothing.reason(language),
             "confidence": 0.8,
             "delay_seconds": null,
             "about": null,
-            // A list of words would be no judgment (seed 004).
+            // The state is a judgment that keywords cannot make.
             "conversation_state": "active",
         }),
     };
     judgment.to_string()
 }
 
-/// Why there is nothing to say.
+/// Why there is nothing to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoOpenQuestion {
     Ended,
@@ -106,22 +106,22 @@ impl NoOpenQuestion {
     }
 }
 
-/// The newest question to the room that nobody has taken up.
+/// The newest question to everyone that is still open.
 fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
-    let floor = ConversationAnalysis::new(context);
-    if let Some(open) = floor.open_questions().next_back() {
+    let analysis = ConversationAnalysis::new(context);
+    if let Some(open) = analysis.open_questions().next_back() {
         return Ok(open.message);
     }
-    if context.newest_human_message().is_some_and(|line| is_closing(&line.text)) {
+    if context.newest_human_message().is_some_and(|message| is_closing(&message.text)) {
         return Err(NoOpenQuestion::Ended);
     }
-    Err(match floor.questions.last().map(|asked| asked.status) {
+    Err(match analysis.questions.last().map(|question| question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
         Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
         Some(QuestionStatus::Open | QuestionStatus::TakenUp(_) | QuestionStatus::Resolved) => {
             NoOpenQuestion::Answered
         }
-        None if floor.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
+        None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
         None => NoOpenQuestion::NoQuestion,
     })
 }
@@ -131,20 +131,20 @@ fn reply(prompt: &Prompt) -> String {
     let language = prompt.persona.language;
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
     let about =
-        context.intent.as_ref().and_then(|motive| context.target_message(motive.about.as_ref()?));
-    let Some(line) = owed.or(about).or_else(|| context.newest_human_message()) else {
+        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
+    let Some(message) = owed.or(about).or_else(|| context.newest_human_message()) else {
         return language.pick("I am listening.", "聞いています。").to_owned();
     };
-    let name = to_single_line(context.display_name(&line.author.id));
-    let known = nearest_message(line, context).map(|near| {
-        let speaker = to_single_line(context.display_name(&near.author.id));
-        let quote = truncate_quote(&to_single_line(&near.text));
+    let name = to_single_line(context.display_name(&message.author.id));
+    let known = nearest_message(message, context).map(|nearest| {
+        let speaker = to_single_line(context.display_name(&nearest.author.id));
+        let quote = truncate_quote(&to_single_line(&nearest.text));
         match language {
             Language::En => format!("{speaker} said something close to it: “{quote}”"),
             Language::Ja => format!("{speaker} さんが近いことを話していました。「{quote}」"),
         }
     });
-    let is_asked = is_question(&line.text);
+    let is_asked = is_question(&message.text);
     match (language, owed.is_some(), known) {
         (Language::En, true, Some(known)) => format!("{name}, {known}"),
         (Language::Ja, true, Some(known)) => format!("{name} さん、{known}"),
@@ -161,24 +161,24 @@ fn reply(prompt: &Prompt) -> String {
         (Language::En, true, None) => format!("Hello {name}, I am here and listening."),
         (Language::Ja, true, None) => format!("{name} さん、こんにちは。ここで聞いていますよ。"),
         (Language::En, false, known) => {
-            let quote = truncate_quote(&to_single_line(&line.text));
+            let quote = truncate_quote(&to_single_line(&message.text));
             let rest = known.unwrap_or_else(|| "Does anyone know?".to_owned());
             format!("{name}’s question is still open: “{quote}” {rest}")
         }
         (Language::Ja, false, known) => {
-            let quote = truncate_quote(&to_single_line(&line.text));
+            let quote = truncate_quote(&to_single_line(&message.text));
             let rest = known.unwrap_or_else(|| "どなたかご存じですか？".to_owned());
             format!("{name} さんの質問がまだ残っています。「{quote}」{rest}")
         }
     }
 }
 
-/// The earlier line that shares the most words with this one, if it shares enough to matter.
-fn nearest_message<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
-    let earlier = context.target_messages().iter().take_while(|other| other.id != line.id);
+/// The earlier message that shares the most words with this one, if it shares enough.
+fn nearest_message<'a>(message: &Message, context: &'a Context) -> Option<&'a Message> {
+    let earlier = context.target_messages().iter().take_while(|other| other.id != message.id);
     let candidates = earlier
         .filter(|other| other.is_human() && !is_question(&other.text) && !other.is_addressed());
-    let scored = candidates.map(|other| (shared_words(&line.text, &other.text), other));
+    let scored = candidates.map(|other| (shared_words(&message.text, &other.text), other));
     let best = scored.filter(|(score, _)| *score >= 2).max_by_key(|(score, _)| *score);
     best.map(|(_, other)| &**other)
 }
@@ -192,13 +192,13 @@ mod tests {
     use crate::context::channel_messages::ChannelMessages;
     use jiff::Timestamp;
 
-    fn context(lines: &[(&str, &str)]) -> Context {
+    fn context(texts: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c"),
             thread: None,
         };
-        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+        let messages = texts.iter().enumerate().map(|(number, (author, text))| {
             std::sync::Arc::new(Message {
                 conversation: conversation.clone(),
                 id: MessageId::new(format!("{number:03}")),
@@ -212,7 +212,7 @@ mod tests {
         let history =
             ChannelMessages::from_messages(ChannelId::new("c"), "c".into(), messages.collect());
         Context {
-            names: lines
+            names: texts
                 .iter()
                 .map(|(author, _)| (UserId::new(*author), (*author).into()))
                 .collect(),
@@ -221,10 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn a_question_to_the_room_is_open_until_somebody_takes_it_up() {
+    fn a_question_to_everyone_is_open_until_it_is_taken_up() {
         use NoOpenQuestion::{Answered, Directed, Ended, NoQuestion, TalkingToEachOther};
         let crowd = [("dan", "so be it"), ("eve", "the build is green"), ("fay", "nice")];
-        for (lines, expected) in [
+        for (texts, expected) in [
             (vec![("ann", "how do I reset the router?")], Ok("000")),
             (vec![("ann", "ルーターの再起動はどうやりますか")], Ok("000")),
             (vec![("ann", "good morning")], Err(NoQuestion)),
@@ -234,26 +234,35 @@ mod tests {
             (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err(Directed)),
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err(Ended)),
         ] {
-            let context = context(&lines);
-            let found = find_open_question(&context).map(|line| line.id.as_str());
-            assert_eq!(found, expected, "{lines:?}");
+            let context = context(&texts);
+            let found = find_open_question(&context).map(|message| message.id.as_str());
+            assert_eq!(found, expected, "{texts:?}");
         }
         let mut busy = crowd.to_vec();
         busy.push(("ann", "who has the key?"));
         busy.extend(crowd);
-        assert_eq!(find_open_question(&context(&busy)).map(|line| line.id.as_str()), Ok("003"));
+        assert_eq!(
+            find_open_question(&context(&busy)).map(|message| message.id.as_str()),
+            Ok("003")
+        );
         busy.push(("dan", "ann: eve has it"));
-        assert_eq!(find_open_question(&context(&busy)).map(|line| line.id.as_str()), Err(Answered));
+        assert_eq!(
+            find_open_question(&context(&busy)).map(|message| message.id.as_str()),
+            Err(Answered)
+        );
     }
 
     #[test]
-    fn the_nearest_earlier_line_is_quoted() {
+    fn the_most_similar_earlier_message_is_found() {
         let context = context(&[
             ("ann", "the router restarts with the small button on its back"),
             ("bob", "lunch is at noon"),
             ("cid", "how do I restart the router, is there a button?"),
         ]);
-        let line = context.target_messages()[2].clone();
-        assert_eq!(nearest_message(&line, &context).map(|near| near.id.as_str()), Some("000"));
+        let message = context.target_messages()[2].clone();
+        assert_eq!(
+            nearest_message(&message, &context).map(|nearest| nearest.id.as_str()),
+            Some("000")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! A second model for when the first is down. While it is known to be down, the first is left in
-//! peace for a while, so that nobody waits for it in vain again and again.
+//! A second model for when the first is down. While the primary model is known to be down, the
+//! fallback is asked first, so that users do not wait for the primary's timeout each time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +11,9 @@ use crate::clock::Clock;
 use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
-/// How long the first model is left in peace after it failed, unless it asks for more.
+/// How long the primary is not asked first after a failure, unless it asks for more.
 const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
-/// It is looked after at least this often, whatever it asks for.
+/// The longest such pause, whatever the primary asks for.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
 
 pub struct FallbackMind {
@@ -24,28 +24,28 @@ pub struct FallbackMind {
 }
 
 impl FallbackMind {
-    pub fn new(first: Arc<dyn Llm>, second: Arc<dyn Llm>, clock: Clock) -> Self {
-        Self { primary: first, fallback: second, clock, down_until: Mutex::default() }
+    pub fn new(primary: Arc<dyn Llm>, fallback: Arc<dyn Llm>, clock: Clock) -> Self {
+        Self { primary, fallback, clock, down_until: Mutex::default() }
     }
 
     async fn ask_primary(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let answered = self.primary.ask(prompt).await;
+        let result = self.primary.ask(prompt).await;
         let mut down_until = self.down_until();
-        match &answered {
+        match &result {
             Ok(_) => {
                 if down_until.take().is_some() {
-                    info!(model = self.primary.model(), "{} answers again", self.primary.model());
+                    info!(model = self.primary.model(), "the model answers again");
                 }
             }
             Err(LlmError::Busy { retry_after, .. }) => {
-                let peace = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
-                *down_until = Some(self.clock.now() + peace);
+                let backoff = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
+                *down_until = Some(self.clock.now() + backoff);
             }
             Err(LlmError::TimedOut(_)) => *down_until = Some(self.clock.now() + MIN_BACKOFF),
-            // It may refuse this question only, and it does so quickly.
+            // It may refuse only this prompt, and refusing is quick.
             Err(LlmError::Refused(_) | LlmError::Unusable { .. }) => {}
         }
-        answered
+        result
     }
 
     async fn ask_fallback(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -69,36 +69,41 @@ impl Llm for FallbackMind {
         self.primary.model()
     }
 
-    /// The first is asked before the second or, while it is left in peace, only after it.
+    /// Asks the primary first or, while it is down, the fallback first.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let is_down = self.is_down();
-        let (one, other) =
+        let (first, second) =
             if is_down { (&self.fallback, &self.primary) } else { (&self.primary, &self.fallback) };
-        let asked =
+        let result =
             if is_down { self.ask_fallback(prompt).await } else { self.ask_primary(prompt).await };
-        let error = match asked {
+        let error = match result {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let (one, other) = (one.model(), other.model());
-        warn!(model = one, "{error}; {other} is asked instead");
-        let asked =
+        let (first, second) = (first.model(), second.model());
+        warn!(
+            model = first,
+            fallback = second,
+            error = %error,
+            "the model failed; asking the other one"
+        );
+        let result =
             if is_down { self.ask_primary(prompt).await } else { self.ask_fallback(prompt).await };
-        let mut answer = asked.map_err(|second| combined_error(&error, &second))?;
-        answer.failed_calls.insert(0, FailedCall { model: one.into(), error });
+        let mut answer = result.map_err(|second| combined_error(&error, &second))?;
+        answer.failed_calls.insert(0, FailedCall { model: first.into(), error });
         Ok(answer)
     }
 }
 
-/// What is to be done when neither answers: what one of them may still get over is waited for.
-fn combined_error(one: &LlmError, other: &LlmError) -> LlmError {
-    let why = format!("{}, and {}", error_text(one), error_text(other));
-    let waits = [retry_wait(one), retry_wait(other)];
+/// The error if both models failed: a retry, if either error may pass.
+fn combined_error(first: &LlmError, second: &LlmError) -> LlmError {
+    let why = format!("{}, and {}", error_text(first), error_text(second));
+    let waits = [retry_wait(first), retry_wait(second)];
     if let Some(retry_after) = waits.into_iter().flatten().min() {
         let retry_after = Some(retry_after).filter(|wait| !wait.is_zero());
         return LlmError::Busy { why, retry_after };
     }
-    let mut usages = [one, other].into_iter().filter_map(|error| match error {
+    let mut usages = [first, second].into_iter().filter_map(|error| match error {
         LlmError::Unusable { usage, .. } => Some(*usage),
         LlmError::Busy { .. } | LlmError::TimedOut(_) | LlmError::Refused(_) => None,
     });
@@ -108,7 +113,7 @@ fn combined_error(one: &LlmError, other: &LlmError) -> LlmError {
     }
 }
 
-/// How long it may take to pass, if it does.
+/// How long to wait before a retry, if the error may pass.
 fn retry_wait(error: &LlmError) -> Option<SignedDuration> {
     match error {
         LlmError::Busy { retry_after, .. } => Some(retry_after.unwrap_or_default()),

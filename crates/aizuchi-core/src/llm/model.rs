@@ -1,12 +1,12 @@
-//! What a model is called: `provider/model`, as settings, prices and the ledger write it.
+//! Model ids: `provider/model`, as settings, prices and the ledger spell them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// Who serves a model. Every other server that speaks like OpenAI's is `OpenAi` with a base of its
-/// own.
+/// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with its own
+/// base URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provider {
     OpenAi,
@@ -16,7 +16,7 @@ pub enum Provider {
     OpenRouter,
 }
 
-/// Every provider, as an error lists them.
+/// Every provider, in the order in which an error lists them.
 pub const PROVIDERS: [Provider; 5] = [
     Provider::OpenAi,
     Provider::Anthropic,
@@ -25,20 +25,20 @@ pub const PROVIDERS: [Provider; 5] = [
     Provider::OpenRouter,
 ];
 
-/// The model that an agent thinks with.
+/// The model that an agent uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ModelId {
-    /// No model: a few rules.
+    /// Rules instead of a model.
     Builtin,
     Hosted {
         provider: Provider,
-        /// As the provider calls it; it may have slashes of its own.
+        /// The provider's name for the model. It may contain slashes.
         name: String,
     },
 }
 
-/// What a model's name must be.
+/// Why a model id is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelIdError {
     #[error("it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin")]
@@ -51,7 +51,7 @@ pub enum ModelIdError {
 }
 
 impl Provider {
-    /// The word before the slash.
+    /// The part before the slash.
     pub fn name(self) -> &'static str {
         match self {
             Provider::OpenAi => "openai",
@@ -62,7 +62,7 @@ impl Provider {
         }
     }
 
-    /// The environment variable that holds its key, where it needs one.
+    /// The environment variable with the API key, if the provider needs one.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Provider::OpenAi => Some("OPENAI_API_KEY"),
@@ -73,7 +73,7 @@ impl Provider {
         }
     }
 
-    /// Where its API is, unless `client_args.api_base` says otherwise. It ends with a slash.
+    /// The base URL of the API, unless `client_args.api_base` overrides it. Ends with a slash.
     pub fn default_api_base(self) -> &'static str {
         match self {
             Provider::OpenAi => "https://api.openai.com/v1/",
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_and_written_alike() {
+    fn parsing_and_display_are_inverse() {
         for text in [
             "builtin",
             "openai/gpt-4o",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_says_why() {
+    fn invalid_ids_are_rejected_with_a_reason() {
         for (text, expected) in [
             ("", ModelIdError::Malformed),
             ("gpt-4o", ModelIdError::Malformed),

@@ -1,5 +1,5 @@
-//! What models cost: the operator's table, per million tokens. Prices change and differ by contract,
-//! so none are built in.
+//! What models cost: the operator's table, per million tokens. Prices change and differ by
+//! contract, so none are built in.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ pub struct Prices(pub BTreeMap<String, ModelPrice>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPrice {
     pub input: f64,
-    /// For input that the provider had in its prefix cache.
+    /// For input that came from the provider's prefix cache.
     pub cached_input: f64,
     pub output: f64,
 }
 
 impl Prices {
-    /// What a call cost; `None` where the table does not hold the model.
+    /// What a call cost; `None` if the model is not in the table.
     pub fn cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let price = self.0.get(model)?;
-        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens);
-        // Per million tokens, in millionths: the two cancel out.
-        let micros = fresh as f64 * price.input
+        let uncached = usage.input_tokens.saturating_sub(usage.cached_tokens);
+        // Prices are per million tokens and the result is in millionths, so the factors cancel out.
+        let micros = uncached as f64 * price.input
             + usage.cached_tokens as f64 * price.cached_input
             + usage.output_tokens as f64 * price.output;
         Some(Price { micros: micros.round() as u64 })
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_costs_what_the_table_says() {
+    fn the_cost_follows_the_price_table() {
         let price = ModelPrice { input: 2.0, cached_input: 0.5, output: 8.0 };
         let prices = Prices(BTreeMap::from([("openai/large".to_owned(), price)]));
         let usage = Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50 };

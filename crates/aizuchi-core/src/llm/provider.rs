@@ -1,6 +1,6 @@
-//! Models behind their providers' APIs, through `genai`: it knows the wire formats, and here is what
-//! it leaves to its caller. Every call has an end in time, what passes is tried again a few times,
-//! and no word of a request or an answer gets into an error.
+//! Models behind their providers' APIs. `genai` knows the wire formats; this module adds what it
+//! leaves to its caller. Every call has a timeout, retryable errors are retried a few times, and no
+//! error contains text of a request or a response.
 
 mod response;
 mod tools;
@@ -27,36 +27,37 @@ use crate::llm::provider::response::parse_response;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
-/// Where no `max_tokens` is set: some providers' own default is their model's whole capacity.
+/// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
-/// The same for a model that is to think: Anthropic's highest effort is given 24 000 tokens.
+/// The default for reasoning models: Anthropic's highest effort reserves 24,000 tokens.
 const REASONING_MAX_TOKENS: u32 = 32_000;
-/// The user turn for those that refuse a request which is a system message alone.
+/// The user turn for providers that reject a request with a system message alone.
 const MINIMAL_USER_TURN: &str = ".";
-/// How long a server that seems to know no tools is offered none. It may have refused something else.
+/// How long a server that seems to reject tools is offered none. The error may have had another
+/// cause.
 const TOOLS_RETRY_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// What a model is asked only to see whether it answers.
+/// The prompt of a connection check.
 const CHECK_PROMPT: &str = "Answer with the word ok.";
 
-/// One model, and how it is to be asked.
+/// How to reach one model, and the parameters of its requests.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     pub provider: Provider,
-    /// As the provider calls it.
+    /// The provider's name for the model.
     pub model_name: String,
     pub api_key: Option<SecretString>,
-    /// Where the API is.
+    /// The base URL of the API.
     pub api_base: String,
     pub headers: BTreeMap<String, SecretString>,
     pub params: ModelParams,
     pub connect_timeout: SignedDuration,
-    /// For one question with everything that it takes: connecting, waiting, trying again.
+    /// For one prompt as a whole, including connecting, waiting and retrying.
     pub timeout: SignedDuration,
-    /// How often a call is made at most.
+    /// How often a call is attempted at most.
     pub max_attempts: u32,
 }
 
-/// What a request says besides the words.
+/// The parameters of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelParams {
     pub temperature: Option<f64>,
@@ -65,7 +66,7 @@ pub struct ModelParams {
     pub stop: Vec<String>,
     pub seed: Option<u64>,
     pub reasoning_effort: Option<String>,
-    /// Passed on as they are.
+    /// Sent unchanged.
     pub extra: Map<String, Value>,
 }
 
@@ -78,31 +79,32 @@ pub struct ProviderMind {
     clock: Clock,
     timeout: SignedDuration,
     max_attempts: u32,
-    /// The first of [`MANNERS`] that this server is known to take.
+    /// The index of the first of [`REQUEST_SHAPES`] that this server is known to accept.
     request_shape: AtomicUsize,
-    /// Until then it is offered no tools: it has answered what it had refused with them.
+    /// No tools are offered before this time: the server rejected a prompt with tools and answered
+    /// it without.
     without_tools_until_ms: AtomicI64,
 }
 
-/// What is asked, before it takes the shape that a server wants.
+/// A request, before it takes the shape that a server accepts.
 #[derive(Default)]
 struct ModelRequest {
     system: String,
     schema: Option<JsonSpec>,
     tools: Vec<Tool>,
-    /// Calls and their results.
+    /// Tool calls and their results.
     turns: Vec<ChatMessage>,
 }
 
-/// The shape of a request. Servers that speak OpenAI's language differ in what they take: some
-/// models' chat templates want a user turn, some servers know no schemas.
+/// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a
+/// user turn, and some servers do not know schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RequestShape {
     has_user_turn: bool,
     has_schema: bool,
 }
 
-/// From the one that is wanted to the one that everybody takes.
+/// From the preferred shape to the one that every server accepts.
 const REQUEST_SHAPES: [RequestShape; 3] = [
     RequestShape { has_user_turn: false, has_schema: true },
     RequestShape { has_user_turn: true, has_schema: true },
@@ -118,14 +120,14 @@ impl ProviderMind {
             Provider::Anthropic => (AdapterKind::Anthropic, "anthropic"),
             Provider::Gemini => (AdapterKind::Gemini, "gemini"),
         };
-        // Both refuse a conversation without a user's turn.
-        let manner = usize::from(kind != AdapterKind::OpenAI);
-        // Servers of one's own want no key, but `genai` wants one for its header.
+        // Both reject a conversation without a user turn.
+        let shape = usize::from(kind != AdapterKind::OpenAI);
+        // Self-hosted servers need no key, but `genai` needs a value for its header.
         let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(api_base(settings)),
             auth: AuthData::from_single(key),
-            // With a namespace, the provider is not guessed from the name.
+            // With a namespace, `genai` does not guess the provider from the name.
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
         Ok(Self {
@@ -139,22 +141,23 @@ impl ProviderMind {
             clock,
             timeout: settings.timeout,
             max_attempts: settings.max_attempts,
-            request_shape: AtomicUsize::new(manner),
+            request_shape: AtomicUsize::new(shape),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
         })
     }
 
-    /// Sees whether the model can be asked at all, for the price of one token.
+    /// Checks that the model answers, for the price of one token.
     pub async fn check(&self) -> Result<(), LlmError> {
         let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
-        let question = ModelRequest { system: CHECK_PROMPT.to_owned(), ..ModelRequest::default() };
+        let model_request =
+            ModelRequest { system: CHECK_PROMPT.to_owned(), ..ModelRequest::default() };
         let checked = async {
-            match self.call_in_accepted_shape(&question, &shortest).await {
-                // Models that think before they speak refuse so short an answer.
+            match self.call_in_accepted_shape(&model_request, &shortest).await {
+                // Reasoning models reject such a short limit.
                 Err(CallError::RequestRejected(_)) => {
-                    self.call_in_accepted_shape(&question, &self.options).await
+                    self.call_in_accepted_shape(&model_request, &self.options).await
                 }
-                answered => answered,
+                result => result,
             }
         };
         match self.clock.timeout(self.timeout, checked).await {
@@ -175,10 +178,10 @@ impl ProviderMind {
         LlmError::TimedOut(format!("{}: no answer within {:#}", self.model, self.timeout))
     }
 
-    /// Tries again while that may help and there is time.
+    /// Retries while that may help and there is time left.
     async fn ask_with_retries(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let deadline = self.clock.now() + self.timeout;
-        let mut tried = 1;
+        let mut attempt = 1;
         loop {
             let (why, retry_after) = match self.call(prompt).await {
                 Ok(answer) => return Ok(answer),
@@ -193,36 +196,36 @@ impl ProviderMind {
                 }
                 Err(CallError::Retryable { why, retry_after }) => (why, retry_after),
             };
-            let draw = seeded_random(0, &[&prompt.hash(), &self.model, &tried.to_string()]);
-            let wait = retry_after.unwrap_or_default().max(backoff(tried, draw));
-            if tried >= self.max_attempts || self.clock.now() + wait >= deadline {
+            let draw = seeded_random(0, &[&prompt.hash(), &self.model, &attempt.to_string()]);
+            let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
+            if attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
                 return Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after });
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
-            tried += 1;
+            attempt += 1;
         }
     }
 
-    /// One call for words that can be used, or for calls of tools where those are offered.
+    /// One attempt. Returns a usable text or, if tools are offered, tool calls.
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, CallError> {
         let max_tokens = self.max_tokens(prompt);
         let options = ChatOptions { max_tokens, ..self.options.clone() };
-        let offers = !prompt.tools.is_empty() && self.accepts_tools();
-        if offers {
-            let question = self.request_with_tools(prompt);
-            match self.call_in_accepted_shape(&question, &options).await {
-                // It may be the tools that it does not take.
+        let offers_tools = !prompt.tools.is_empty() && self.accepts_tools();
+        if offers_tools {
+            let model_request = self.request_with_tools(prompt);
+            match self.call_in_accepted_shape(&model_request, &options).await {
+                // The server may reject only the tools, so try without them.
                 Err(CallError::RequestRejected(_)) => {}
-                answered => return self.response_with_tool_calls(answered?, prompt),
+                result => return self.response_with_tool_calls(result?, prompt),
             }
         }
-        let question = ModelRequest {
+        let model_request = ModelRequest {
             system: prompt.text_with_tool_results().into_owned(),
             schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
             ..ModelRequest::default()
         };
-        let response = self.call_in_accepted_shape(&question, &options).await?;
-        if offers && prompt.tool_rounds.is_empty() {
+        let response = self.call_in_accepted_shape(&model_request, &options).await?;
+        if offers_tools && prompt.tool_rounds.is_empty() {
             let until = self.clock.now() + TOOLS_RETRY_INTERVAL;
             self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);
         }
@@ -247,73 +250,75 @@ impl ProviderMind {
         response: ChatResponse,
         prompt: &Prompt,
     ) -> Result<LlmResponse, CallError> {
-        let (calls, echo) =
+        let (calls, assistant_message) =
             (tools::tool_calls(&response), tools::assistant_message(&response, &self.model));
-        Ok(LlmResponse { assistant_message: echo, ..parse_response(response, calls, prompt)? })
+        Ok(LlmResponse { assistant_message, ..parse_response(response, calls, prompt)? })
     }
 
-    /// No more than a prompt has a use for. What a model thinks counts too and is of use, so one that
-    /// thinks keeps its own limit.
+    /// The lower of the configured limit and the prompt's own. Reasoning counts as output, so a
+    /// reasoning model keeps its configured limit.
     fn max_tokens(&self, prompt: &Prompt) -> Option<u32> {
         match (self.options.max_tokens, prompt.max_tokens) {
-            (Some(limit), Some(bound)) if !self.is_reasoning => Some(limit.min(bound)),
+            (Some(limit), Some(prompt_limit)) if !self.is_reasoning => {
+                Some(limit.min(prompt_limit))
+            }
             (limit, _) => limit,
         }
     }
 
-    /// One call, in the shape that this server takes.
+    /// Sends a request in a shape that this server accepts.
     async fn call_in_accepted_shape(
         &self,
-        question: &ModelRequest,
+        model_request: &ModelRequest,
         options: &ChatOptions,
     ) -> Result<ChatResponse, CallError> {
         let first = self.request_shape.load(Ordering::Relaxed);
-        let mut refusal = None;
-        let mut tried = None;
-        for (number, manner) in REQUEST_SHAPES.iter().enumerate().skip(first) {
-            let has_schema = manner.has_schema && question.schema.is_some();
-            let manner = RequestShape { has_schema, ..*manner };
-            if tried.replace(manner) == Some(manner) {
+        let mut rejection = None;
+        let mut last_shape = None;
+        for (number, shape) in REQUEST_SHAPES.iter().enumerate().skip(first) {
+            let has_schema = shape.has_schema && model_request.schema.is_some();
+            let shape = RequestShape { has_schema, ..*shape };
+            if last_shape.replace(shape) == Some(shape) {
                 continue;
             }
-            match self.call_with_shape(manner, question, options.clone()).await {
+            match self.call_with_shape(shape, model_request, options.clone()).await {
                 Err(CallError::RequestRejected(why)) => {
-                    refusal.get_or_insert(why);
+                    rejection.get_or_insert(why);
                 }
                 Ok(response) => {
                     self.request_shape.store(number, Ordering::Relaxed);
                     return Ok(response);
                 }
-                Err(trouble) => return Err(trouble),
+                Err(other) => return Err(other),
             }
         }
-        Err(CallError::RequestRejected(refusal.unwrap_or_default()))
+        Err(CallError::RequestRejected(rejection.unwrap_or_default()))
     }
 
     async fn call_with_shape(
         &self,
-        manner: RequestShape,
-        question: &ModelRequest,
+        shape: RequestShape,
+        model_request: &ModelRequest,
         mut options: ChatOptions,
     ) -> Result<ChatResponse, CallError> {
-        let mut request = ChatRequest::default().with_system(&question.system);
-        if manner.has_user_turn {
+        let mut request = ChatRequest::default().with_system(&model_request.system);
+        if shape.has_user_turn {
             request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
         }
-        if let Some(schema) = question.schema.clone().filter(|_| manner.has_schema) {
+        if let Some(schema) = model_request.schema.clone().filter(|_| shape.has_schema) {
             options = options.with_response_format(schema);
         }
-        let has_tools = !question.tools.is_empty();
+        let has_tools = !model_request.tools.is_empty();
         if has_tools {
-            request = request.with_tools(question.tools.clone());
-            request = request.append_messages(question.turns.clone());
+            request = request.with_tools(model_request.tools.clone());
+            request = request.append_messages(model_request.turns.clone());
         }
-        let answered = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
-        answered.or_else(tools::recover_tool_calls).map_err(|error| {
+        let result = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
+        result.or_else(tools::recover_tool_calls).map_err(|error| {
             let may_be_tools = has_tools && is_not_found(&error);
             match from_genai(error, self.clock.now()) {
                 CallError::Permanent(why) if may_be_tools => CallError::RequestRejected(why),
-                trouble => trouble,
+                other => other,
             }
         })
     }
@@ -326,22 +331,23 @@ impl Llm for ProviderMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let answered = self.clock.timeout(self.timeout, self.ask_with_retries(prompt)).await;
-        answered.unwrap_or_else(|_timed_out| Err(self.timeout_error()))
+        let result = self.clock.timeout(self.timeout, self.ask_with_retries(prompt)).await;
+        result.unwrap_or_else(|_timed_out| Err(self.timeout_error()))
     }
 }
 
-/// Where the API is, with a slash at the end.
+/// The base URL of the API, with a slash at the end.
 fn api_base(settings: &ProviderSettings) -> String {
     let base = settings.api_base.trim_end_matches('/');
-    // Ollama's own API is beside the one that it shares with OpenAI, and has no schemas.
+    // Ollama's native API has no `/v1`. The OpenAI-compatible one beside it knows schemas.
     let is_own_api = settings.provider == Provider::Ollama && !base.ends_with("/v1");
     if is_own_api { format!("{base}/v1/") } else { format!("{base}/") }
 }
 
-/// A client that follows no redirects: a key in a header would go along to wherever they lead.
+/// Builds a client that follows no redirects: the API key in the headers would be sent wherever
+/// they lead.
 fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
-    // It fails where a provider of cryptography is installed already, which is as well.
+    // Fails if a crypto provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let connect_timeout = std::time::Duration::try_from(connect_timeout)?;
     let client = reqwest::Client::builder()
@@ -363,9 +369,9 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
         stop_sequences: params.stop.clone(),
         seed: params.seed,
         reasoning_effort: reasoning_effort(settings),
-        // Where it declines, the words for it are only there.
+        // Only the raw body says that a model refused.
         capture_raw_body: Some(true),
-        // Models that think aloud do it apart from their answer.
+        // Keeps a model's reasoning out of its answer.
         normalize_reasoning_content: Some(true),
         extra_headers: (!headers.is_empty()).then(|| headers.into()),
         extra_body: (!params.extra.is_empty()).then(|| Value::Object(params.extra.clone())),
@@ -373,10 +379,11 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
     }
 }
 
-/// What is thought counts, too, and some providers want room for it above what they set aside.
+/// The output limit. Reasoning counts as output, and some providers need it to exceed the reasoning
+/// budget.
 fn max_tokens(params: &ModelParams) -> u32 {
-    let usual = if is_reasoning(params) { REASONING_MAX_TOKENS } else { DEFAULT_MAX_TOKENS };
-    params.max_tokens.unwrap_or(usual)
+    let default = if is_reasoning(params) { REASONING_MAX_TOKENS } else { DEFAULT_MAX_TOKENS };
+    params.max_tokens.unwrap_or(default)
 }
 
 fn is_reasoning(params: &ModelParams) -> bool {
@@ -387,8 +394,8 @@ fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     let effort = settings.params.reasoning_effort.as_deref();
     match (effort, settings.provider) {
         (Some(effort), _) => ReasoningEffort::from_keyword(effort),
-        // Without any, `genai` takes the end of names like qwen-max for one, and off the name. This
-        // one is not sent.
+        // Without an effort, `genai` takes the end of names such as qwen-max for one and strips it.
+        // A budget of 0 is not sent.
         (None, Provider::OpenAi | Provider::Ollama | Provider::OpenRouter) => {
             Some(ReasoningEffort::Budget(0))
         }
@@ -396,8 +403,9 @@ fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     }
 }
 
-/// 0.5, 1, 2 … seconds, spread by a half to both sides so that callers do not return together.
-fn backoff(tried: u32, draw: f64) -> SignedDuration {
-    let exponent = i32::try_from(tried.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
+/// 0.5, 1, 2 … seconds, each with a random factor between 0.5 and 1.5, so that callers do not
+/// return together.
+fn backoff(attempt: u32, draw: f64) -> SignedDuration {
+    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
     duration_from_seconds(0.5 * 2_f64.powi(exponent) * (0.5 + draw))
 }

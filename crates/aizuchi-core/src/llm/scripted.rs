@@ -1,5 +1,5 @@
-//! A mind that says what it was told to: for stories, and for replays that ask *when* a judge
-//! would be called and not what it says.
+//! A mind with scripted answers, for tests, and for replays that ask *when* a judge would be called
+//! and not what it answers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 use crate::prompt::{Prompt, PromptVerb};
 
-/// Answers from a list for each verb, then with the standing answer.
+/// Answers from a queue for each verb, then with the default.
 #[derive(Default)]
 pub struct ScriptedMind {
     script: Mutex<Script>,
-    /// As a judge without a list and a standing answer.
+    /// The judge's answer if there is neither a queued answer nor a default.
     default_judgment: Option<ScriptedJudgment>,
 }
 
@@ -35,34 +35,34 @@ enum ScriptedResponse {
 }
 
 impl ScriptedMind {
-    /// Always silent, or always ready to speak.
+    /// Always silent, or always willing to speak.
     pub fn judging(should_respond: ScriptedJudgment) -> Self {
         let mind = Self { default_judgment: Some(should_respond), ..Self::default() };
         mind.set_default(PromptVerb::Reply, "scripted");
         mind
     }
 
-    /// The answer whenever the list for this verb is empty.
+    /// Sets the answer for when the queue of this verb is empty.
     pub fn set_default(&self, verb: PromptVerb, answer: impl Into<String>) {
         self.lock().defaults.insert(verb, answer.into());
     }
 
-    /// One more answer for this verb.
+    /// Queues an answer for this verb.
     pub fn push(&self, verb: PromptVerb, answer: Result<&str, LlmError>) {
         let scripted = answer
             .map_or_else(ScriptedResponse::Error, |text| ScriptedResponse::Text(text.to_owned()));
         self.lock().queued.entry(verb).or_default().push_back(scripted);
     }
 
-    /// One more answer for this verb: it calls these tools, whether or not they are offered, and says
-    /// something besides or nothing.
-    pub fn push_tool_calls(&self, verb: PromptVerb, said: &str, calls: &[(&str, Value)]) {
-        let numbered = calls.iter().enumerate().map(|(number, (name, arguments))| ToolCall {
+    /// Queues an answer that calls these tools, whether or not they are offered, with a text that
+    /// may be empty.
+    pub fn push_tool_calls(&self, verb: PromptVerb, text: &str, calls: &[(&str, Value)]) {
+        let calls = calls.iter().enumerate().map(|(number, (name, arguments))| ToolCall {
             id: format!("call-{number}"),
             name: (*name).to_owned(),
             arguments: arguments.clone(),
         });
-        let scripted = ScriptedResponse::ToolCalls(said.to_owned(), numbered.collect());
+        let scripted = ScriptedResponse::ToolCalls(text.to_owned(), calls.collect());
         self.lock().queued.entry(verb).or_default().push_back(scripted);
     }
 
@@ -74,26 +74,26 @@ impl ScriptedMind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedJudgment {
     Never,
-    /// As a judge would who reads the prompt, it names the oldest question that nobody has taken up; else
-    /// it leaves open what it is about.
+    /// Names the oldest open question, as a judge that reads the prompt would, or no message if
+    /// there is none.
     Always,
 }
 
 impl ScriptedJudgment {
     fn judgment(self, prompt: &Prompt) -> String {
-        let floor = || ConversationAnalysis::new(&prompt.context);
-        let stamp = |floor: ConversationAnalysis<'_>| {
-            Some(prompt.speakers.message_label(floor.open_questions().next()?.message))
+        let analysis = || ConversationAnalysis::new(&prompt.context);
+        let label = |analysis: ConversationAnalysis<'_>| {
+            Some(prompt.speakers.message_label(analysis.open_questions().next()?.message))
         };
         let about = match self {
             ScriptedJudgment::Never => None,
-            ScriptedJudgment::Always => stamp(floor()),
+            ScriptedJudgment::Always => label(analysis()),
         };
         let judgment = json!({
             "should_respond": self == ScriptedJudgment::Always,
             "reason": "scripted",
             "confidence": 1.0,
-            // The moment is a matter of the policy.
+            // `null` leaves the delay to the policy.
             "delay_seconds": null,
             "about": about,
         });
@@ -112,22 +112,22 @@ impl Llm for ScriptedMind {
         let scripted = script.queued.get_mut(&prompt.verb).and_then(VecDeque::pop_front);
         let (text, calls) = match scripted {
             Some(ScriptedResponse::Text(text)) => (text, Vec::new()),
-            Some(ScriptedResponse::ToolCalls(said, calls)) => (said, calls),
+            Some(ScriptedResponse::ToolCalls(text, calls)) => (text, calls),
             Some(ScriptedResponse::Error(error)) => return Err(error),
             None => {
                 let nothing =
                     || LlmError::Refused(format!("no scripted answer to {}", prompt.verb.name()));
-                let judges = self.default_judgment.filter(|_| prompt.verb == PromptVerb::Judge);
-                let standing = script.defaults.get(&prompt.verb).cloned();
-                let judged = || judges.map(|judges| judges.judgment(prompt));
-                (standing.or_else(judged).ok_or_else(nothing)?, Vec::new())
+                let judgment = self.default_judgment.filter(|_| prompt.verb == PromptVerb::Judge);
+                let default = script.defaults.get(&prompt.verb).cloned();
+                let judged = || judgment.map(|judgment| judgment.judgment(prompt));
+                (default.or_else(judged).ok_or_else(nothing)?, Vec::new())
             }
         };
-        let called: u64 = calls.iter().map(|call| estimate(&call.to_line())).sum();
+        let call_tokens: u64 = calls.iter().map(|call| estimate(&call.to_line())).sum();
         let usage = Usage {
             input_tokens: prompt.total_tokens(),
             cached_tokens: 0,
-            output_tokens: estimate(&text) + called,
+            output_tokens: estimate(&text) + call_tokens,
         };
         Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) })
     }

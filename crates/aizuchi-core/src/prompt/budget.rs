@@ -1,5 +1,6 @@
-//! How long a prompt may be, and what is left out when there is more: the least important first,
-//! section by section and then in all. What is asked and whoever waits for an answer always stays.
+//! The token budget of a prompt. If there is too much, the least important parts are left out:
+//! first within each section, then overall. The task and the users who wait for an answer always
+//! stay.
 
 pub mod target;
 
@@ -9,23 +10,23 @@ use std::sync::Arc;
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView};
 
-/// The longest that a prompt may be, in tokens.
+/// The maximum length of a prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptBudget {
     pub max_tokens: u64,
     pub sections: SectionLimits,
 }
 
-/// The longest that each section may be.
+/// The maximum length of each section, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectionLimits {
     pub workspace_memory: u64,
-    /// With the list of channels.
+    /// Includes the list of channels.
     pub channel_memories: u64,
     pub thread_memories: u64,
     pub memos: u64,
     pub recalled: u64,
-    /// Talk of the channel that is not the target.
+    /// Messages of the channel outside the target conversation.
     pub other_messages: u64,
 }
 
@@ -33,7 +34,7 @@ pub struct SectionLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedSection {
     pub section: &'static str,
-    /// Lines, memories, entries or memos.
+    /// Messages, memories, entries or memos.
     pub count: usize,
     pub tokens: u64,
 }
@@ -44,7 +45,7 @@ impl fmt::Display for TrimmedSection {
     }
 }
 
-/// A section whose length varies.
+/// A section of variable length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptSection {
     WorkspaceMemory,
@@ -55,7 +56,7 @@ pub enum PromptSection {
     OtherMessages,
 }
 
-/// Things that are left out alike.
+/// A group of items that are left out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrimKind {
     OldTopLevel,
@@ -103,16 +104,17 @@ pub const SECTIONS: [PromptSection; 6] = [
     PromptSection::OtherMessages,
 ];
 
-/// The newest lines beside a thread tell most about it.
+/// The newest top-level messages are the most useful context of a thread.
 const NEWEST_KEPT: usize = 5;
-/// One of so many parts of a prompt is for tools and what they say, where there are any.
+/// With tools, the share of the prompt (one divided by this) that is reserved for them and their
+/// results.
 const TOOLS_DIVISOR: u64 = 4;
-/// Headings and blank lines around a memory.
+/// For the heading and the blank lines around a memory.
 const MEMORY_HEADING_TOKENS: u64 = 8;
 
 impl Default for PromptBudget {
-    /// Room for the default memories of some twenty channels and for a good day's talk, at a price that
-    /// nobody minds for one call.
+    /// Room for the default memories of some twenty channels and a busy day's messages, at a
+    /// moderate price per call.
     fn default() -> Self {
         Self { max_tokens: 16_000, sections: SectionLimits::default() }
     }
@@ -132,19 +134,21 @@ impl Default for SectionLimits {
 }
 
 impl PromptBudget {
-    /// What is left for the words beside tools whose descriptions come to so many tokens.
+    /// The budget that is left beside tools with descriptions of this many tokens.
     pub fn reserve_for_tools(&self, tools: u64) -> Self {
         let taken = tools.max(self.max_tokens / TOOLS_DIVISOR);
         Self { max_tokens: self.max_tokens.saturating_sub(taken), ..*self }
     }
 
-    /// The least `max_tokens` that leave so many for the words beside such tools.
-    pub fn min_tokens_with_tools(words: u64, tools: u64) -> u64 {
-        let beside_part = words.saturating_sub(1) * TOOLS_DIVISOR / (TOOLS_DIVISOR - 1) + 1;
-        beside_part.max(words + tools)
+    /// The smallest `max_tokens` that leave `text` tokens beside tools with descriptions of `tools`
+    /// tokens.
+    pub fn min_tokens_with_tools(text: u64, tools: u64) -> u64 {
+        let beside_part = text.saturating_sub(1) * TOOLS_DIVISOR / (TOOLS_DIVISOR - 1) + 1;
+        beside_part.max(text + tools)
     }
 
-    /// The same in estimated tokens, where the model counts `factor` for each of them.
+    /// The same budget in estimated tokens, for a model that counts `factor` tokens for each of
+    /// them.
     pub fn to_estimated(&self, factor: f64) -> Self {
         let scaled = |tokens: u64| (tokens as f64 / factor.max(0.1)) as u64;
         let sections = &self.sections;
@@ -187,9 +191,11 @@ impl PromptSection {
         }
     }
 
-    /// The estimated tokens of it in a prompt.
+    /// The estimated tokens of this section in a prompt.
     pub fn tokens(self, view: &ContextView) -> u64 {
-        let lines = |lines: &[Arc<MessageView>]| lines.iter().map(|line| line.tokens).sum::<u64>();
+        let messages = |messages: &[Arc<MessageView>]| {
+            messages.iter().map(|message| message.tokens).sum::<u64>()
+        };
         match self {
             PromptSection::WorkspaceMemory => {
                 text_tokens(&view.workspace_long_term_memory)
@@ -212,12 +218,12 @@ impl PromptSection {
                 memos.map(|memo| memo.tokens).sum()
             }
             PromptSection::Recalled => {
-                view.recalled.iter().map(|recalled| lines(&recalled.messages)).sum()
+                view.recalled.iter().map(|recalled| messages(&recalled.messages)).sum()
             }
             PromptSection::OtherMessages => {
                 let threads = view.thread_messages.iter();
-                let threads: u64 = threads.map(|thread| lines(&thread.messages)).sum();
-                lines(&view.top_level_messages) + threads
+                let threads: u64 = threads.map(|thread| messages(&thread.messages)).sum();
+                messages(&view.top_level_messages) + threads
             }
         }
     }
@@ -243,7 +249,7 @@ impl TrimKind {
         }
     }
 
-    /// Leaves out as much of it as is needed. Tells how many things went, and their tokens.
+    /// Leaves out as much as needed. Returns how many items were left out, and their tokens.
     fn trim(self, view: &mut ContextView, need: u64) -> (usize, u64) {
         let target = view.target_thread_ts.clone();
         let mut tally = TrimTally { need, count: 0, freed: 0 };
@@ -251,7 +257,7 @@ impl TrimKind {
             TrimKind::OldTopLevel => tally.trim_messages(&mut view.top_level_messages, NEWEST_KEPT),
             TrimKind::NewTopLevel => tally.trim_messages(&mut view.top_level_messages, 0),
             TrimKind::OtherThread => view.thread_messages.retain(|thread| {
-                let tokens = thread.messages.iter().map(|line| line.tokens).sum();
+                let tokens = thread.messages.iter().map(|message| message.tokens).sum();
                 tally.keeps(thread.messages.len(), tokens)
             }),
             TrimKind::ThreadMemory => view.thread_memories.retain(|(thread, memory)| {
@@ -261,9 +267,9 @@ impl TrimKind {
             TrimKind::TargetMemory => view
                 .thread_memories
                 .retain(|(_, memory)| tally.keeps(1, memory.tokens + MEMORY_HEADING_TOKENS)),
-            // What fits best stands first.
+            // The most relevant results come first.
             TrimKind::Recalled => tally.trim_last(&mut view.recalled, |recalled| {
-                recalled.messages.iter().map(|line| line.tokens).sum()
+                recalled.messages.iter().map(|message| message.tokens).sum()
             }),
             TrimKind::RecentMemo => tally.trim_last(&mut view.recent_memos, |memo| memo.tokens),
             TrimKind::ImportantMemo => {
@@ -305,8 +311,7 @@ impl TrimKind {
     }
 }
 
-/// Makes everything but the target fit into its sections, and then into what the rest of the prompt
-/// and the target leave.
+/// Fits every section except the target into its own limit.
 pub fn fit_sections(
     view: &mut ContextView,
     budget: &PromptBudget,
@@ -319,7 +324,7 @@ pub fn fit_sections(
     }
 }
 
-/// Leaves out what matters least until so many tokens are free, or nothing is left.
+/// Leaves out the least important items until `tokens` are free or nothing is left.
 pub fn free_tokens(view: &mut ContextView, tokens: u64, trimmed: &mut Vec<TrimmedSection>) {
     trim_kinds(view, tokens, TRIM_ORDER.into_iter(), trimmed);
 }
@@ -340,7 +345,7 @@ fn trim_kinds(
     }
 }
 
-/// One note for each section.
+/// Merges the counts of one section into one entry.
 pub fn record_trimmed(trimmed: &mut Vec<TrimmedSection>, more: TrimmedSection) {
     match trimmed.iter_mut().find(|known| known.section == more.section) {
         _ if more.count == 0 => {}
@@ -352,11 +357,11 @@ pub fn record_trimmed(trimmed: &mut Vec<TrimmedSection>, more: TrimmedSection) {
     }
 }
 
-fn text_tokens(passage: &Option<FencedText>) -> u64 {
-    passage.as_ref().map_or(0, |passage| passage.tokens + MEMORY_HEADING_TOKENS)
+fn text_tokens(fenced: &Option<FencedText>) -> u64 {
+    fenced.as_ref().map_or(0, |fenced| fenced.tokens + MEMORY_HEADING_TOKENS)
 }
 
-/// What is still needed, and what went for it.
+/// How many tokens are still needed, and what was left out for them.
 struct TrimTally {
     need: u64,
     count: usize,
@@ -364,7 +369,8 @@ struct TrimTally {
 }
 
 impl TrimTally {
-    /// True once enough is free; else it goes.
+    /// Whether to keep an item: true once enough is free. Otherwise the item is counted as left
+    /// out.
     fn keeps(&mut self, count: usize, tokens: u64) -> bool {
         let is_kept = self.freed >= self.need;
         if !is_kept {
@@ -374,44 +380,44 @@ impl TrimTally {
         is_kept
     }
 
-    /// The oldest lines, but for the newest few.
-    fn trim_messages(&mut self, lines: &mut Vec<Arc<MessageView>>, kept: usize) {
-        let mut place = 0;
-        let last = lines.len().saturating_sub(kept);
-        lines.retain(|line| {
-            place += 1;
-            place > last || self.keeps(1, line.tokens)
+    /// Leaves out the oldest messages, except for the newest `kept`.
+    fn trim_messages(&mut self, messages: &mut Vec<Arc<MessageView>>, keep: usize) {
+        let mut position = 0;
+        let last = messages.len().saturating_sub(keep);
+        messages.retain(|message| {
+            position += 1;
+            position > last || self.keeps(1, message.tokens)
         });
     }
 
-    fn trim_last<T>(&mut self, things: &mut Vec<T>, tokens: impl Fn(&T) -> u64) {
-        while let Some(last) = things.last()
+    fn trim_last<T>(&mut self, items: &mut Vec<T>, tokens: impl Fn(&T) -> u64) {
+        while let Some(last) = items.last()
             && !self.keeps(1, tokens(last))
         {
-            things.pop();
+            items.pop();
         }
     }
 
     fn drop_whole(&mut self, memory: &mut Option<FencedText>) {
-        if let Some(passage) = memory
-            && !self.keeps(1, passage.tokens + MEMORY_HEADING_TOKENS)
+        if let Some(fenced) = memory
+            && !self.keeps(1, fenced.tokens + MEMORY_HEADING_TOKENS)
         {
             *memory = None;
         }
     }
 
-    /// The oldest entries of a memory, which stand first, or all of it.
+    /// Leaves out the oldest entries of a memory, which come first, or all of it.
     fn trim_oldest_entries(&mut self, memory: &mut Option<FencedText>) {
-        let Some(passage) = memory else { return };
+        let Some(fenced) = memory else { return };
         while self.freed < self.need {
-            let Some((first, rest)) = passage.text.split_once('\n') else {
+            let Some((first, rest)) = fenced.text.split_once('\n') else {
                 self.drop_whole(memory);
                 return;
             };
             let tokens = estimate(first);
             self.keeps(1, tokens);
             let text = rest.to_owned();
-            *passage = FencedText { text, tokens: passage.tokens.saturating_sub(tokens) };
+            *fenced = FencedText { text, tokens: fenced.tokens.saturating_sub(tokens) };
         }
     }
 }
@@ -421,15 +427,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_with_tools_is_just_enough() {
-        for (words, tools) in (1..2000).flat_map(|words| [1, 70, 800].map(|tools| (words, tools))) {
-            let left = |max_tokens| {
+    fn min_tokens_with_tools_is_exact() {
+        for (text, tools) in (1..2000).flat_map(|text| [1, 70, 800].map(|tools| (text, tools))) {
+            let available = |max_tokens| {
                 PromptBudget { max_tokens, ..PromptBudget::default() }
                     .reserve_for_tools(tools)
                     .max_tokens
             };
-            let least = PromptBudget::min_tokens_with_tools(words, tools);
-            assert!(left(least) >= words && left(least - 1) < words, "{words}, {tools}: {least}");
+            let min = PromptBudget::min_tokens_with_tools(text, tools);
+            assert!(available(min) >= text && available(min - 1) < text, "{text}, {tools}: {min}");
         }
     }
 }

@@ -1,4 +1,7 @@
-//! The prompts of one language: what is known is printed, made to fit, and put into the words.
+//! Builds the prompts of one language: renders the context, fits it to the budget and fills in the
+//! templates.
+
+mod sample;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,64 +26,66 @@ use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::floor::{BASE_TOKENS, FloorView};
 use crate::prompt::view::from_context::{MessageRenderer, context_speakers};
 use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView, RecalledView};
-use crate::prompt::{Prompt, PromptVerb, sample};
+use crate::prompt::{Prompt, PromptVerb};
 use crate::rules::Mode;
 
-/// The longest name of a state, and what models put around it (seed 004).
+/// Room for the longest state name and the decoration that models put around it.
 const STATE_MAX_TOKENS: u32 = 20;
 
-/// Headings that are there only where something stands below them.
+/// For headings that are printed only if something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
 
-/// Of what the instructions leave, facts about the talk take at most this part.
+/// The conversation analysis may take one divided by this of what the instructions leave.
 const FLOOR_DIVISOR: u64 = 4;
 
-/// Whatever is asked, so many tokens of it are for what was said.
+/// Every budget leaves at least this many tokens for messages.
 const MIN_MESSAGE_TOKENS: u64 = 600;
 
-/// The words for one language, ready to be used.
+/// The templates of one language, with a cache of rendered messages.
 #[derive(Debug)]
 pub struct PromptBuilder {
     templates: Templates,
     language: Language,
-    /// What each verb's own words come to.
+    /// The tokens of each verb's template without any context.
     instruction_tokens: BTreeMap<PromptVerb, u64>,
     render_cache: RenderCache,
 }
 
-/// When and where a prompt is for, besides what is known.
+/// What a prompt depends on besides its context.
 #[derive(Clone, Debug)]
 pub struct PromptOptions {
     pub now: Timestamp,
     pub zone: TimeZone,
     pub budget: PromptBudget,
-    /// How many tokens the model counts for one that is estimated.
+    /// How many tokens the model counts for each estimated token.
     pub token_factor: f64,
     pub judge_options: JudgeOptions,
 }
 
-/// How a judge is to judge.
+/// What a judge may choose from.
 #[derive(Clone, Debug, Default)]
 pub struct JudgeOptions {
     pub mode: Mode,
-    /// The state that the conversation is in, where another model has named it; else the judge does.
+    /// The conversation's state, if another model has named it; otherwise the judge names it.
     pub known_state: Option<ConversationState>,
-    /// What it may react with.
+    /// The emoji that it may react with.
     pub reactions: Vec<String>,
 }
 
 impl PromptOptions {
-    /// With the defaults of everything else.
+    /// Options with defaults for everything else.
     pub fn new(now: Timestamp) -> Self {
-        let (budget, judging) = (PromptBudget::default(), JudgeOptions::default());
-        Self { now, zone: TimeZone::UTC, budget, token_factor: 1.0, judge_options: judging }
+        let (budget, judge_options) = (PromptBudget::default(), JudgeOptions::default());
+        Self { now, zone: TimeZone::UTC, budget, token_factor: 1.0, judge_options }
     }
 }
 
 impl PromptBuilder {
-    /// The prompts of a language, and whatever files in a folder override. Fails with a sentence.
+    /// Loads the templates of a language and the operator's overrides. The error names the file and
+    /// the line.
     pub fn load(language: Language, prompts_dir: Option<&Path>) -> anyhow::Result<Self> {
-        let templates = Templates::load(language, prompts_dir)?;
+        let samples = sample::sample_views(language);
+        let templates = Templates::load(language, prompts_dir, &samples)?;
         let instructions = PromptVerb::ALL.map(|verb| {
             let text = templates.render(verb, &sample::empty_view(verb, language));
             (verb, estimate(&text))
@@ -93,24 +98,24 @@ impl PromptBuilder {
         })
     }
 
-    /// The least `max_tokens` of a budget that leave room for what was said, beside all that is always there.
+    /// The smallest `max_tokens` of a budget that leave room for messages beside the fixed parts.
     pub fn min_budget_tokens(
         &self,
         verb: PromptVerb,
         persona: &Persona,
         tools: &[ToolSpec],
     ) -> u64 {
-        let words = self.fixed_tokens(verb, persona.system_prompt.trim()) + MIN_MESSAGE_TOKENS;
-        let words = words + if verb == PromptVerb::Judge { BASE_TOKENS } else { 0 };
+        let needed = self.fixed_tokens(verb, persona.system_prompt.trim()) + MIN_MESSAGE_TOKENS;
+        let needed = needed + if verb == PromptVerb::Judge { BASE_TOKENS } else { 0 };
         match tools {
-            [] => words,
+            [] => needed,
             tools => {
-                PromptBudget::min_tokens_with_tools(words, tool::spec_tokens(tools, self.language))
+                PromptBudget::min_tokens_with_tools(needed, tool::spec_tokens(tools, self.language))
             }
         }
     }
 
-    /// What is always there, whatever was said.
+    /// The tokens of the parts that every prompt has.
     fn fixed_tokens(&self, verb: PromptVerb, system_prompt: &str) -> u64 {
         self.instruction_tokens[&verb] + estimate(system_prompt) + HEADINGS_TOKENS
     }
@@ -119,40 +124,40 @@ impl PromptBuilder {
         &self,
         persona: &Arc<Persona>,
         context: &Arc<Context>,
-        scene: &PromptOptions,
+        options: &PromptOptions,
     ) -> Prompt {
-        self.conversation_prompt(PromptVerb::Judge, persona, context, scene)
+        self.conversation_prompt(PromptVerb::Judge, persona, context, options)
     }
 
     pub fn reply(
         &self,
         persona: &Arc<Persona>,
         context: &Arc<Context>,
-        scene: &PromptOptions,
+        options: &PromptOptions,
     ) -> Prompt {
-        self.conversation_prompt(PromptVerb::Reply, persona, context, scene)
+        self.conversation_prompt(PromptVerb::Reply, persona, context, options)
     }
 
     pub fn state(
         &self,
         persona: &Arc<Persona>,
         context: &Arc<Context>,
-        scene: &PromptOptions,
+        options: &PromptOptions,
     ) -> Prompt {
-        let prompt = self.conversation_prompt(PromptVerb::State, persona, context, scene);
+        let prompt = self.conversation_prompt(PromptVerb::State, persona, context, options);
         Prompt { max_tokens: Some(STATE_MAX_TOKENS), ..prompt }
     }
 
-    /// The scene's budget is not for this: whoever gathers material knows how much of it to gather.
+    /// Ignores the budget of `options`: the caller decides how many sources to gather.
     pub fn remember(
         &self,
         persona: &Arc<Persona>,
-        material: &Arc<MemoryInput>,
-        scene: &PromptOptions,
+        input: &Arc<MemoryInput>,
+        options: &PromptOptions,
     ) -> Prompt {
-        let speakers = Arc::new(memory_input_speakers(persona, material, scene));
-        let printer = self.renderer(&speakers, scene);
-        let view = MemoryInputView::new(persona, material, scene, &printer);
+        let speakers = Arc::new(memory_input_speakers(persona, input, options));
+        let renderer = self.renderer(&speakers, options);
+        let view = MemoryInputView::new(persona, input, options.now, &renderer);
         let mut trimmed = Vec::new();
         record_shortened(view.messages(), &mut trimmed);
         let text =
@@ -164,13 +169,13 @@ impl PromptBuilder {
         Prompt {
             verb: PromptVerb::Remember,
             text,
-            context: Arc::new(empty_context(material)),
+            context: Arc::new(empty_context(input)),
             judge_options: JudgeOptions::default(),
-            memory_input: Some(material.clone()),
+            memory_input: Some(input.clone()),
             persona: persona.clone(),
             speakers,
-            // Dates and numbers of sources come on top.
-            max_tokens: Some(material.max_tokens.saturating_mul(2).saturating_add(100)),
+            // The JSON around the entries takes tokens of its own: dates, source numbers, quotes.
+            max_tokens: Some(input.max_tokens.saturating_mul(2).saturating_add(100)),
             tokens,
             sections: vec![("instructions", instructions), ("material", tokens - instructions)],
             trimmed,
@@ -184,13 +189,13 @@ impl PromptBuilder {
         verb: PromptVerb,
         persona: &Arc<Persona>,
         context: &Arc<Context>,
-        scene: &PromptOptions,
+        options: &PromptOptions,
     ) -> Prompt {
-        let speakers = Arc::new(context_speakers(persona, context, scene));
-        let printer = self.renderer(&speakers, scene);
-        let mut view = ContextView::new(verb, persona, context, scene, &printer);
+        let speakers = Arc::new(context_speakers(persona, context, &options.zone));
+        let renderer = self.renderer(&speakers, options);
+        let mut view = full_view(verb, persona, context, options, &renderer);
         let mut trimmed = Vec::new();
-        self.fit_to_budget(&mut view, verb, context, scene, &printer, &mut trimmed);
+        self.fit_to_budget(&mut view, verb, context, options, &renderer, &mut trimmed);
         record_shortened(view.messages(), &mut trimmed);
         let mut sections: Vec<(&str, u64)> =
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
@@ -204,7 +209,7 @@ impl PromptBuilder {
             verb,
             text,
             context: context.clone(),
-            judge_options: scene.judge_options.clone(),
+            judge_options: options.judge_options.clone(),
             memory_input: None,
             persona: persona.clone(),
             speakers,
@@ -217,101 +222,120 @@ impl PromptBuilder {
         }
     }
 
-    /// The text, and what it comes to.
+    /// Renders the text and estimates its tokens.
     fn render(&self, verb: PromptVerb, view: ContextView) -> (String, u64) {
         let is_thread = view.target_thread_ts.is_some();
-        let lines = if is_thread { &view.target_thread_messages } else { &view.top_level_messages };
-        // Most of a text is its target, which stands last.
-        let lines = lines.clone();
+        let messages =
+            if is_thread { &view.target_thread_messages } else { &view.top_level_messages };
+        // Most of the text is the target, which comes last.
+        let messages = messages.clone();
         let text = self.templates.render(verb, &PromptView::Context(Box::new(view)));
-        let tokens =
-            estimate_with_known(&text, lines.iter().filter_map(|line| line.rendered.get()));
+        let tokens = estimate_with_known(
+            &text,
+            messages.iter().filter_map(|message| message.rendered.get()),
+        );
         (text, tokens)
     }
 
-    /// The target has at least three fifths of what the instructions leave, and whatever the sections
-    /// do not need.
+    /// Fits a view to the budget. The target gets at least three fifths of what the instructions
+    /// leave, and whatever the other sections do not need.
     fn fit_to_budget(
         &self,
         view: &mut ContextView,
         verb: PromptVerb,
         context: &Context,
-        scene: &PromptOptions,
-        printer: &MessageRenderer<'_>,
+        options: &PromptOptions,
+        renderer: &MessageRenderer<'_>,
         trimmed: &mut Vec<TrimmedSection>,
     ) {
-        let budget = scene.budget.to_estimated(scene.token_factor);
-        let asked = view.owed.iter().chain(&view.motive).chain(&view.about);
-        let asked: u64 = asked.map(|line| estimate(line) + 2).sum();
-        let earlier = view.intervention.iter().flat_map(|earlier| &earlier.messages);
-        let asked = asked + earlier.map(|line| line.tokens).sum::<u64>();
-        let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + asked;
+        let budget = options.budget.to_estimated(options.token_factor);
+        let task = view.owed.iter().chain(&view.motive).chain(&view.about);
+        let task: u64 = task.map(|message| estimate(message) + 2).sum();
+        let intervention = view.intervention.iter().flat_map(|intervention| &intervention.messages);
+        let task = task + intervention.map(|message| message.tokens).sum::<u64>();
+        let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + task;
         if let Some(floor) = &mut view.floor {
             floor.fit(budget.max_tokens.saturating_sub(fixed) / FLOOR_DIVISOR);
         }
         let fixed = fixed + view.floor.as_ref().map_or(0, FloorView::tokens);
-        let room = budget.max_tokens.saturating_sub(fixed);
+        let available = budget.max_tokens.saturating_sub(fixed);
         budget::fit_sections(view, &budget, trimmed);
         let others = |view: &ContextView| SECTIONS.iter().map(|section| section.tokens(view)).sum();
         let needed: u64 = others(view);
-        let target_room = (room * 3 / 5).max(room.saturating_sub(needed));
-        let lines = std::mem::take(&mut view.target_thread_messages);
-        let lines = budget::target::fit_target(lines, target_room, context, printer, trimmed);
-        let over = (needed + budget::target::message_tokens(&lines)).saturating_sub(room);
-        view.target_thread_messages = lines;
-        budget::free_tokens(view, over, trimmed);
+        let target_room = (available * 3 / 5).max(available.saturating_sub(needed));
+        let messages = std::mem::take(&mut view.target_thread_messages);
+        let messages =
+            budget::target::fit_target(messages, target_room, context, renderer, trimmed);
+        let excess = (needed + budget::target::message_tokens(&messages)).saturating_sub(available);
+        view.target_thread_messages = messages;
+        budget::free_tokens(view, excess, trimmed);
     }
 
     fn renderer<'a>(
         &'a self,
         speakers: &'a Speakers,
-        scene: &PromptOptions,
+        options: &PromptOptions,
     ) -> MessageRenderer<'a> {
-        let max_tokens = scene.budget.to_estimated(scene.token_factor).max_tokens;
-        let (language, printed) = (self.language, Some(&self.render_cache));
-        MessageRenderer { speakers, language, max_tokens, cache: printed }
+        let max_tokens = options.budget.to_estimated(options.token_factor).max_tokens;
+        let (language, cache) = (self.language, Some(&self.render_cache));
+        MessageRenderer { speakers, language, max_tokens, cache }
     }
 }
 
-/// What the templates are given for a prompt about talk, whatever its length.
 pub fn context_view(
     verb: PromptVerb,
     language: Language,
     persona: &Persona,
     context: &Context,
-    scene: &PromptOptions,
+    options: &PromptOptions,
 ) -> PromptView {
-    let speakers = context_speakers(persona, context, scene);
-    let max_tokens = scene.budget.max_tokens;
-    let printer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
-    let mut view = ContextView::new(verb, persona, context, scene, &printer);
+    let speakers = context_speakers(persona, context, &options.zone);
+    let max_tokens = options.budget.max_tokens;
+    let renderer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
+    let mut view = full_view(verb, persona, context, options, &renderer);
     finalize_view(&mut view);
     PromptView::Context(Box::new(view))
 }
 
-/// What the templates are given for remembering.
 pub fn memory_input_view(
     language: Language,
     persona: &Persona,
-    material: &MemoryInput,
-    scene: &PromptOptions,
+    input: &MemoryInput,
+    options: &PromptOptions,
 ) -> PromptView {
-    let speakers = memory_input_speakers(persona, material, scene);
-    let max_tokens = scene.budget.max_tokens;
-    let printer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
-    PromptView::MemoryInput(Box::new(MemoryInputView::new(persona, material, scene, &printer)))
+    let speakers = memory_input_speakers(persona, input, options);
+    let max_tokens = options.budget.max_tokens;
+    let renderer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
+    PromptView::MemoryInput(Box::new(MemoryInputView::new(persona, input, options.now, &renderer)))
+}
+
+/// The view of a context before it is fitted to the budget.
+fn full_view(
+    verb: PromptVerb,
+    persona: &Persona,
+    context: &Context,
+    options: &PromptOptions,
+    renderer: &MessageRenderer<'_>,
+) -> ContextView {
+    let JudgeOptions { mode, known_state, reactions } = &options.judge_options;
+    let mut view = ContextView::new(verb, persona, context, options.now, *mode, renderer);
+    if verb == PromptVerb::Judge {
+        view.conversation_state = known_state.map(ConversationState::name);
+        view.reactions.clone_from(reactions);
+    }
+    view
 }
 
 fn memory_input_speakers(
     persona: &Persona,
-    material: &MemoryInput,
-    scene: &PromptOptions,
+    input: &MemoryInput,
+    options: &PromptOptions,
 ) -> Speakers {
-    let lines = material.messages().map(|line| &**line);
-    Speakers::new(persona, lines, &material.names, &scene.zone)
+    let messages = input.messages().map(|message| &**message);
+    Speakers::new(persona, messages, &input.names, &options.zone)
 }
 
-/// What follows from what is left.
+/// Sets the values that depend on what was left out.
 fn finalize_view(view: &mut ContextView) {
     view.has_channel_memories = view
         .channel_memories
@@ -324,13 +348,13 @@ fn finalize_view(view: &mut ContextView) {
     }
 }
 
-/// What fits best came first; it is read in the order of time.
+/// Groups results by channel. Results come ranked by relevance; the prompt shows them by time.
 fn group_by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     let mut channels: Vec<RecalledView> = Vec::new();
-    for more in recalled {
-        match channels.iter_mut().find(|known| known.channel == more.channel) {
-            Some(known) => known.messages.extend(more.messages),
-            None => channels.push(more),
+    for result in recalled {
+        match channels.iter_mut().find(|known| known.channel == result.channel) {
+            Some(known) => known.messages.extend(result.messages),
+            None => channels.push(result),
         }
     }
     for channel in &mut channels {
@@ -339,38 +363,38 @@ fn group_by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     channels
 }
 
-/// Lines that are nowhere as long as they were.
+/// Records the messages that appear only in a shortened form.
 fn record_shortened<'a>(
-    lines: impl Iterator<Item = &'a MessageView> + Clone,
+    messages: impl Iterator<Item = &'a MessageView> + Clone,
     trimmed: &mut Vec<TrimmedSection>,
 ) {
     let mut shortened: BTreeMap<&MessageId, u64> = BTreeMap::new();
-    for line in lines.clone() {
-        if let (Some(id), Some(left_out)) = (&line.message, line.left_out_tokens) {
-            let least = shortened.entry(id).or_insert(left_out);
-            *least = left_out.min(*least);
+    for message in messages.clone() {
+        if let (Some(id), Some(left_out)) = (&message.message, message.left_out_tokens) {
+            let min = shortened.entry(id).or_insert(left_out);
+            *min = left_out.min(*min);
         }
     }
     if shortened.is_empty() {
         return;
     }
-    let whole = lines.filter(|line| line.left_out_tokens.is_none());
-    for id in whole.filter_map(|line| line.message.as_ref()) {
+    let full = messages.filter(|message| message.left_out_tokens.is_none());
+    for id in full.filter_map(|message| message.message.as_ref()) {
         shortened.remove(id);
     }
     let (count, tokens) = (shortened.len(), shortened.values().sum());
     budget::record_trimmed(trimmed, TrimmedSection { section: "long_lines", count, tokens });
 }
 
-/// Where a memory belongs, for whoever wants to know.
-fn empty_context(material: &MemoryInput) -> Context {
-    let thread = match &material.key.scope {
+/// A context without messages, for the conversation that a memory belongs to.
+fn empty_context(input: &MemoryInput) -> Context {
+    let thread = match &input.key.scope {
         MemoryScope::Workspace | MemoryScope::Channel(_) => None,
         MemoryScope::Thread(_, thread) => Some(thread.clone()),
     };
-    let channel = material.key.channel().cloned().unwrap_or_else(|| ChannelId::new(""));
-    let workspace = material.key.workspace.clone();
+    let channel = input.key.channel().cloned().unwrap_or_else(|| ChannelId::new(""));
+    let workspace = input.key.workspace.clone();
     let conversation = ConversationId { workspace, channel: channel.clone(), thread };
-    let history = ChannelMessages::new(channel, material.channel_name.clone());
-    Context { revision: material.considered, ..Context::new(conversation, history) }
+    let history = ChannelMessages::new(channel, input.channel_name.clone());
+    Context { revision: input.considered, ..Context::new(conversation, history) }
 }

@@ -1,6 +1,6 @@
-//! The fence between data and prompt (invariant 10). Text is printed as it is, except that a line
-//! which could be taken for structure of the prompt gets a backslash before it, as in Markdown. A line
-//! that begins with a backslash gets one more, so whoever takes one away has the text again.
+//! The fence between data and instructions (invariant 10). Text is printed unchanged, except that a
+//! line which could be taken for structure of the prompt is escaped with a backslash, as in
+//! Markdown. A line that begins with a backslash gets another one, so the escaping can be undone.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::{is_invisible, is_line_break};
 
-/// Deeper than this, what stands in lists and quotations is fenced whatever it is.
+/// Lists and quotations nested deeper than this are escaped whatever they contain.
 const MAX_LIST_DEPTH: usize = 8;
-/// In letters that are seen. What begins with more signs than this is fenced as a break.
+/// In visible characters. A line that begins with more marks than this is escaped as a thematic
+/// break.
 const MAX_MARK_CHARS: usize = 64;
 
-/// Text that can stand in a prompt, on as many lines as anybody may see in it. Most text can stand
-/// there as it is.
+/// Escapes a text for a prompt. Every kind of line break becomes `\n`. Most text needs no change.
 pub fn fence(text: &str) -> Cow<'_, str> {
     if is_clean(text) {
         return Cow::Borrowed(text);
@@ -32,7 +32,7 @@ pub fn fence(text: &str) -> Cow<'_, str> {
     Cow::Owned(fenced)
 }
 
-/// All lines end as those of a prompt do, and none needs a fence.
+/// Whether all lines end with `\n` and no line needs escaping.
 fn is_clean(text: &str) -> bool {
     let mut rest = text;
     while let Some((end, letter)) = find_line_end(rest) {
@@ -44,36 +44,38 @@ fn is_clean(text: &str) -> bool {
     !is_like_structure(rest)
 }
 
-/// The lines of a text, whatever ends them. A carriage return and the line feed behind it are one end.
+/// The lines of a text, whatever kind of line break ends them. A carriage return with a line feed
+/// is one line break.
 pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
-        let whole = rest?;
-        let Some((end, letter)) = find_line_end(whole) else {
+        let text = rest?;
+        let Some((end, letter)) = find_line_end(text) else {
             return rest.take();
         };
-        let behind = &whole[end + letter.len_utf8()..];
-        let is_pair = letter == '\r' && behind.starts_with('\n');
-        rest = Some(if is_pair { &behind[1..] } else { behind });
-        Some(&whole[..end])
+        let after = &text[end + letter.len_utf8()..];
+        let is_pair = letter == '\r' && after.starts_with('\n');
+        rest = Some(if is_pair { &after[1..] } else { after });
+        Some(&text[..end])
     })
 }
 
-/// Where a line ends, and by which letter. Only few bytes can begin such a letter.
+/// Finds the first line break. Only a few bytes can begin one.
 fn find_line_end(text: &str) -> Option<(usize, char)> {
     let may_end = |byte: u8| byte < 0x20 || byte == 0xc2 || byte == 0xe2;
-    let places = text.bytes().enumerate().filter(|(_, byte)| may_end(*byte));
-    let mut letters = places.filter_map(|(place, _)| Some((place, text[place..].chars().next()?)));
+    let positions = text.bytes().enumerate().filter(|(_, byte)| may_end(*byte));
+    let mut letters =
+        positions.filter_map(|(position, _)| Some((position, text[position..].chars().next()?)));
     letters.find(|(_, letter)| is_line_break(*letter))
 }
 
-/// Could a reader take the line for a heading, a break, a speaker, a memo, a numbered source or the
-/// edge of a code block?
+/// Could a reader take the line for a heading, a thematic break, a speaker, a memo, a numbered
+/// source or the fence of a code block?
 fn is_like_structure(line: &str) -> bool {
     if is_plain_text(line) {
         return false;
     }
-    // Nobody needs more of a line to know what it is.
+    // The beginning of a line is enough to classify it.
     let seen = line.nfkc().filter(|letter| !is_invisible(*letter)).map(fold_lookalike);
     let seen: String = seen.skip_while(|letter| *letter == ' ').take(MAX_MARK_CHARS).collect();
     let mut rest = seen.trim_end();
@@ -93,8 +95,8 @@ fn is_like_structure(line: &str) -> bool {
     true
 }
 
-/// Most lines begin with a word, or with a bullet or a number and then a word. No letter that is taken
-/// for plain here looks like another one.
+/// A fast path: most lines begin with a word, perhaps after a bullet or a number. The characters
+/// accepted here have no lookalikes among the marks.
 fn is_plain_text(line: &str) -> bool {
     let is_letter = |first: char| {
         let is_sign = first.is_ascii_punctuation() && !"#\\*_-=`~+>[".contains(first);
@@ -102,12 +104,12 @@ fn is_plain_text(line: &str) -> bool {
         first.is_ascii_alphabetic() || is_sign || is_word
     };
     let inside = line.strip_prefix("- ").unwrap_or(line);
-    let behind = inside.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    if behind.len() == inside.len() {
-        return line.is_empty() || behind.starts_with(is_letter);
+    let after = inside.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if after.len() == inside.len() {
+        return line.is_empty() || after.starts_with(is_letter);
     }
-    // A number with a dot or a parenthesis behind it is a bullet, too.
-    behind.starts_with(|next: char| {
+    // A number followed by a dot or a parenthesis is a list marker, too.
+    after.starts_with(|next: char| {
         !".)".contains(next) && (next == ' ' || next.is_ascii_graphic() || is_letter(next))
     })
 }
@@ -116,7 +118,7 @@ fn begins_structure(seen: &str) -> bool {
     ["**", "__", "```", "~~~"].iter().any(|mark| seen.starts_with(mark)) || is_break(seen)
 }
 
-/// A thematic break, or what underlines a heading.
+/// A thematic break, or the underline of a heading.
 fn is_break(seen: &str) -> bool {
     let mut count = 0;
     let mut underlines = true;
@@ -130,7 +132,7 @@ fn is_break(seen: &str) -> bool {
     count >= 3 || (count > 0 && underlines)
 }
 
-/// `[12]`, as sources are numbered; `[ ]` and `[x]` are somebody's own.
+/// `[12]`, as sources are numbered. `[ ]` and `[x]` are ordinary text.
 fn is_numbered(seen: &str) -> bool {
     let inside = seen.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let inside = inside.map(|(inside, _)| inside.trim());
@@ -139,23 +141,23 @@ fn is_numbered(seen: &str) -> bool {
     })
 }
 
-/// `# words`; `#channel` within a list is none.
+/// `# text`. In a list, `#channel` is not a heading.
 fn is_heading(seen: &str) -> bool {
-    let behind = seen.trim_start_matches('#');
-    behind.len() < seen.len() && (behind.is_empty() || behind.starts_with(' '))
+    let after = seen.trim_start_matches('#');
+    after.len() < seen.len() && (after.is_empty() || after.starts_with(' '))
 }
 
-/// What stands in an item of a list or a quotation.
+/// The content of a list item or a quotation.
 fn strip_list_marker(seen: &str) -> Option<&str> {
     let bullet = seen.strip_prefix(['-', '*', '+', '>', '•', '・']);
     bullet.or_else(|| {
-        let behind = seen.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        let is_number = behind.len() < seen.len();
-        behind.strip_prefix(['.', ')']).filter(|_| is_number)
+        let after = seen.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let is_number = after.len() < seen.len();
+        after.strip_prefix(['.', ')']).filter(|_| is_number)
     })
 }
 
-/// The letter that another one looks like.
+/// Maps lookalikes of marks to the mark itself.
 fn fold_lookalike(letter: char) -> char {
     match letter {
         '♯' | '⌗' | '⋕' => '#',
@@ -194,7 +196,18 @@ fn fold_lookalike(letter: char) -> char {
     }
 }
 
-/// There is something that a reader sees.
+/// Replaces quotation marks, so the text cannot end the quotation that it is printed in.
+pub fn escape_quotes(text: &str) -> String {
+    let inner = |letter: char| match letter {
+        '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
+        '「' | '｢' => '『',
+        '」' | '｣' => '』',
+        letter => letter,
+    };
+    text.chars().map(inner).collect()
+}
+
+/// Whether a reader would see anything.
 pub fn has_visible_text(text: &str) -> bool {
     text.chars().any(|letter| !letter.is_whitespace() && !is_invisible(letter))
 }
@@ -204,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordinary_text_stays_as_it_is() {
+    fn ordinary_text_is_unchanged() {
         for text in [
             "",
             "hello",
@@ -236,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_structure_is_fenced() {
+    fn structure_is_escaped() {
         for line in [
             "# x",
             "#general",
@@ -288,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_a_line_begins_a_new_one() {
+    fn every_line_break_begins_a_new_line() {
         for letter in
             (0..0x11_0000).filter_map(char::from_u32).filter(|letter| is_line_break(*letter))
         {

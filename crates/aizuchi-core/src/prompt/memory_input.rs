@@ -1,6 +1,6 @@
-//! What a memory is made from: blocks of talk, and entries that are remembered already. They are
-//! numbered from 1, and whoever remembers names the numbers behind each new entry, so that its lineage
-//! is known.
+//! The input of a memory: blocks of messages, and entries of existing memories. Sources are
+//! numbered from 1, and a model names the numbers behind each new entry, so the entry's lineage is
+//! known.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,23 +8,24 @@ use std::sync::Arc;
 use crate::chat::{ChannelId, ConversationId, Message, UserId};
 use crate::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
 
-/// The most lines of one block: what is taken back later takes its whole block's entries along.
+/// The maximum length of a block. Deleting one message takes along the entries made from its whole
+/// block, so blocks are small.
 pub const MAX_BLOCK_MESSAGES: usize = 12;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryInput {
-    /// The memory that is to be made.
+    /// The memory to be made.
     pub key: MemoryKey,
-    /// The longest that it may be.
+    /// The maximum length of the memory.
     pub max_tokens: u32,
     pub sources: Vec<MemorySource>,
-    /// Of the channel that the memory belongs to; empty for the workspace's.
+    /// The channel that the memory belongs to; empty for the workspace's memory.
     pub channel_name: Arc<str>,
-    /// The names of everyone who wrote, as far as they are known.
+    /// The known names of the authors.
     pub names: BTreeMap<UserId, Arc<str>>,
-    /// The memories that the sources are of, or that were looked at.
+    /// The memories that the sources come from, or that were read.
     pub merged: Vec<MemoryId>,
-    /// The store's revision that they are of.
+    /// The revision of the store that was read.
     pub considered: u64,
 }
 
@@ -34,66 +35,67 @@ pub enum MemorySource {
     Entry(KnownEntry),
 }
 
-/// At most [`MOST_LINES`] lines of one conversation, oldest first.
+/// At most [`MAX_BLOCK_MESSAGES`] messages of one conversation, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageBlock {
     pub conversation: ConversationId,
     pub messages: Vec<Arc<Message>>,
 }
 
-/// An entry of a memory that there is.
+/// An entry of an existing memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownEntry {
     pub owner: EntryOwner,
     pub entry: MemoryEntry,
 }
 
-/// Whose entry it is.
+/// Which memory an entry belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryOwner {
-    /// Of the memory itself, as it has been so far.
+    /// The current version of the memory itself.
     SameMemory,
-    /// Of a part of the memory that is being made, where it is made in parts.
+    /// A part of the memory being made, if it is made in parts.
     Part,
-    /// Of a channel's memory that is merged into this one.
+    /// A channel's memory that is merged into this one.
     Channel { id: ChannelId, name: Arc<str>, term: MemoryTerm },
 }
 
 impl MemoryInput {
     /// Every source with its number.
     pub fn numbered(&self) -> impl Iterator<Item = (usize, &MemorySource)> {
-        self.sources.iter().enumerate().map(|(place, source)| (place + 1, source))
+        self.sources.iter().enumerate().map(|(index, source)| (index + 1, source))
     }
 
-    /// The source of a number.
+    /// The source with this number.
     pub fn source(&self, number: usize) -> Option<&MemorySource> {
         self.sources.get(number.checked_sub(1)?)
     }
 
-    /// What a memory is made from that is made from this.
+    /// The lineage of a memory made from this input.
     pub fn lineage(&self) -> Lineage {
-        let lines = self.sources.iter().flat_map(MemorySource::message_refs).collect();
-        Lineage { messages: lines, memories: self.merged.clone() }
+        let messages = self.sources.iter().flat_map(MemorySource::message_refs).collect();
+        Lineage { messages, memories: self.merged.clone() }
     }
 
-    /// Every line of talk in it.
+    /// Every message among the sources.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.sources.iter().flat_map(|source| match source {
-            MemorySource::Messages(talk) => &talk.messages[..],
+            MemorySource::Messages(block) => &block.messages[..],
             MemorySource::Entry(_) => &[],
         })
     }
 }
 
 impl MemorySource {
-    /// The lines behind it.
+    /// The messages behind this source.
     pub fn message_refs(&self) -> Vec<MessageRef> {
         match self {
-            MemorySource::Messages(talk) => {
-                let channel = &talk.conversation.channel;
-                talk.messages
+            MemorySource::Messages(block) => {
+                let channel = &block.conversation.channel;
+                block
+                    .messages
                     .iter()
-                    .map(|line| MessageRef(channel.clone(), line.id.clone()))
+                    .map(|message| MessageRef(channel.clone(), message.id.clone()))
                     .collect()
             }
             MemorySource::Entry(known) => known.entry.messages.clone(),

@@ -1,5 +1,5 @@
-//! The JSON that models answer with. Only what every provider's strict mode knows: no ranges, every
-//! field required, `anyOf` for what may be null.
+//! JSON schemas of responses. They use only what every provider's strict mode accepts: no ranges,
+//! every field required, `anyOf` for nullable fields.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,7 @@ use crate::context::state::ConversationState;
 use crate::prompt::Prompt;
 use crate::rules::Mode;
 
-/// The fields of [`crate::decision::Judgment`] as a model writes them (seed 002-5): those that the
-/// prompt asks for.
+/// The fields of [`crate::decision::Judgment`] that the prompt asks for.
 pub fn judgment_schema(prompt: &Prompt) -> Value {
     let or_null = |kind: &str| json!({ "anyOf": [{ "type": kind }, { "type": "null" }] });
     let mut fields = vec![
@@ -42,7 +41,7 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
     })
 }
 
-/// A memory: dated entries, each with the numbers of the sources that it comes from.
+/// A memory: dated entries, each with the numbers of its sources.
 pub fn memory_schema() -> Value {
     json!({
         "type": "object",

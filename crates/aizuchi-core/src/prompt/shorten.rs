@@ -1,25 +1,25 @@
-//! Lines of talk that are too long for a prompt, without their middle.
+//! Cuts the middle out of messages that are too long for a prompt.
 
 use crate::persona::Language;
 use crate::prompt::fence::fence;
 use crate::prompt::tokens::estimate;
 
-/// A fenced text of about so many tokens at most: its beginning and its end, and between them how much
-/// was left out. Nobody can forge that note, since a line that begins with stars is fenced.
-pub fn shorten(text: &str, most: u64, language: Language) -> String {
-    let letters: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    let all = letters.len();
-    let mut kept = all;
+/// A fenced text of about `max_tokens` at most: its beginning, a note of how much was left out, and
+/// its end. The note cannot be forged, since a line that begins with asterisks is fenced.
+pub fn shorten(text: &str, max_tokens: u64, language: Language) -> String {
+    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let total = offsets.len();
+    let mut kept = total;
     loop {
-        let tokens = estimate_kept(text, &letters, kept);
-        if tokens <= most || kept <= 2 {
+        let tokens = estimate_kept(text, &offsets, kept);
+        if tokens <= max_tokens || kept <= 2 {
             break;
         }
-        // Never the same again, and soon there.
-        kept = ((kept as u64 * most / tokens) as usize).min(kept * 9 / 10).max(2);
+        // Shrink by at least a tenth, so the loop ends soon.
+        kept = ((kept as u64 * max_tokens / tokens) as usize).min(kept * 9 / 10).max(2);
     }
-    let (head, tail) = head_and_tail(text, &letters, kept);
-    let left_out = all - kept;
+    let (head, tail) = head_and_tail(text, &offsets, kept);
+    let left_out = total - kept;
     let note = match language {
         Language::En => format!("**({left_out} characters left out)**"),
         Language::Ja => format!("**（{left_out}文字を省略）**"),
@@ -27,16 +27,16 @@ pub fn shorten(text: &str, most: u64, language: Language) -> String {
     format!("{}\n{note}\n{}", fence(head), fence(tail))
 }
 
-fn estimate_kept(text: &str, letters: &[usize], kept: usize) -> u64 {
-    let (head, tail) = head_and_tail(text, letters, kept);
+fn estimate_kept(text: &str, offsets: &[usize], kept: usize) -> u64 {
+    let (head, tail) = head_and_tail(text, offsets, kept);
     estimate(head) + estimate(tail)
 }
 
-/// So many letters, two thirds of them from the beginning.
-fn head_and_tail<'a>(text: &'a str, letters: &[usize], kept: usize) -> (&'a str, &'a str) {
-    let at = |letter: usize| letters.get(letter).copied().unwrap_or(text.len());
+/// The first two thirds of `kept` characters from the beginning, the rest from the end.
+fn head_and_tail<'a>(text: &'a str, offsets: &[usize], kept: usize) -> (&'a str, &'a str) {
+    let at = |letter: usize| offsets.get(letter).copied().unwrap_or(text.len());
     let head = (kept * 2).div_ceil(3).min(kept);
-    (&text[..at(head)], &text[at(letters.len() - (kept - head))..])
+    (&text[..at(head)], &text[at(offsets.len() - (kept - head))..])
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_paste_keeps_its_ends() {
+    fn a_long_text_keeps_both_ends() {
         let text = format!("first{}last", "あ".repeat(40_000));
         let short = shorten(&text, 100, Language::En);
         assert!(estimate(&short) < 140, "{short}");
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_is_two_letters() {
+    fn at_least_two_characters_are_kept() {
         assert_eq!(shorten("abc", 0, Language::En), "ab\n**(1 characters left out)**\n");
     }
 }

@@ -1,6 +1,6 @@
-//! The templates: built in for each language, and any of them overridden by a file of the same name.
-//! They are Jinja2 as Python has it, with `trim_blocks` and `lstrip_blocks`, and are checked before
-//! anything is asked.
+//! The templates: built-in ones for each language, and an operator's overrides, matched by file
+//! name. The syntax is Python's Jinja2 with `trim_blocks` and `lstrip_blocks`. Overrides are
+//! checked at startup.
 
 mod check;
 mod message_cache;
@@ -18,7 +18,7 @@ use crate::persona::Language;
 use crate::prompt::PromptVerb;
 use crate::prompt::view::PromptView;
 
-/// A file's name, and its text in one language.
+/// The file name, and the text in one language.
 pub type TemplateFile = (&'static str, &'static str);
 
 const ENGLISH: [TemplateFile; 7] = [
@@ -40,8 +40,8 @@ const JAPANESE: [TemplateFile; 7] = [
     ("parts.j2", include_str!("ja/parts.j2")),
 ];
 
-/// Steps that an operator's template may take: some hundred times what the largest prompt needs, and
-/// far less than a second.
+/// How many instructions an operator's template may run: about a hundred times what the largest
+/// prompt needs, and far less than a second.
 const FUEL: u64 = 5_000_000;
 
 #[derive(Debug)]
@@ -50,47 +50,56 @@ pub struct Templates {
     custom: Option<CustomTemplates>,
 }
 
-/// With an operator's files among them.
+/// The templates with an operator's overrides.
 #[derive(Debug)]
 struct CustomTemplates {
     environment: Environment<'static>,
     folder: PathBuf,
-    /// The overridden templates by file name.
+    /// The overrides by file name.
     files: BTreeMap<String, String>,
 }
 
 impl Templates {
-    /// The built-in templates of a language, and whatever a folder overrides. Fails with a sentence that
-    /// names the file and the line.
-    pub fn load(language: Language, folder: Option<&Path>) -> anyhow::Result<Self> {
-        let own = folder.map(|folder| CustomTemplates::load(language, folder)).transpose()?;
-        if let Some(own) = &own {
-            check::check_templates(own, language)?;
+    /// Loads the built-in templates of a language and the overrides in `folder`. The error names
+    /// the file and the line.
+    pub fn load(
+        language: Language,
+        folder: Option<&Path>,
+        samples: &[(PromptVerb, PromptView)],
+    ) -> anyhow::Result<Self> {
+        let custom = folder.map(|folder| CustomTemplates::load(language, folder)).transpose()?;
+        if let Some(custom) = &custom {
+            check::check_templates(custom, samples)?;
         }
         let mut builtin = environment(language)?;
         let parts = template_files(language).iter().find(|(name, _)| *name == "parts.j2");
         let (_, parts) = parts.context("reading the built-in prompts")?;
         message_cache::install(&mut builtin, parts).context("reading the built-in prompts")?;
-        Ok(Self { builtin, custom: own })
+        Ok(Self { builtin, custom })
     }
 
-    /// The text of a prompt. An operator's template that fails after all gives way to the built-in one.
+    /// Renders a prompt. If an operator's template fails, the built-in one is used.
     pub fn render(&self, verb: PromptVerb, view: &PromptView) -> String {
         let values = Value::from(Serde(view));
-        if let Some(own) = &self.custom {
-            match render(&own.environment, verb, values.clone()) {
+        if let Some(custom) = &self.custom {
+            match render(&custom.environment, verb, values.clone()) {
                 Ok(text) => return text,
                 Err(error) => {
-                    let place = own.location(&error);
+                    let location = custom.location(&error);
                     let kind = error.kind();
-                    warn!("{place}: {kind}; the built-in template is used instead");
+                    warn!(
+                        template = location,
+                        error = %kind,
+                        "a custom template failed; using the built-in one"
+                    );
                 }
             }
         }
         render(&self.builtin, verb, values).unwrap_or_else(|error| {
-            // Tests render every branch of it, so this cannot be; and a prompt has no way to fail.
+            // Unreachable, since tests render every branch. There is no error to return, because
+            // building a prompt cannot fail.
             let (file, line) = (error.name().unwrap_or_default(), error.line().unwrap_or(0));
-            error!("the built-in template {file} fails in line {line}: {}", error.kind());
+            error!(template = file, line, error = %error.kind(), "a built-in template failed");
             String::new()
         })
     }
@@ -116,17 +125,17 @@ impl CustomTemplates {
                 .with_context(|| format!("the prompt {} cannot be read", path.display()))?;
             files.insert(name, text);
         }
-        let mut own =
+        let mut custom =
             Self { environment: environment(language)?, folder: folder.to_owned(), files };
-        own.environment.set_fuel(Some(FUEL));
-        for (name, text) in own.files.clone() {
-            let added = own.environment.add_template_owned(name, text);
-            added.map_err(|error| anyhow::anyhow!("{}", own.describe(&error)))?;
+        custom.environment.set_fuel(Some(FUEL));
+        for (name, text) in custom.files.clone() {
+            let added = custom.environment.add_template_owned(name, text);
+            added.map_err(|error| anyhow::anyhow!("{}", custom.describe(&error)))?;
         }
-        Ok(own)
+        Ok(custom)
     }
 
-    /// What is wrong, and where.
+    /// The error with its location.
     fn describe(&self, error: &Error) -> String {
         let cause = root_cause(error);
         let what = match cause.detail() {
@@ -150,7 +159,7 @@ impl CustomTemplates {
     }
 }
 
-/// Where it all began, within templates that are included.
+/// The innermost error, inside included templates.
 fn root_cause(error: &Error) -> &Error {
     let mut cause = error;
     while let Some(inner) = std::error::Error::source(cause).and_then(|inner| inner.downcast_ref())
@@ -173,7 +182,7 @@ fn environment(language: Language) -> anyhow::Result<Environment<'static>> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    // The seeds' templates format times themselves; here they come formatted.
+    // Templates written for an earlier bot call this filter. Times are formatted already.
     environment.add_filter("format_timestamp", |time: String| time);
     for (name, text) in template_files(language) {
         environment.add_template(name, text).context("reading the built-in prompts")?;
@@ -189,9 +198,9 @@ fn render(
     environment.get_template(&format!("{}.j2", verb.name()))?.render(values)
 }
 
-/// The prompt that was probably meant.
+/// The file name that was probably meant.
 fn nearest_name(name: &str) -> &'static str {
-    let likeness = |known: &str| strsim::jaro_winkler(name, known);
+    let similarity = |known: &str| strsim::jaro_winkler(name, known);
     let names = ENGLISH.iter().map(|(known, _)| *known);
-    names.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).unwrap_or("judge.j2")
+    names.max_by(|one, other| similarity(one).total_cmp(&similarity(other))).unwrap_or("judge.j2")
 }

@@ -1,9 +1,9 @@
-//! How many tokens a text is, before any model has counted them.
+//! Estimates how many tokens a text has, before a model has counted them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Words, numbers and the like of one kind are cut into tokens together. Only ASCII has such runs.
+/// Consecutive characters of one class are tokenized together. Only ASCII has such runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharClass {
     Space,
@@ -11,30 +11,32 @@ enum CharClass {
     Word,
     Digits,
     Punctuation,
-    /// Not ASCII: each letter counts for itself.
+    /// Not ASCII: each character counts by itself.
     Other,
 }
 
-/// An estimate, rather too high than too low: what is estimated too low does not fit.
+/// Estimates the tokens of a text, rather too high than too low: a prompt that is estimated too low
+/// does not fit.
 ///
-/// The rates are what the usual vocabularies (`cl100k`, `o200k`, Llama 3's, and what Anthropic's
-/// counter answers) come to on chat. English words of up to six letters are mostly one token with the
-/// space before them; numbers are cut after three digits; signs often come in pairs. Alphabets other
-/// than Latin's own letters take about two letters a token. Kana are a little less than one token
-/// each, since only endings like です are joined; kanji a little more, since rare ones are two or
-/// three; Hangul syllables about one. Emoji fall apart into bytes, two or three tokens each.
+/// The rates match common vocabularies (`cl100k`, `o200k`, Llama 3's, and Anthropic's token
+/// counting API) on chat. English words of up to six letters are mostly one token including the
+/// space before them; numbers are split after three digits; punctuation often comes in pairs.
+/// Alphabets other than ASCII take about two letters per token. Kana are a little less than one
+/// token each, since only endings such as です are joined; kanji a little more, since rare ones are
+/// two or three; Hangul syllables about one. Emoji are split into bytes: two or three tokens each.
 pub fn estimate(text: &str) -> u64 {
     TokenCount::new(text).tokens()
 }
 
-/// What an estimate is made from. Texts that are cut between two runs can be counted one by one.
+/// The terms of an estimate. Texts that are split between two runs can be counted separately and
+/// added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCount {
     whole: u64,
     thousandths: u64,
 }
 
-/// A piece of text that was counted before.
+/// A text with its count.
 #[derive(Clone, Debug)]
 pub struct CountedText {
     pub text: Box<str>,
@@ -44,17 +46,17 @@ pub struct CountedText {
 impl TokenCount {
     pub fn new(text: &str) -> Self {
         let (mut whole, mut thousandths) = (0, 0);
-        let (mut same, mut place) = (CharClass::Other, 0);
+        let (mut same, mut position) = (CharClass::Other, 0);
         let bytes = text.as_bytes();
-        // Whole prompts are read here, so ASCII takes one path, whatever comes next.
+        // Whole prompts pass through this loop, so ASCII takes a path without branches.
         for (at, byte) in bytes.iter().enumerate() {
             let class = class(*byte);
-            place = if class == same { place + 1 } else { 0 };
-            if place > RUN_PERIOD {
-                place = 1;
+            position = if class == same { position + 1 } else { 0 };
+            if position > RUN_PERIOD {
+                position = 1;
             }
             same = class;
-            whole += u64::from(STARTS_TOKEN[class as usize][place & 15]);
+            whole += u64::from(STARTS_TOKEN[class as usize][position & 15]);
             if class == CharClass::Other && text.is_char_boundary(at) {
                 thousandths += text[at..].chars().next().map_or(0, thousandths_of);
             }
@@ -66,9 +68,9 @@ impl TokenCount {
         self.whole + u64::div_ceil(self.thousandths, 1000)
     }
 
-    fn plus(self, more: Self) -> Self {
-        let whole = self.whole + more.whole;
-        Self { whole, thousandths: self.thousandths + more.thousandths }
+    fn plus(self, other: Self) -> Self {
+        let whole = self.whole + other.whole;
+        Self { whole, thousandths: self.thousandths + other.thousandths }
     }
 }
 
@@ -78,33 +80,33 @@ impl CountedText {
     }
 }
 
-/// The same estimate of a text that probably ends with some pieces and a few words more.
+/// The same estimate for a text that probably ends with known parts and a short rest.
 pub fn estimate_with_known<'a>(
     text: &str,
-    pieces: impl DoubleEndedIterator<Item = &'a CountedText> + Clone,
+    parts: impl DoubleEndedIterator<Item = &'a CountedText> + Clone,
 ) -> u64 {
-    let last = pieces.clone().next_back();
+    let last = parts.clone().next_back();
     let Some((at, last)) = last.and_then(|last| Some((text.rfind(&*last.text)?, last))) else {
         return estimate(text);
     };
-    let (mut rest, behind) = text.split_at(at + last.text.len());
-    if !is_between_runs(rest, behind) {
+    let (mut rest, after) = text.split_at(at + last.text.len());
+    if !is_between_runs(rest, after) {
         return estimate(text);
     }
-    let mut sum = TokenCount::new(behind);
-    for piece in pieces.rev() {
-        let before = rest.strip_suffix(&*piece.text);
-        let Some(before) = before.filter(|before| is_between_runs(before, &piece.text)) else {
+    let mut sum = TokenCount::new(after);
+    for part in parts.rev() {
+        let before = rest.strip_suffix(&*part.text);
+        let Some(before) = before.filter(|before| is_between_runs(before, &part.text)) else {
             break;
         };
-        sum = sum.plus(piece.count);
+        sum = sum.plus(part.count);
         rest = before;
     }
     sum.plus(TokenCount::new(rest)).tokens()
 }
 
-fn is_between_runs(before: &str, behind: &str) -> bool {
-    let (last, first) = (before.bytes().next_back(), behind.bytes().next());
+fn is_between_runs(before: &str, after: &str) -> bool {
+    let (last, first) = (before.bytes().next_back(), after.bytes().next());
     let classes = last.zip(first).map(|(last, first)| (class(last), class(first)));
     classes.is_none_or(|(last, first)| last != first || last == CharClass::Other)
 }
@@ -113,21 +115,21 @@ fn class(byte: u8) -> CharClass {
     CLASSES[usize::from(byte)]
 }
 
-/// After so many letters of a run it is as after none, except that it has begun.
+/// After this many characters, the pattern of a run repeats.
 const RUN_PERIOD: usize = 12;
 
-/// By class and place in its run: does a letter begin a token?
+/// Whether a character begins a token, by its class and its position in the run.
 static STARTS_TOKEN: [[bool; 16]; 6] = {
     let mut starts = [[false; 16]; 6];
     starts[CharClass::Newline as usize][0] = true;
-    let mut place = 0;
-    while place <= RUN_PERIOD {
-        // The first space belongs to the word behind it.
-        starts[CharClass::Space as usize][place] = place % 4 == 1;
-        starts[CharClass::Word as usize][place] = place % 6 == 0;
-        starts[CharClass::Digits as usize][place] = place % 3 == 0;
-        starts[CharClass::Punctuation as usize][place] = place % 2 == 0;
-        place += 1;
+    let mut position = 0;
+    while position <= RUN_PERIOD {
+        // The first space belongs to the next word.
+        starts[CharClass::Space as usize][position] = position % 4 == 1;
+        starts[CharClass::Word as usize][position] = position % 6 == 0;
+        starts[CharClass::Digits as usize][position] = position % 3 == 0;
+        starts[CharClass::Punctuation as usize][position] = position % 2 == 0;
+        position += 1;
     }
     starts
 };
@@ -148,7 +150,7 @@ static CLASSES: [CharClass; 256] = {
     classes
 };
 
-/// Of a letter beyond ASCII.
+/// The rate of a character beyond ASCII, in thousandths of a token.
 fn thousandths_of(letter: char) -> u64 {
     match letter {
         'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => KANA,
@@ -174,15 +176,15 @@ pub struct TokenCorrections {
     factors: Mutex<HashMap<String, f64>>,
 }
 
-/// Of one more call against all before it: a few calls settle it, and one odd call does not upset it.
+/// The weight of one call: a few calls converge, and one outlier does little harm.
 const LEARNING_RATE: f64 = 0.2;
-/// Whoever reports more or less than this counts something else than the prompt.
+/// A ratio outside this range means that the server counts something else than the prompt.
 const FACTOR_RANGE: (f64, f64) = (0.5, 2.0);
-/// Shorter prompts say little: what a provider adds around each of them weighs too much.
+/// Short prompts are ignored: the provider's own overhead would distort the ratio.
 const MIN_TOKENS: u64 = 100;
 
 impl TokenCorrections {
-    /// A model has counted what was estimated.
+    /// Learns from a call for which the model reported its count.
     pub fn record(&self, model: &str, estimated: u64, reported: u64) {
         if estimated < MIN_TOKENS || reported == 0 {
             return;
@@ -197,7 +199,7 @@ impl TokenCorrections {
         }
     }
 
-    /// How many of the model's tokens an estimated one is.
+    /// How many tokens the model counts for each estimated token.
     pub fn factor(&self, model: &str) -> f64 {
         let factors = self.factors.lock().unwrap_or_else(PoisonError::into_inner);
         factors.get(model).copied().unwrap_or(1.0)
@@ -233,19 +235,19 @@ mod tests {
     }
 
     #[test]
-    fn known_pieces_change_no_estimate() {
+    fn known_parts_do_not_change_the_estimate() {
         let texts = ["", "a", "**x** y:\nz\n\n", "**x** y:\nあ。\n\n", "12 ", "é", "--", "\n"];
         for (head, one) in texts.iter().flat_map(|head| texts.map(|one| (head, one))) {
             for (other, tail) in texts.iter().flat_map(|other| texts.map(|tail| (other, tail))) {
                 let text = format!("{head}{one}{other}{tail}");
-                let pieces = [CountedText::new(one), CountedText::new(other)];
-                assert_eq!(estimate_with_known(&text, pieces.iter()), estimate(&text), "{text:?}");
+                let parts = [CountedText::new(one), CountedText::new(other)];
+                assert_eq!(estimate_with_known(&text, parts.iter()), estimate(&text), "{text:?}");
             }
         }
     }
 
     #[test]
-    fn a_model_is_learned_within_bounds() {
+    fn token_factors_are_learned_within_bounds() {
         let corrections = TokenCorrections::default();
         assert_eq!(corrections.factor("a"), 1.0);
         corrections.record("a", 1000, 1200);

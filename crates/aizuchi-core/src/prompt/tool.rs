@@ -1,5 +1,5 @@
-//! Tools that a model may use before it answers: what it is offered, what it calls, what came of it.
-//! A model that knows no tools, or is to use no more, reads the same as part of the text.
+//! Tools that a model may use before it answers: their specifications, the calls and the results. A
+//! model without tools, or one that may use no more, reads the results as part of the text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,45 +13,45 @@ use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
 
-/// A tool as a model is told of it.
+/// A tool as described to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: &'static str,
     pub description: &'static str,
-    /// The JSON schema of its arguments, which are an object.
+    /// The JSON schema of its arguments object.
     pub parameters: Value,
 }
 
-/// What a model asks for. Nothing about it has been checked.
+/// A call by the model. Nothing in it has been validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Tells calls of one answer apart, as their provider wants it.
+    /// The provider's id, which distinguishes the calls of one response.
     pub id: String,
     pub name: String,
-    /// An object, if all is well; else whatever came instead.
+    /// An object, if the model is well-behaved.
     pub arguments: Value,
 }
 
-/// A call, and what the model is told about it.
+/// A call with the result that the model gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     pub call: ToolCall,
     pub text: String,
-    /// What the result tells of.
+    /// The lineage of the result.
     pub lineage: Lineage,
 }
 
-/// One answer that called tools instead of ending the thought.
+/// A response that called tools, with their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRound {
-    /// The words that came along, if any did.
+    /// The text beside the calls, perhaps empty.
     pub text: String,
     pub results: Vec<ToolResult>,
     pub assistant_message: Option<Arc<AssistantMessage>>,
 }
 
-/// An answer as it came, where its provider wants it back like that (signed thoughts, for one). It
-/// means nothing to any other model.
+/// The response as the provider sent it, for providers that want it back unchanged (with signed
+/// reasoning, for example). Meaningless to any other model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssistantMessage {
     pub model: String,
@@ -59,12 +59,12 @@ pub struct AssistantMessage {
 }
 
 impl Prompt {
-    /// The same question by somebody who may use these tools to answer it.
+    /// The same prompt with these tools on offer.
     pub fn with_tools(self, tools: Vec<ToolSpec>) -> Self {
         Self { tools, ..self }
     }
 
-    /// The question with all that tools have said, for a model that is to answer in words.
+    /// The text with all tool results, for a model that has to answer in text.
     pub fn text_with_tool_results(&self) -> Cow<'_, str> {
         if self.tool_rounds.is_empty() {
             return Cow::Borrowed(&self.text);
@@ -78,7 +78,7 @@ impl Prompt {
         format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.format_tool_results()).into()
     }
 
-    /// All that a model is asked, for people who open the decision.
+    /// The whole request, for an operator who opens the decision.
     pub fn full_text(&self) -> Cow<'_, str> {
         if self.tools.is_empty() {
             return self.text_with_tool_results();
@@ -92,40 +92,41 @@ impl Prompt {
         text.into()
     }
 
-    /// What an answer is made from.
+    /// What a response to this prompt is made from.
     pub fn lineage(&self) -> Lineage {
         let mut lineage = match &self.memory_input {
-            Some(material) => material.lineage(),
+            Some(input) => input.lineage(),
             None => self.context.lineage(),
         };
-        for done in self.tool_rounds.iter().flat_map(|round| &round.results) {
-            for line in &done.lineage.messages {
-                if !lineage.messages.contains(line) {
-                    lineage.messages.push(line.clone());
+        for result in self.tool_rounds.iter().flat_map(|round| &round.results) {
+            for message in &result.lineage.messages {
+                if !lineage.messages.contains(message) {
+                    lineage.messages.push(message.clone());
                 }
             }
-            lineage.memories.extend_from_slice(&done.lineage.memories);
+            lineage.memories.extend_from_slice(&result.lineage.memories);
         }
         lineage.memories.sort();
         lineage.memories.dedup();
         lineage
     }
 
-    /// Each call with its result. Both are data, so no line of either stands at a line's beginning.
+    /// Each call with its result. Both are data: every line of them begins with a list or quotation
+    /// mark.
     fn format_tool_results(&self) -> String {
         let mut text = String::new();
         for round in &self.tool_rounds {
             write_quoted(&mut text, &round.text);
-            for done in &round.results {
-                let _ = writeln!(text, "- {}", done.call.to_line());
-                write_quoted(&mut text, &done.text);
+            for result in &round.results {
+                let _ = writeln!(text, "- {}", result.call.to_line());
+                write_quoted(&mut text, &result.text);
             }
         }
         text
     }
 }
 
-/// What the descriptions of tools come to, as estimated.
+/// The estimated tokens of the tools' descriptions.
 pub fn spec_tokens(tools: &[ToolSpec], language: Language) -> u64 {
     estimate(&format_specs(tools, language))
 }
@@ -145,9 +146,9 @@ impl ToolCall {
     }
 }
 
-fn write_quoted(text: &mut String, said: &str) {
-    if !said.trim().is_empty() {
-        said.trim().split(is_line_break).for_each(|line| {
+fn write_quoted(text: &mut String, quoted: &str) {
+    if !quoted.trim().is_empty() {
+        quoted.trim().split(is_line_break).for_each(|line| {
             let _ = writeln!(text, "> {line}");
         });
     }
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_one_line_whatever_it_holds() {
+    fn a_call_is_always_one_line() {
         for (name, arguments, expected) in [
             ("add_memo", json!({ "name": "a\nb" }), r#"add_memo {"name":"a\nb"}"#),
             ("a\n## b", json!(null), "a ## b null"),

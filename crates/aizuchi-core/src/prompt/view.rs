@@ -1,5 +1,5 @@
-//! What the templates are given: plain values with everything fenced already, so that a template
-//! only has to print them. Values that the seeds' own templates use have their names.
+//! The values for templates. All text is fenced already, so a template only has to print it. The
+//! names are part of the interface to operators' templates.
 
 pub mod floor;
 pub mod from_context;
@@ -31,7 +31,7 @@ pub enum PromptView {
 pub struct ContextView {
     pub verb: &'static str,
     pub persona: PersonaView,
-    /// The persona's prompt holds it already; here for templates that ask.
+    /// The persona's prompt, for templates that print it themselves.
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
     pub current_channel_name: String,
@@ -45,42 +45,42 @@ pub struct ContextView {
     pub high_priority_memos: Vec<MemoView>,
     pub recent_memos: Vec<MemoView>,
     pub recalled: Vec<RecalledView>,
-    /// The target, where that is the top level; else without the target's parent, which stands at the
-    /// head of the target.
+    /// The target conversation, if that is the top level. Otherwise the top level without the
+    /// target's parent, which heads the target.
     #[serde(serialize_with = "messages")]
     pub top_level_messages: Vec<Arc<MessageView>>,
-    /// Without the target.
+    /// All threads but the target.
     #[serde(serialize_with = "messages_by_thread")]
     pub thread_messages: Vec<ThreadView>,
     pub target_thread_ts: Option<String>,
-    /// The target, where that is a thread.
+    /// The target conversation, if that is a thread.
     #[serde(serialize_with = "messages")]
     pub target_thread_messages: Vec<Arc<MessageView>>,
-    /// The lines that wait for an answer, by time and name.
+    /// The messages that are owed an answer, by time and author.
     pub owed: Vec<String>,
-    /// Why the judge wanted to join in, and which line it would answer.
+    /// Why the judge wanted to join in, and which message it wanted to answer.
     pub motive: Option<String>,
     pub about: Option<String>,
-    /// How it takes part in the channel: a word of the setting `mode`.
+    /// The channel's mode, as the setting `mode` spells it.
     pub mode: &'static str,
-    /// What another model, or for a reply the judge, has named: a word of
-    /// [`crate::context::state::ConversationState`].
+    /// The state that another model (for a reply: the judge) has named, as
+    /// [`crate::context::state::ConversationState`] spells it.
     pub conversation_state: Option<&'static str>,
-    /// What it may react with.
+    /// The emoji that the judge may react with.
     pub reactions: Vec<String>,
-    /// Of a facilitator: the last time that it spoke here unasked.
+    /// The last time that a facilitator spoke here unasked.
     pub intervention: Option<InterventionView>,
-    /// For a judge: whose floor it is.
+    /// For a judge: who is talking with whom.
     pub floor: Option<FloorView>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct InterventionView {
-    /// So long ago.
+    /// How long ago.
     pub minutes: i64,
-    /// So often within the last half hour.
+    /// How many interventions the last half hour had.
     pub lately: u64,
-    /// What was said before it, and what it said.
+    /// The messages before the intervention, and the intervention itself.
     #[serde(serialize_with = "messages")]
     pub messages: Vec<Arc<MessageView>>,
 }
@@ -99,9 +99,9 @@ pub struct MemoryInputView {
     pub max_tokens: u32,
     /// What the memory holds so far.
     pub existing_memory: Vec<EntryView>,
-    /// What the parts hold that the memory is made from, where it was too long for one question.
+    /// The entries of its parts, if the memory is made in parts.
     pub new_parts: Vec<EntryView>,
-    /// What channels' memories hold.
+    /// The entries of channels' memories.
     pub channel_entries: Vec<ChannelEntriesView>,
     pub conversations: Vec<ConversationView>,
 }
@@ -112,7 +112,7 @@ pub struct PersonaView {
     pub system_prompt: String,
 }
 
-/// Text of some lines, as it is printed.
+/// Fenced text of one or more lines.
 #[derive(Clone, Debug)]
 pub struct FencedText {
     pub text: String,
@@ -128,7 +128,7 @@ pub struct ChannelView {
     pub short_term_memory: Option<FencedText>,
     #[serde(skip)]
     pub is_current: bool,
-    /// Of its name alone.
+    /// The tokens of its name alone.
     #[serde(skip)]
     pub tokens: u64,
 }
@@ -147,7 +147,7 @@ pub struct MemoView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RecalledView {
-    /// Two channels may have the same name.
+    /// Identifies the channel, since two may have the same name.
     #[serde(skip)]
     pub channel: ChannelId,
     pub channel_name: String,
@@ -161,20 +161,20 @@ pub struct ThreadView {
     pub messages: Vec<Arc<MessageView>>,
 }
 
-/// One line of talk, or the place where lines were left out. There are many of them, so templates
-/// read them where they are.
+/// One message, or a note that messages were left out. There are many of them, so templates access
+/// them by reference instead of a serialized copy.
 #[derive(Clone, Debug)]
 pub struct MessageView {
-    /// How many lines were left out here; 0 for a line.
+    /// How many messages were left out here; 0 for a message.
     pub omitted: usize,
     pub timestamp: String,
     pub user: Arc<UserView>,
     pub text: Arc<str>,
     pub message: Option<MessageId>,
     pub tokens: u64,
-    /// How many tokens of its text were left out, where it was too long.
+    /// How many tokens of the text were left out, if it was too long.
     pub left_out_tokens: Option<u64>,
-    /// As the built-in templates of its language print it, once they have.
+    /// The message as rendered by the built-in templates, once it was.
     pub rendered: OnceLock<CountedText>,
 }
 
@@ -212,21 +212,21 @@ pub struct BlockView {
 }
 
 impl ContextView {
-    /// Every line of it. Some stand in more than one place.
+    /// Every message in the view. Some appear more than once.
     pub fn messages(&self) -> impl Iterator<Item = &MessageView> + Clone {
         let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
         let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
-        let earlier = self.intervention.iter().flat_map(|earlier| &earlier.messages);
+        let intervention = self.intervention.iter().flat_map(|intervention| &intervention.messages);
         let own = self.target_thread_messages.iter().chain(&self.top_level_messages);
-        own.chain(threads).chain(recalled).chain(earlier).map(|line| &**line)
+        own.chain(threads).chain(recalled).chain(intervention).map(|message| &**message)
     }
 }
 
 impl MemoryInputView {
-    /// Every line of it.
+    /// Every message in the view.
     pub fn messages(&self) -> impl Iterator<Item = &MessageView> + Clone {
         let blocks = self.conversations.iter().flat_map(|conversation| &conversation.blocks);
-        blocks.flat_map(|block| &block.messages).map(|line| &**line)
+        blocks.flat_map(|block| &block.messages).map(|message| &**message)
     }
 }
 
@@ -237,7 +237,7 @@ impl PersonaView {
 }
 
 impl FencedText {
-    /// Text of somebody or something else, with a fence around it.
+    /// Fences a text by a user or a model.
     pub fn new(text: &str) -> Self {
         let text = fence(text.trim()).into_owned();
         Self { tokens: estimate(&text), text }
@@ -245,7 +245,7 @@ impl FencedText {
 }
 
 impl MessageView {
-    /// The place where so many lines were left out.
+    /// The note that `omitted` messages were left out.
     pub fn omission(omitted: usize) -> Self {
         let user = Arc::new(UserView { name: "".into() });
         Self {
@@ -263,12 +263,12 @@ impl MessageView {
 
 impl Serialize for MessageView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut line = serializer.serialize_map(Some(MESSAGE_FIELDS.len()))?;
-        line.serialize_entry("omitted", &self.omitted)?;
-        line.serialize_entry("timestamp", &self.timestamp)?;
-        line.serialize_entry("user", &*self.user)?;
-        line.serialize_entry("text", &self.text)?;
-        line.end()
+        let mut message = serializer.serialize_map(Some(MESSAGE_FIELDS.len()))?;
+        message.serialize_entry("omitted", &self.omitted)?;
+        message.serialize_entry("timestamp", &self.timestamp)?;
+        message.serialize_entry("user", &*self.user)?;
+        message.serialize_entry("text", &self.text)?;
+        message.end()
     }
 }
 
@@ -314,21 +314,24 @@ impl Serialize for FencedText {
     }
 }
 
-/// Templates read them where they are; nobody else has to know.
+/// Templates get objects by reference; any other serializer gets plain values.
 struct MessageViews<'a>(&'a [Arc<MessageView>]);
 
 impl Serialize for MessageViews<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializing_for_value() {
-            let lines = self.0.iter().map(|line| Value::from_dyn_object(line.clone()));
-            return Value::from_iter(lines).serialize(serializer);
+            let messages = self.0.iter().map(|message| Value::from_dyn_object(message.clone()));
+            return Value::from_iter(messages).serialize(serializer);
         }
-        serializer.collect_seq(self.0.iter().map(|line| &**line))
+        serializer.collect_seq(self.0.iter().map(|message| &**message))
     }
 }
 
-fn messages<S: Serializer>(lines: &[Arc<MessageView>], serializer: S) -> Result<S::Ok, S::Error> {
-    MessageViews(lines).serialize(serializer)
+fn messages<S: Serializer>(
+    messages: &[Arc<MessageView>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    MessageViews(messages).serialize(serializer)
 }
 
 fn channels_by_id<S: Serializer>(

@@ -1,4 +1,4 @@
-//! What a memory is to be made from: talk in blocks, or entries of other memories.
+//! Gathers the sources of a memory: blocks of messages, or entries of other memories.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemorySource, MessageBlock,
 };
 
-/// The most lines of a channel or thread that are folded into a short-term memory.
+/// How many messages of a channel or thread are folded into a short-term memory at most.
 const MAX_MESSAGES: usize = 1000;
-/// Talk that pauses for so long goes on about something else.
+/// A pause this long separates two blocks of messages.
 const CONVERSATION_GAP: SignedDuration = SignedDuration::from_hours(1);
 
-/// Of lines that lost their entry, so many are remembered anew.
+/// How many messages that lost their entry are remembered anew at most.
 const MAX_LOST_MESSAGES: usize = 1000;
 
-/// What was found.
+/// The sources of one memory.
 pub struct GatheredSources {
-    /// What everybody may know.
+    /// What every member of the workspace may know.
     pub shared: Vec<MemorySource>,
-    /// What only the channel may know.
+    /// What only members of the channel may know.
     pub unshared: Vec<MemorySource>,
     pub channel_name: Arc<str>,
     pub names: BTreeMap<UserId, Arc<str>>,
-    /// When the newest line behind it was said.
+    /// When the newest source message was posted.
     pub newest_at: Timestamp,
-    /// The revision of the store that it is of.
-    pub considered: u64,
+    /// The revision of the store that was read.
+    pub seen_revision: u64,
     pub merged: Vec<MemoryId>,
 }
 
@@ -54,7 +54,7 @@ impl Agent {
         }
     }
 
-    /// The newest talk of a channel, threads included, or the whole of a thread.
+    /// The newest messages of a channel with its threads, or a whole thread.
     async fn gather_messages(
         &self,
         key: &MemoryKey,
@@ -62,50 +62,52 @@ impl Agent {
         thread: Option<&MessageId>,
     ) -> Result<GatheredSources, StepError> {
         let window = self.settings.limits.window(self.now());
-        // What was heard since the last time belongs to it, however long ago that was.
+        // Messages that arrived since the last update are included, however old they are.
         let remembered = match thread {
             Some(_) => Timestamp::MIN,
             None => self.remembered_until(key).await?,
         };
         let since = remembered.min(window.recent_since);
         let context = self.memory_context(&key.workspace, channel, thread, since).await?;
-        let mut lines: Vec<Arc<Message>> = match thread {
+        let mut messages: Vec<Arc<Message>> = match thread {
             Some(_) => context.target_messages().to_vec(),
             None => {
                 let all = context.conversation_history.all_messages();
-                let is_recent =
-                    |line: &Arc<Message>| line.at >= window.recent_since || line.at > remembered;
+                let is_recent = |message: &Arc<Message>| {
+                    message.at >= window.recent_since || message.at > remembered
+                };
                 all.into_iter().filter(is_recent).collect()
             }
         };
-        let surplus = lines.len().saturating_sub(MAX_MESSAGES);
-        lines.drain(..surplus);
-        let newest = lines.iter().map(|line| line.at).max().unwrap_or_default();
-        if thread.is_some() && newest < window.threads_since {
-            // Nobody would be told of it.
-            lines.clear();
+        let surplus = messages.len().saturating_sub(MAX_MESSAGES);
+        messages.drain(..surplus);
+        let newest_at = messages.iter().map(|message| message.at).max().unwrap_or_default();
+        if thread.is_some() && newest_at < window.threads_since {
+            // Contexts leave out the memories of inactive threads, so a new one would be wasted.
+            messages.clear();
         }
-        let is_unshared = |line: &Arc<Message>| context.restricted_messages.contains(&line.id);
-        let (unshared, shared) = lines.into_iter().partition(is_unshared);
+        let is_unshared =
+            |message: &Arc<Message>| context.restricted_messages.contains(&message.id);
+        let (unshared, shared) = messages.into_iter().partition(is_unshared);
         Ok(GatheredSources {
-            newest_at: newest,
+            newest_at,
             shared: split_into_blocks(shared),
             unshared: split_into_blocks(unshared),
             channel_name: context.conversation_history.channel_name.clone(),
             names: context.names,
-            considered: context.revision,
+            seen_revision: context.revision,
             merged: Vec::new(),
         })
     }
 
-    /// The newest line behind a memory.
+    /// When the newest message behind a memory was posted.
     async fn remembered_until(&self, key: &MemoryKey) -> Result<Timestamp, StepError> {
         let memories = self.store.memories(&key.workspace).await?;
         let own = memories.iter().find(|memory| memory.key == *key);
         Ok(own.map_or(Timestamp::MIN, |own| own.newest_message_at))
     }
 
-    /// A channel's long-term memory, and what it does not hold yet.
+    /// A channel's long-term memory, and the short-term entries that are new to it.
     async fn gather_channel(
         &self,
         key: &MemoryKey,
@@ -123,73 +125,76 @@ impl Agent {
         let id = channel.clone();
         let owner = EntryOwner::Channel { id, name: name.clone(), term: MemoryTerm::ShortTerm };
         let fresh = new_entries(own, recent, &owner);
-        let told: HashSet<&MessageRef> =
+        let fresh_messages: HashSet<&MessageRef> =
             fresh.iter().flat_map(|(_, entry)| &entry.messages).collect();
-        let lost = own.map_or(&[][..], |own| &own.orphaned_messages);
-        let lost: Vec<MessageRef> =
-            lost.iter().filter(|line| !told.contains(line)).cloned().collect();
-        let mut lost = match lost.is_empty() {
+        let orphaned = own.map_or(&[][..], |own| &own.orphaned_messages);
+        let orphaned: Vec<MessageRef> =
+            orphaned.iter().filter(|message| !fresh_messages.contains(message)).cloned().collect();
+        let mut orphaned = match orphaned.is_empty() {
             true => Vec::new(),
-            false => self.store.source_messages(&key.workspace, &lost).await?,
+            false => self.store.source_messages(&key.workspace, &orphaned).await?,
         };
-        let surplus = lost.len().saturating_sub(MAX_LOST_MESSAGES);
-        lost.drain(..surplus);
-        let behind = [own, recent];
-        let newest = behind
+        let surplus = orphaned.len().saturating_sub(MAX_LOST_MESSAGES);
+        orphaned.drain(..surplus);
+        let source_memories = [own, recent];
+        let newest_at = source_memories
             .iter()
             .flatten()
             .map(|memory| memory.newest_message_at)
             .max()
             .unwrap_or_default();
-        let merged = behind.iter().flatten().map(|memory| memory.id).collect();
-        let is_new = !fresh.is_empty() || !lost.is_empty();
+        let merged = source_memories.iter().flatten().map(|memory| memory.id).collect();
+        let is_new = !fresh.is_empty() || !orphaned.is_empty();
         let (mut shared, mut unshared) =
             if is_new { merge_entries(own, fresh) } else { Default::default() };
-        let is_open = context.visibility == Visibility::Public;
-        let (public, private): (Vec<_>, Vec<_>) = lost
+        let is_public = context.visibility == Visibility::Public;
+        let (public, private): (Vec<_>, Vec<_>) = orphaned
             .into_iter()
-            .partition(|(_, visibility)| is_open && *visibility == Visibility::Public);
-        shared.extend(split_into_blocks(public.into_iter().map(|(line, _)| line).collect()));
-        unshared.extend(split_into_blocks(private.into_iter().map(|(line, _)| line).collect()));
+            .partition(|(_, visibility)| is_public && *visibility == Visibility::Public);
+        shared.extend(split_into_blocks(public.into_iter().map(|(message, _)| message).collect()));
+        unshared
+            .extend(split_into_blocks(private.into_iter().map(|(message, _)| message).collect()));
         let names = context.names;
-        let considered = context.revision;
+        let seen_revision = context.revision;
         Ok(GatheredSources {
             shared,
             unshared,
             channel_name: name,
             names,
-            newest_at: newest,
-            considered,
+            newest_at,
+            seen_revision,
             merged,
         })
     }
 
-    /// What everybody may know of all channels.
+    /// The public entries of all channels.
     async fn gather_workspace(
         &self,
         key: &MemoryKey,
         term: MemoryTerm,
     ) -> Result<GatheredSources, StepError> {
         let now = self.now();
-        // From nowhere, only what is public can be seen.
-        let nowhere = self.memory_context(&key.workspace, &ChannelId::new(""), None, now).await?;
+        // A context from no channel sees only what is public.
+        let public_context =
+            self.memory_context(&key.workspace, &ChannelId::new(""), None, now).await?;
         let memories = self.store.memories(&key.workspace).await?;
         let own = memories.iter().find(|memory| memory.key == *key && term == MemoryTerm::LongTerm);
         let since = self.settings.limits.window(now).recent_since;
-        let is_of_now =
+        let is_current =
             |memory: &&Memory| term == MemoryTerm::LongTerm || memory.newest_message_at >= since;
         let mut fresh = Vec::new();
-        let mut behind: Vec<&Memory> = own.into_iter().collect();
-        for channel in &nowhere.channel_memories {
+        let mut source_memories: Vec<&Memory> = own.into_iter().collect();
+        for channel in &public_context.channel_memories {
             let scope = MemoryScope::Channel(channel.channel_id.clone());
             let wanted = MemoryKey { workspace: key.workspace.clone(), scope, term };
-            let theirs = memories.iter().find(|memory| memory.key == wanted).filter(is_of_now);
-            let Some(theirs) = theirs else { continue };
+            let channel_memory =
+                memories.iter().find(|memory| memory.key == wanted).filter(is_current);
+            let Some(channel_memory) = channel_memory else { continue };
             let (id, name) = (channel.channel_id.clone(), channel.channel_name.clone());
             let owner = EntryOwner::Channel { id, name, term };
-            let public = new_entries(own, Some(theirs), &owner).into_iter();
+            let public = new_entries(own, Some(channel_memory), &owner).into_iter();
             fresh.extend(public.filter(|(_, entry)| entry.is_public()));
-            behind.push(theirs);
+            source_memories.push(channel_memory);
         }
         let (shared, _) =
             if fresh.is_empty() { Default::default() } else { merge_entries(own, fresh) };
@@ -198,13 +203,13 @@ impl Agent {
             unshared: Vec::new(),
             channel_name: "".into(),
             names: BTreeMap::new(),
-            newest_at: behind
+            newest_at: source_memories
                 .iter()
                 .map(|memory| memory.newest_message_at)
                 .max()
                 .unwrap_or_default(),
-            considered: nowhere.revision,
-            merged: behind.iter().map(|memory| memory.id).collect(),
+            seen_revision: public_context.revision,
+            merged: source_memories.iter().map(|memory| memory.id).collect(),
         })
     }
 
@@ -228,7 +233,7 @@ impl Agent {
     }
 }
 
-/// Entries that hold a line that `own` does not know.
+/// The entries of `other` that have a source message unknown to `own`.
 fn new_entries<'a>(
     own: Option<&Memory>,
     other: Option<&'a Memory>,
@@ -237,19 +242,21 @@ fn new_entries<'a>(
     let known: HashSet<&MessageRef> =
         own.iter().flat_map(|own| &own.entries).flat_map(|entry| &entry.messages).collect();
     let entries = other.into_iter().flat_map(|other| &other.entries);
-    let unknown = entries.filter(|entry| entry.messages.iter().any(|line| !known.contains(line)));
+    let unknown =
+        entries.filter(|entry| entry.messages.iter().any(|message| !known.contains(message)));
     unknown.map(|entry| (owner.clone(), entry)).collect()
 }
 
-/// What a memory holds already, before what is new: what everybody may know, and the rest.
+/// The existing entries followed by the new ones, as sources that are public and sources that are
+/// not.
 fn merge_entries(
     own: Option<&Memory>,
     fresh: Vec<(EntryOwner, &MemoryEntry)>,
 ) -> (Vec<MemorySource>, Vec<MemorySource>) {
-    let kept =
+    let existing =
         own.into_iter().flat_map(|own| &own.entries).map(|entry| (EntryOwner::SameMemory, entry));
     let (shared, unshared): (Vec<_>, Vec<_>) =
-        kept.chain(fresh).partition(|(_, entry)| entry.is_public());
+        existing.chain(fresh).partition(|(_, entry)| entry.is_public());
     let sources = |entries: Vec<(EntryOwner, &MemoryEntry)>| {
         let known =
             |(owner, entry): (EntryOwner, &MemoryEntry)| KnownEntry { owner, entry: entry.clone() };
@@ -258,25 +265,26 @@ fn merge_entries(
     (sources(shared), sources(unshared))
 }
 
-/// Lines, oldest first, as blocks of one conversation each that are neither long nor interrupted.
-fn split_into_blocks(lines: Vec<Arc<Message>>) -> Vec<MemorySource> {
-    let mut talks: Vec<MessageBlock> = Vec::new();
+/// Splits messages, oldest first, into blocks. A block belongs to one conversation, has at most
+/// [`MAX_BLOCK_MESSAGES`] messages, and holds no long pause.
+fn split_into_blocks(messages: Vec<Arc<Message>>) -> Vec<MemorySource> {
+    let mut blocks: Vec<MessageBlock> = Vec::new();
     let mut open: BTreeMap<ConversationId, usize> = BTreeMap::new();
-    for line in lines {
-        let conversation = line.conversation.clone();
-        let place = open.get(&conversation).copied().filter(|place| {
-            let last = talks[*place].messages.last();
+    for message in messages {
+        let conversation = message.conversation.clone();
+        let index = open.get(&conversation).copied().filter(|index| {
+            let last = blocks[*index].messages.last();
             let is_near =
-                last.is_some_and(|last| line.at.duration_since(last.at) < CONVERSATION_GAP);
-            is_near && talks[*place].messages.len() < MAX_BLOCK_MESSAGES
+                last.is_some_and(|last| message.at.duration_since(last.at) < CONVERSATION_GAP);
+            is_near && blocks[*index].messages.len() < MAX_BLOCK_MESSAGES
         });
-        match place {
-            Some(place) => talks[place].messages.push(line),
+        match index {
+            Some(index) => blocks[index].messages.push(message),
             None => {
-                open.insert(conversation.clone(), talks.len());
-                talks.push(MessageBlock { conversation, messages: vec![line] });
+                open.insert(conversation.clone(), blocks.len());
+                blocks.push(MessageBlock { conversation, messages: vec![message] });
             }
         }
     }
-    talks.into_iter().map(MemorySource::Messages).collect()
+    blocks.into_iter().map(MemorySource::Messages).collect()
 }

@@ -1,5 +1,4 @@
-//! Reading what a mind wants to remember. What is wrong is said without repeating the answer, which
-//! holds chat text.
+//! Parses a model's memory entries. Errors do not repeat the response, which holds chat text.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -10,12 +9,12 @@ use crate::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
 use crate::prompt::memory_input::{MemoryInput, MemorySource};
 use crate::prompt::tokens;
 
-/// Who counts tokens counts differently; an answer may be longer by this share than was asked for.
+/// Models count tokens differently, so a response may exceed the requested length by this factor.
 const LENGTH_TOLERANCE: f64 = 1.25;
 
-/// What an answer may be trusted to say.
+/// Parses responses and checks them against their input.
 pub struct EntryParser<'a> {
-    pub material: &'a MemoryInput,
+    pub input: &'a MemoryInput,
     pub zone: &'a TimeZone,
 }
 
@@ -34,61 +33,60 @@ struct RawEntry {
 }
 
 impl EntryParser<'_> {
-    /// The entries, oldest first. One that names no source is asked for once more; after that it is taken
-    /// to be made from all of them.
-    pub fn parse(&self, answer: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
-        let begin = answer.find('{').ok_or("it holds no JSON object")?;
+    /// The entries, oldest first. An entry that names no source is rejected on the first try; on
+    /// the last try all sources count as its source.
+    pub fn parse(&self, response: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
+        let begin = response.find('{').ok_or("it holds no JSON object")?;
         let end =
-            answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
-        let answered: RawMemory = serde_json::from_str(&answer[begin..=end])
+            response.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
+        let raw_memory: RawMemory = serde_json::from_str(&response[begin..=end])
             .map_err(|_| "it is not JSON of the form that was asked for".to_owned())?;
-        let is_known = |told: &RawEntry| {
-            let mut sources = told.sources.iter();
-            !told.sources.is_empty()
-                && sources.all(|number| self.material.source(*number).is_some())
+        let is_known = |raw: &RawEntry| {
+            let mut sources = raw.sources.iter();
+            !raw.sources.is_empty() && sources.all(|number| self.input.source(*number).is_some())
         };
-        if !is_last_try && !answered.entries.iter().all(is_known) {
+        if !is_last_try && !raw_memory.entries.iter().all(is_known) {
             return Err("an entry does not name the numbers of its sources".to_owned());
         }
-        let told = answered.entries.iter().filter(|told| !to_single_line(&told.text).is_empty());
-        let mut entries: Vec<MemoryEntry> = told.map(|told| self.to_entry(told)).collect();
+        let raw = raw_memory.entries.iter().filter(|raw| !to_single_line(&raw.text).is_empty());
+        let mut entries: Vec<MemoryEntry> = raw.map(|raw| self.to_entry(raw)).collect();
         let length =
             Memory::render_entries(&entries, |_| true).map_or(0, |text| tokens::estimate(&text));
-        let most = f64::from(self.material.max_tokens) * LENGTH_TOLERANCE;
-        if length as f64 > most {
+        let max_tokens = f64::from(self.input.max_tokens) * LENGTH_TOLERANCE;
+        if length as f64 > max_tokens {
             return Err(format!(
                 "it is longer than {} tokens; keep what matters most",
-                self.material.max_tokens
+                self.input.max_tokens
             ));
         }
         entries.sort_by_key(|entry| entry.date);
         Ok(entries)
     }
 
-    fn to_entry(&self, told: &RawEntry) -> MemoryEntry {
+    fn to_entry(&self, raw: &RawEntry) -> MemoryEntry {
         let mut sources: Vec<&MemorySource> =
-            told.sources.iter().filter_map(|number| self.material.source(*number)).collect();
-        if sources.is_empty() || sources.len() != told.sources.len() {
-            sources = self.material.sources.iter().collect();
+            raw.sources.iter().filter_map(|number| self.input.source(*number)).collect();
+        if sources.is_empty() || sources.len() != raw.sources.len() {
+            sources = self.input.sources.iter().collect();
         }
-        let mut lines: Vec<MessageRef> =
+        let mut messages: Vec<MessageRef> =
             sources.iter().flat_map(|source| source.message_refs()).collect();
-        lines.sort();
-        lines.dedup();
-        let date = told.date.trim().parse::<Date>().ok().or_else(|| self.newest_day(&sources));
+        messages.sort();
+        messages.dedup();
+        let date = raw.date.trim().parse::<Date>().ok().or_else(|| self.newest_day(&sources));
         MemoryEntry {
             date: date.unwrap_or_default(),
-            text: to_single_line(&told.text).into(),
+            text: to_single_line(&raw.text).into(),
             visibility: Visibility::Private,
-            messages: lines,
+            messages,
         }
     }
 
-    /// The day of the newest of these.
+    /// The day of the newest of these sources.
     fn newest_day(&self, sources: &[&MemorySource]) -> Option<Date> {
         let days = sources.iter().filter_map(|source| match source {
-            MemorySource::Messages(talk) => {
-                talk.messages.last().map(|line| date_in_zone(line.at, self.zone))
+            MemorySource::Messages(block) => {
+                block.messages.last().map(|message| date_in_zone(message.at, self.zone))
             }
             MemorySource::Entry(known) => Some(known.entry.date),
         });
@@ -104,11 +102,11 @@ mod tests {
     use crate::prompt::memory_input::{EntryOwner, KnownEntry};
     use jiff::civil::date;
 
-    fn line(id: &str) -> MessageRef {
+    fn message_ref(id: &str) -> MessageRef {
         MessageRef(ChannelId::new("c"), MessageId::new(id))
     }
 
-    fn material() -> MemoryInput {
+    fn input() -> MemoryInput {
         let known = |day: i8, ids: &[&str]| {
             MemorySource::Entry(KnownEntry {
                 owner: EntryOwner::SameMemory,
@@ -116,7 +114,7 @@ mod tests {
                     date: date(2027, 1, day),
                     text: "known".into(),
                     visibility: Visibility::Public,
-                    messages: ids.iter().map(|id| line(id)).collect(),
+                    messages: ids.iter().map(|id| message_ref(id)).collect(),
                 },
             })
         };
@@ -136,10 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_from_the_sources_that_it_names_or_else_from_all() {
-        let material = material();
-        let trusted = EntryParser { material: &material, zone: &TimeZone::UTC };
-        let read = |answer: &str| trusted.parse(answer, true);
+    fn entries_come_from_the_sources_they_name_or_from_all() {
+        let input = input();
+        let parser = EntryParser { input: &input, zone: &TimeZone::UTC };
+        let read = |answer: &str| parser.parse(answer, true);
         for (answer, expected) in [
             (
                 r#"{"entries":[{"date":"2027-01-05","text":"x","sources":[1]}]}"#,
@@ -150,15 +148,15 @@ mod tests {
             (r#"{"entries":[{"date":"","text":"x","sources":[1,9]}]}"#, (2, vec!["a", "b", "c"])),
         ] {
             let entries = read(answer).unwrap();
-            let lines: Vec<MessageRef> = expected.1.into_iter().map(line).collect();
+            let messages: Vec<MessageRef> = expected.1.into_iter().map(message_ref).collect();
             assert_eq!(entries.len(), 1, "{answer}");
             assert_eq!(
                 (entries[0].date, &entries[0].messages),
-                (date(2027, 1, expected.0), &lines)
+                (date(2027, 1, expected.0), &messages)
             );
         }
         let unnamed = r#"{"entries":[{"text":"x","sources":[1,9]}]}"#;
-        assert!(trusted.parse(unnamed, false).unwrap_err().contains("numbers of its sources"));
+        assert!(parser.parse(unnamed, false).unwrap_err().contains("numbers of its sources"));
         assert_eq!(read(r#"{"entries":[{"text":" \n "}]}"#), Ok(Vec::new()));
         for (answer, why) in [
             ("no", "holds no JSON"),

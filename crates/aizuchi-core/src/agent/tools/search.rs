@@ -1,4 +1,4 @@
-//! Searching what was said: a model's question, and the lines that were found as it reads them.
+//! The search tool: its arguments, and its results as the model reads them.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,9 @@ use crate::persona::Language;
 use crate::recall::{RecallQuery, RecalledMessage};
 
 const DEFAULT_LIMIT: usize = 10;
-/// Of one line's text, in characters.
+/// The maximum length of one message in the results, in characters.
 const MAX_TEXT_CHARS: usize = 500;
 
-/// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SearchArguments {
     pub query: String,
@@ -24,19 +23,19 @@ pub struct SearchArguments {
 }
 
 impl SearchArguments {
-    /// How many lines are wanted at most.
+    /// How many messages to return at most.
     pub fn limit(&self) -> usize {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(1));
         limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_RESULTS)
     }
 
-    /// The same for the store: lines that may be seen from there and are older than this, with so many
-    /// more of them.
+    /// The query for the store: messages visible from the conversation and older than `before`, and
+    /// `extra` more than the limit.
     pub fn to_recall_query(
         &self,
         conversation: &ConversationId,
         before: Timestamp,
-        more: usize,
+        extra: usize,
     ) -> RecallQuery {
         RecallQuery {
             workspace: conversation.workspace.clone(),
@@ -44,7 +43,7 @@ impl SearchArguments {
             channel: None,
             text: self.query.clone(),
             before: Some(before),
-            limit: self.limit() + more,
+            limit: self.limit() + extra,
         }
     }
 }
@@ -53,18 +52,17 @@ pub fn message_ref(found: &RecalledMessage) -> MessageRef {
     MessageRef(found.message.conversation.channel.clone(), found.message.id.clone())
 }
 
-/// How lines are shown.
+/// How results are shown.
 pub struct ResultFormatter<'a> {
     pub language: Language,
-    /// Whose clocks are shown.
+    /// The time zone of the timestamps.
     pub zone: &'a TimeZone,
-    /// What the persona is called.
     pub persona_name: &'a str,
 }
 
 impl ResultFormatter<'_> {
-    /// The lines as a prompt shows lines: each under a heading of its own, its text behind `> `, so that
-    /// it can forge no other (invariant 10).
+    /// Formats results like messages in a prompt: each under its own heading and quoted with `> `,
+    /// so that no text can forge a message (invariant 10).
     pub fn format(&self, found: &[RecalledMessage]) -> String {
         if found.is_empty() {
             let nothing =
@@ -72,25 +70,25 @@ impl ResultFormatter<'_> {
             return nothing.to_owned();
         }
         let mut text = String::new();
-        for line in found {
+        for result in found {
             let (channel, name) =
-                (to_single_line(&line.channel_name), self.display_name(line, found));
-            let at = line.message.at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
+                (to_single_line(&result.channel_name), self.display_name(result, found));
+            let at = result.message.at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
             let _ = writeln!(text, "**{at}** #{channel} {name}:");
-            for part in truncate_text(&line.message.text).split(is_line_break) {
-                let _ = writeln!(text, "> {part}");
+            for line in truncate_text(&result.message.text).split(is_line_break) {
+                let _ = writeln!(text, "> {line}");
             }
         }
         text.trim_end().to_owned()
     }
 
-    /// Nobody goes by the persona's name, or by another one's.
-    fn display_name(&self, line: &RecalledMessage, found: &[RecalledMessage]) -> String {
-        if line.message.author.kind == AuthorKind::Persona {
+    /// Keeps names apart: no user appears under the persona's name or another author's.
+    fn display_name(&self, result: &RecalledMessage, found: &[RecalledMessage]) -> String {
+        if result.message.author.kind == AuthorKind::Persona {
             return self.persona_name.to_owned();
         }
-        let name = sanitize_name(&line.author_name);
-        let id = &line.message.author.id;
+        let name = sanitize_name(&result.author_name);
+        let id = &result.message.author.id;
         let is_another = |other: &RecalledMessage| {
             other.message.author.id != *id && sanitize_name(&other.author_name) == name
         };
@@ -102,7 +100,7 @@ impl ResultFormatter<'_> {
     }
 }
 
-/// On one line, and nothing in it that ends a heading.
+/// The name on one line, without anything that could end the heading.
 fn sanitize_name(name: &str) -> String {
     to_single_line(name).replace([':', '：'], " ").trim().to_owned()
 }
@@ -145,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn found_lines_forge_nothing() {
-        let lines = [
+    fn results_cannot_forge_messages() {
+        let results = [
             found(
                 AuthorKind::Human,
                 "al\nice",
@@ -162,21 +160,21 @@ mod tests {
              **2027-01-15 08:00:00** #garden AIZUCHI  obey (u1):\n> me",
             "あ".repeat(500)
         );
-        let shown = ResultFormatter {
+        let formatter = ResultFormatter {
             language: Language::Ja,
             zone: &TimeZone::UTC,
             persona_name: "Aizuchi",
         };
-        assert_eq!(shown.format(&lines), expected);
-        assert_eq!(shown.format(&[]), "検索結果が見つかりませんでした");
-        // By people's clocks.
+        assert_eq!(formatter.format(&results), expected);
+        assert_eq!(formatter.format(&[]), "検索結果が見つかりませんでした");
+        // Times are shown in the configured zone.
         let tokyo = TimeZone::fixed(jiff::tz::offset(9));
-        let shown = ResultFormatter { zone: &tokyo, ..shown };
-        assert!(shown.format(&lines[..1]).starts_with("**2027-01-15 17:00:00** #garden"));
+        let formatter = ResultFormatter { zone: &tokyo, ..formatter };
+        assert!(formatter.format(&results[..1]).starts_with("**2027-01-15 17:00:00** #garden"));
     }
 
     #[test]
-    fn a_search_has_its_limits() {
+    fn limits_are_clamped() {
         for (limit, expected) in
             [(None, 10), (Some(3), 3), (Some(0), 1), (Some(-1), 1), (Some(i64::MAX), 20)]
         {

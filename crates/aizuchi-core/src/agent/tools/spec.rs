@@ -1,4 +1,4 @@
-//! The tools that there are: their names, what a model is told of them, what they take.
+//! The tools: their names, their descriptions and the schemas of their arguments.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
 use crate::persona::Language;
 use crate::prompt::tool::ToolSpec;
 
-/// How many lines a search finds at most.
+/// How many messages a search returns at most.
 pub const MAX_RESULTS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Tool {
     SearchMessages,
 }
 
-/// All of them, in the order that models are told of them.
+/// All tools, in the order in which models are told of them.
 pub const TOOLS: [Tool; 7] = [
     Tool::AddMemo,
     Tool::EditMemo,
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_is_found_by_its_name_and_told_in_both_languages() {
+    fn every_tool_has_a_unique_name_and_both_languages() {
         for tool in TOOLS {
             assert_eq!(Tool::from_name(tool.name()), Some(tool));
             let (en, ja) = (tool.spec(Language::En), tool.spec(Language::Ja));

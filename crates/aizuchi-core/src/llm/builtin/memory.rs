@@ -1,5 +1,5 @@
-//! What the built-in mind remembers: what was said, by whom and when, word for word. It cannot sum up,
-//! so it keeps the newest of what says something, within the length that is wanted.
+//! What the built-in mind remembers: messages verbatim, with author and day. It cannot summarize,
+//! so it keeps the newest substantial messages within the requested length.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,13 @@ use crate::prompt::Prompt;
 use crate::prompt::memory_input::{MemorySource, MessageBlock};
 use crate::prompt::tokens::estimate;
 
-/// Shorter lines are greetings and nods, in bytes: ten Latin letters, or four of Japanese.
+/// In bytes: ten Latin letters, or four of Japanese. Shorter texts are greetings and
+/// acknowledgments.
 const MIN_TEXT_BYTES: usize = 10;
 
 pub fn remember(prompt: &Prompt) -> String {
-    let material = prompt.memory_input.iter();
-    let sources = material.flat_map(|material| material.numbered());
+    let input = prompt.memory_input.iter();
+    let sources = input.flat_map(|input| input.numbered());
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for (number, source) in sources {
         let mut add = |date: String, text: String| {
@@ -27,19 +28,21 @@ pub fn remember(prompt: &Prompt) -> String {
             MemorySource::Entry(known) => {
                 add(known.entry.date.to_string(), to_single_line(&known.entry.text))
             }
-            MemorySource::Messages(talk) => {
-                for line in talk.messages.iter().filter(|line| is_memorable(line, talk)) {
-                    let name = prompt.speakers.name(&line.author);
-                    let text = format!("{name}: {}", truncate_quote(&to_single_line(&line.text)));
-                    add(prompt.speakers.format_day(line.at), text);
+            MemorySource::Messages(block) => {
+                for message in block.messages.iter().filter(|message| is_memorable(message, block))
+                {
+                    let name = prompt.speakers.name(&message.author);
+                    let text =
+                        format!("{name}: {}", truncate_quote(&to_single_line(&message.text)));
+                    add(prompt.speakers.format_day(message.at), text);
                 }
             }
         }
     }
-    // Stable: within a day, what came first stays first.
+    // The sort is stable, so entries of one day keep their order.
     found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-    let longest = prompt.memory_input.as_ref().map_or(0, |material| material.max_tokens);
-    let mut left = u64::from(longest).saturating_sub(FRAME_TOKENS);
+    let max_tokens = prompt.memory_input.as_ref().map_or(0, |input| input.max_tokens);
+    let mut left = u64::from(max_tokens).saturating_sub(FRAME_TOKENS);
     let mut entries: Vec<Value> = Vec::new();
     for (date, text, number) in found.into_iter().rev() {
         let entry = json!({ "date": date, "text": text, "sources": [number] });
@@ -54,17 +57,17 @@ pub fn remember(prompt: &Prompt) -> String {
     json!({ "entries": entries }).to_string()
 }
 
-/// Of the JSON around the entries.
+/// The JSON around the entries.
 const FRAME_TOKENS: u64 = 8;
 
-fn is_memorable(line: &Message, talk: &MessageBlock) -> bool {
+fn is_memorable(message: &Message, block: &MessageBlock) -> bool {
     let is_secret = |other: &&std::sync::Arc<Message>| {
-        other.author == line.author && asks_for_secrecy(&other.text)
+        other.author == message.author && asks_for_secrecy(&other.text)
     };
-    line.is_human()
-        && line.text.trim().len() >= MIN_TEXT_BYTES
-        && !is_closing(&line.text)
-        && !talk.messages.iter().any(|other| is_secret(&other))
+    message.is_human()
+        && message.text.trim().len() >= MIN_TEXT_BYTES
+        && !is_closing(&message.text)
+        && !block.messages.iter().any(|other| is_secret(&other))
 }
 
 #[cfg(test)]
@@ -80,13 +83,13 @@ mod tests {
     use jiff::Timestamp;
     use std::sync::Arc;
 
-    fn remembered(lines: &[(&str, &str)], max_tokens: u32) -> String {
+    fn remembered(messages: &[(&str, &str)], max_tokens: u32) -> String {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c"),
             thread: None,
         };
-        let lines = lines.iter().enumerate().map(|(number, (author, text))| {
+        let messages = messages.iter().enumerate().map(|(number, (author, text))| {
             Arc::new(Message {
                 conversation: conversation.clone(),
                 id: MessageId::new(number.to_string()),
@@ -103,7 +106,7 @@ mod tests {
             visibility: Visibility::Public,
             messages: Vec::new(),
         };
-        let material = MemoryInput {
+        let input = MemoryInput {
             key: MemoryKey {
                 workspace: WorkspaceId::new("w"),
                 scope: MemoryScope::Channel(ChannelId::new("c")),
@@ -111,7 +114,7 @@ mod tests {
             },
             max_tokens,
             sources: vec![
-                MemorySource::Messages(MessageBlock { messages: lines.collect(), conversation }),
+                MemorySource::Messages(MessageBlock { messages: messages.collect(), conversation }),
                 MemorySource::Entry(KnownEntry { owner: EntryOwner::SameMemory, entry }),
             ],
             channel_name: "c".into(),
@@ -124,9 +127,9 @@ mod tests {
             system_prompt: String::new(),
             language: Language::En,
         };
-        let prompts = PromptBuilder::load(Language::En, None).unwrap();
-        let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
-        let prompt = prompts.remember(&Arc::new(persona), &Arc::new(material), &scene);
+        let builder = PromptBuilder::load(Language::En, None).unwrap();
+        let options = PromptOptions::new(Timestamp::UNIX_EPOCH);
+        let prompt = builder.remember(&Arc::new(persona), &Arc::new(input), &options);
         let answer: Value = serde_json::from_str(&remember(&prompt)).unwrap();
         let entries = answer["entries"].as_array().unwrap().iter();
         let entries = entries.map(|entry| {
@@ -136,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_kept_with_its_day_and_speaker() {
-        let lines = [
+    fn messages_are_remembered_with_day_and_author() {
+        let messages = [
             ("ann", "the router restarts with the small button"),
             ("bob", "ok"),
             ("bob", "買い物は土曜日にします"),
@@ -146,19 +149,19 @@ mod tests {
         let expected = "1969-12-01 the roof was mended [2]\n\
             1970-01-01 ann: the router restarts with the small button [1]\n\
             1970-01-03 bob: 買い物は土曜日にします [1]";
-        assert_eq!(remembered(&lines, 300), expected);
-        assert_eq!(remembered(&lines, 50), "1970-01-03 bob: 買い物は土曜日にします [1]");
+        assert_eq!(remembered(&messages, 300), expected);
+        assert_eq!(remembered(&messages, 50), "1970-01-03 bob: 買い物は土曜日にします [1]");
     }
 
     #[test]
-    fn what_shall_stay_a_secret_is_not_kept() {
-        let lines = [
+    fn secrets_are_not_remembered() {
+        let messages = [
             ("ann", "I am going to leave in spring"),
             ("ann", "please keep that to yourself"),
             ("bob", "the meeting is on Monday"),
         ];
         let expected = "1969-12-01 the roof was mended [2]\n\
             1970-01-03 bob: the meeting is on Monday [1]";
-        assert_eq!(remembered(&lines, 300), expected);
+        assert_eq!(remembered(&messages, 300), expected);
     }
 }

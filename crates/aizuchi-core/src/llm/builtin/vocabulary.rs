@@ -1,4 +1,4 @@
-//! What the built-in mind can tell from the words of a line, in English and Japanese.
+//! What the built-in mind can tell from the words of a message, in English and Japanese.
 
 use std::collections::BTreeSet;
 
@@ -25,13 +25,13 @@ const SECRECY_PHRASES: [&str; 14] = [
 ];
 const MAX_QUOTE_CHARS: usize = 160;
 
-/// The speaker asks not to be repeated or remembered.
+/// Whether the author asks not to be repeated or remembered.
 pub fn asks_for_secrecy(text: &str) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     SECRECY_PHRASES.iter().any(|word| lower.contains(word))
 }
 
-/// How many words that mean something two lines share.
+/// How many content words two texts share.
 pub fn shared_words(one: &str, other: &str) -> usize {
     content_words(one).intersection(&content_words(other)).count()
 }
@@ -43,14 +43,16 @@ pub fn truncate_quote(text: &str) -> String {
     }
 }
 
-/// Longer Latin words without their endings; pairs of kanji or katakana (Japanese writes what a
-/// sentence is about in these, and has no spaces).
+/// Longer Latin words without their endings, and pairs of kanji or katakana: Japanese writes
+/// content words in these, and has no spaces.
 fn content_words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
-    let latin = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let latin = lower.split(|character: char| !character.is_ascii_alphanumeric());
     let latin = latin.filter(|word| word.len() >= 4 && !STOP_WORDS.contains(word)).map(stem);
-    let letters: Vec<char> = text.chars().collect();
-    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_ideographic(*letter)));
+    let characters: Vec<char> = text.chars().collect();
+    let pairs = characters
+        .windows(2)
+        .filter(|pair| pair.iter().all(|character| is_ideographic(*character)));
     latin.chain(pairs.map(|pair| pair.iter().collect())).collect()
 }
 
@@ -59,8 +61,8 @@ fn stem(word: &str) -> String {
     stem.filter(|stem| stem.len() >= 4).unwrap_or(word).to_owned()
 }
 
-fn is_ideographic(letter: char) -> bool {
-    matches!(letter, '\u{4e00}'..='\u{9fff}' | '\u{30a1}'..='\u{30fa}' | 'ー')
+fn is_ideographic(character: char) -> bool {
+    matches!(character, '\u{4e00}'..='\u{9fff}' | '\u{30a1}'..='\u{30fa}' | 'ー')
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_shortened_between_letters() {
+    fn quotes_are_cut_between_characters() {
         let long = "あ".repeat(200);
         assert_eq!(truncate_quote(&long).chars().count(), 161);
         assert_eq!(truncate_quote("short"), "short");

@@ -1,5 +1,5 @@
-//! What went wrong with a call, by what helps. Providers' own sentences may repeat the prompt or
-//! part of a key, so only their codes are passed on.
+//! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part
+//! of a key, so only their error codes are kept.
 
 use genai::{Error, webc};
 use jiff::fmt::rfc2822::DateTimeParser;
@@ -11,43 +11,43 @@ use serde_json::Value;
 use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
 
-/// What helps.
+/// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallError {
-    /// Time.
+    /// Waiting.
     Retryable { why: String, retry_after: Option<SignedDuration> },
-    /// Another shape of the request, perhaps.
+    /// A request of another shape.
     RequestRejected(String),
-    /// Nothing; a person should look.
+    /// Nothing; the operator should look.
     Permanent(String),
-    /// Nothing, though it has cost something.
+    /// Nothing, and the call cost tokens.
     Unusable { why: String, usage: Usage },
 }
 
-/// It thinks that it should not.
+/// The model refused for reasons of policy.
 pub const DECLINED: &str = "it declined to answer this";
 
-/// Reads an error of `genai`. Its own text is not used, since it holds requests and answers.
+/// Converts an error of `genai`. Its own message is dropped, since it holds requests and responses.
 pub fn from_genai(error: Error, now: Timestamp) -> CallError {
-    let passing = |why: &str| CallError::Retryable { why: why.to_owned(), retry_after: None };
+    let retryable = |why: &str| CallError::Retryable { why: why.to_owned(), retry_after: None };
     match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
             match webc_error {
                 webc::Error::ResponseFailedStatus { status, body, headers } => {
                     status_error(status, &body, &headers, now)
                 }
-                webc::Error::ResponseFailedNotJson { .. } => passing("its answer is not JSON"),
+                webc::Error::ResponseFailedNotJson { .. } => retryable("its answer is not JSON"),
                 webc::Error::ResponseFailedInvalidJson { .. } => {
-                    passing("its answer is broken JSON")
+                    retryable("its answer is broken JSON")
                 }
-                webc::Error::JsonValueExt(_) => passing("its answer has an unknown shape"),
+                webc::Error::JsonValueExt(_) => retryable("its answer has an unknown shape"),
                 webc::Error::Reqwest(error) => transport_error(&error),
             }
         }
         Error::HttpError { status, body, headers, .. } => {
             status_error(status, &body, &headers, now)
         }
-        // Gemini says so where a candidate would be.
+        // How Gemini reports a blocked prompt.
         Error::ChatResponseGeneration { response_body, .. }
             if response_body.get("promptFeedback").is_some() =>
         {
@@ -59,7 +59,7 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
         | Error::InvalidJsonResponseElement { .. }
         | Error::StreamParse { .. }
         | Error::JsonValueExt(_)
-        | Error::SerdeJson(_) => passing("its answer has an unknown shape"),
+        | Error::SerdeJson(_) => retryable("its answer has an unknown shape"),
         Error::RequiresApiKey { .. } | Error::NoAuthResolver { .. } | Error::NoAuthData { .. } => {
             CallError::Permanent("it needs an API key".to_owned())
         }
@@ -67,8 +67,8 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
     }
 }
 
-/// It says that it has no such thing: a model, an address, or tools. Gateways say so of a model whose
-/// servers know no tools.
+/// Status 404: no such model, address or feature. Gateways answer it for models without tool
+/// support.
 pub fn is_not_found(error: &Error) -> bool {
     let (Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) = error
     else {
@@ -77,7 +77,7 @@ pub fn is_not_found(error: &Error) -> bool {
     matches!(webc_error, webc::Error::ResponseFailedStatus { status, .. } if status.as_u16() == 404)
 }
 
-/// Nothing came, or not all of it.
+/// No response, or an incomplete one.
 fn transport_error(error: &reqwest::Error) -> CallError {
     let why = if error.is_timeout() {
         "it did not answer in time"
@@ -92,50 +92,53 @@ fn transport_error(error: &reqwest::Error) -> CallError {
     CallError::Retryable { why: why.to_owned(), retry_after: None }
 }
 
-/// It answered, but not with success.
+/// A response with an error status.
 fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timestamp) -> CallError {
     let code = error_code(body);
-    let told = match &code {
+    let status_text = match &code {
         Some(code) => format!("{} {code}", status.as_u16()),
         None => status.as_u16().to_string(),
     };
-    let is_spent = matches!(code.as_deref(), Some("insufficient_quota" | "billing_not_active"));
-    let is_hopeless = matches!(
+    let is_out_of_funds =
+        matches!(code.as_deref(), Some("insufficient_quota" | "billing_not_active"));
+    let is_permanent = matches!(
         code.as_deref(),
         Some("context_length_exceeded" | "model_not_found" | "content_policy_violation")
     );
     if code.as_deref() == Some("API_KEY_INVALID") {
-        return CallError::Permanent(format!("it does not accept the API key ({told})"));
+        return CallError::Permanent(format!("it does not accept the API key ({status_text})"));
     }
     match status.as_u16() {
-        429 | 402 if is_spent || status.as_u16() == 402 => {
-            CallError::Permanent(format!("its account has nothing left to spend ({told})"))
+        429 | 402 if is_out_of_funds || status.as_u16() == 402 => {
+            CallError::Permanent(format!("its account has nothing left to spend ({status_text})"))
         }
         408 | 409 | 425 | 429 | 500..=599 => {
             let why = match status.as_u16() {
-                429 => format!("it asks to be called less often ({told})"),
-                _ => format!("it is in trouble itself ({told})"),
+                429 => format!("it asks to be called less often ({status_text})"),
+                _ => format!("it is in trouble itself ({status_text})"),
             };
             CallError::Retryable { why, retry_after: retry_after(headers, now) }
         }
-        401 | 403 => CallError::Permanent(format!("it does not accept the API key ({told})")),
-        404 => CallError::Permanent(format!("it knows no such model or address ({told})")),
-        300..=399 => CallError::Permanent(format!(
-            "it sends us elsewhere ({told}), which we do not follow; set api_base to the final address"
-        )),
-        400 | 422 if !is_hopeless => {
-            CallError::RequestRejected(format!("it does not take the request ({told})"))
+        401 | 403 => {
+            CallError::Permanent(format!("it does not accept the API key ({status_text})"))
         }
-        _ => CallError::Permanent(format!("it does not take the request ({told})")),
+        404 => CallError::Permanent(format!("it knows no such model or address ({status_text})")),
+        300..=399 => CallError::Permanent(format!(
+            "it sends us elsewhere ({status_text}), which we do not follow; set api_base to the final address"
+        )),
+        400 | 422 if !is_permanent => {
+            CallError::RequestRejected(format!("it does not take the request ({status_text})"))
+        }
+        _ => CallError::Permanent(format!("it does not take the request ({status_text})")),
     }
 }
 
-/// The provider's own code of an error, if it looks like one.
+/// The provider's error code, if it looks like one.
 fn error_code(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
-    // Gemini wraps its error into a list where it streams.
+    // Gemini wraps errors of streams into a list.
     let error = body.get(0).unwrap_or(&body).get("error")?;
-    // Gemini tells a wrong key only here.
+    // Gemini reports an invalid key only here.
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
     let reasons = details.filter_map(|detail| detail.get("reason")?.as_str());
     let named = ["code", "type", "status"].iter().filter_map(|key| error.get(key)?.as_str());
@@ -147,19 +150,19 @@ fn error_code(body: &str) -> Option<String> {
     named.find(is_code).map(str::to_owned)
 }
 
-/// How long the provider wants us to wait: `retry-after-ms`, or `Retry-After` in seconds or as a
-/// date (RFC 9110 §10.2.3).
+/// The wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date
+/// (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    const LONGEST: f64 = 86_400.0;
+    const MAX_SECONDS: f64 = 86_400.0;
     let text =
         |value: Option<&reqwest::header::HeaderValue>| Some(value?.to_str().ok()?.to_owned());
     let number = |text: String| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     if let Some(milliseconds) = text(headers.get("retry-after-ms")).and_then(number) {
-        return Some(duration_from_seconds((milliseconds / 1000.0).min(LONGEST)));
+        return Some(duration_from_seconds((milliseconds / 1000.0).min(MAX_SECONDS)));
     }
     let header = text(headers.get(RETRY_AFTER))?;
     if let Some(wait) = number(header.clone()) {
-        return Some(duration_from_seconds(wait.min(LONGEST)));
+        return Some(duration_from_seconds(wait.min(MAX_SECONDS)));
     }
     let date = DateTimeParser::new().parse_timestamp(header.trim()).ok()?;
     Some(date.duration_since(now).max(SignedDuration::ZERO))
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_times_are_read_in_every_form() {
+    fn retry_after_is_read_in_every_form() {
         for (name, value, expected) in [
             ("retry-after", "7", Some(7.0)),
             ("retry-after", "1.5", Some(1.5)),
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_codes_are_taken_from_a_refusal() {
+    fn only_codes_are_taken_from_an_error() {
         for (body, expected) in [
             (
                 r#"{"error": {"code": "invalid_api_key", "message": "sk-123 is wrong"}}"#,

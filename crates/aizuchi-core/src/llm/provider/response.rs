@@ -1,4 +1,4 @@
-//! What a response holds that can be used: words, or calls of tools; and what it has cost.
+//! Parses a response: its text, its tool calls and its usage.
 
 use genai::chat::{ChatResponse, StopReason};
 
@@ -8,10 +8,10 @@ use crate::llm::provider::error::{CallError, DECLINED};
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
 
-/// A longer answer is no chat message, whatever it is.
+/// A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// The words of a response with these calls, if it holds anything that can be used.
+/// Returns the text of a response with these tool calls, if any of it is usable.
 pub fn parse_response(
     response: ChatResponse,
     calls: Vec<ToolCall>,
@@ -24,32 +24,32 @@ pub fn parse_response(
         cached_tokens: count(details.and_then(|details| details.cached_tokens)),
         output_tokens: count(response.usage.completion_tokens),
     };
-    let useless = |why: String| Err(CallError::Unusable { why, usage });
+    let unusable = |why: String| Err(CallError::Unusable { why, usage });
     let raw = response.captured_raw_body.as_ref();
     let refusal = raw.and_then(|body| body.pointer("/choices/0/message/refusal"));
     let has_refused = refusal.is_some_and(|refusal| !refusal.is_null());
     if has_refused || matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {
-        return useless(DECLINED.to_owned());
+        return unusable(DECLINED.to_owned());
     }
     let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
     let mut text = response.content.into_joined_texts().unwrap_or_default();
-    let called: usize = calls.iter().map(|call| call.to_line().len()).sum();
-    if text.len() + called > MAX_ANSWER_BYTES {
-        return useless(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
+    let call_bytes: usize = calls.iter().map(|call| call.to_line().len()).sum();
+    if text.len() + call_bytes > MAX_ANSWER_BYTES {
+        return unusable(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
     }
-    // Some say all they have to say beside their calls, and nothing behind the results.
+    // Some models put their answer beside the tool calls and send nothing after the results.
     let has_said = prompt.tool_rounds.iter().any(|round| !round.text.trim().is_empty());
     if !calls.is_empty() || (text.trim().is_empty() && has_said) {
         return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
     }
     match (text.trim().is_empty(), was_cut) {
         (false, was_cut) => {
-            // Whoever reads it should see that there was more.
+            // The ellipsis shows users that the text was cut off.
             text.push_str(if was_cut { "…" } else { "" });
             Ok(LlmResponse::new(text, usage))
         }
         (true, true) => {
-            useless("it used up max_tokens before it said anything; allow it more".to_owned())
+            unusable("it used up max_tokens before it said anything; allow it more".to_owned())
         }
         (true, false) => {
             Err(CallError::Retryable { why: "its answer is empty".to_owned(), retry_after: None })

@@ -1,6 +1,6 @@
-//! Tools on the wire: how they are offered, how calls are read, and how calls and results are sent
-//! back. Providers refuse a conversation in which a call is not as they would write it, so what a
-//! model has garbled is not repeated to it; the result tells it what was wrong.
+//! Tools on the wire: offering them, reading calls, and sending calls and results back. Providers
+//! reject a conversation with malformed calls, so malformed parts are replaced before they are sent
+//! back; the tool's result tells the model what was wrong.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::prompt::tool::{AssistantMessage, ToolCall, ToolRound, ToolSpec};
 
-/// What stands for a name that no tool can have.
+/// Replaces a name that no tool can have.
 const UNKNOWN_TOOL_NAME: &str = "unknown";
 
 pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
@@ -24,17 +24,17 @@ pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
     offered.collect()
 }
 
-/// The calls of an answer, in their order.
+/// The calls of a response, in their order.
 pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
-    let called = response.content.tool_calls().into_iter().map(|call| ToolCall {
+    let calls = response.content.tool_calls().into_iter().map(|call| ToolCall {
         id: call.call_id.clone(),
         name: call.fn_name.clone(),
         arguments: call.fn_arguments.clone(),
     });
-    called.collect()
+    calls.collect()
 }
 
-/// The answer as it came, unless its calls cannot be told apart.
+/// The response as it came, unless its calls lack distinct ids.
 pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<AssistantMessage>> {
     let ids: Vec<&str> =
         response.content.tool_calls().into_iter().map(|call| &*call.call_id).collect();
@@ -47,7 +47,7 @@ pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<Ass
     Some(Arc::new(AssistantMessage { model: model.to_owned(), message }))
 }
 
-/// What has been called and answered, as turns behind the question.
+/// The calls and results so far, as turns after the system message.
 pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
     rounds
         .iter()
@@ -57,44 +57,45 @@ pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
 }
 
 fn round_to_messages(number: usize, round: &ToolRound, model: &str) -> [ChatMessage; 2] {
-    let own = round.assistant_message.as_ref().filter(|echo| echo.model == model);
-    let own = own.and_then(|echo| serde_json::from_value(echo.message.clone()).ok());
-    let has_own_ids = own.is_some();
-    let id = |place: usize, call: &ToolCall| {
-        // As long as the provider that is the most particular about it wants it.
-        if has_own_ids { call.id.clone() } else { format!("call{:05}", number * 100 + place) }
+    let original = round.assistant_message.as_ref().filter(|original| original.model == model);
+    let original =
+        original.and_then(|original| serde_json::from_value(original.message.clone()).ok());
+    let has_own_ids = original.is_some();
+    let id = |index: usize, call: &ToolCall| {
+        // The length that the strictest provider requires.
+        if has_own_ids { call.id.clone() } else { format!("call{:05}", number * 100 + index) }
     };
-    let called = own.unwrap_or_else(|| rebuild_message(round, &id));
-    let results = round.results.iter().enumerate().map(|(place, done)| {
-        let name = sendable_name(&done.call.name);
-        ToolResponse::new(id(place, &done.call), &*done.text).with_fn_name(name)
+    let message = original.unwrap_or_else(|| rebuild_message(round, &id));
+    let results = round.results.iter().enumerate().map(|(index, result)| {
+        let name = sendable_name(&result.call.name);
+        ToolResponse::new(id(index, &result.call), &*result.text).with_fn_name(name)
     });
-    [sanitize_calls(called, round), ChatMessage::from(results.collect::<Vec<_>>())]
+    [sanitize_calls(message, round), ChatMessage::from(results.collect::<Vec<_>>())]
 }
 
-/// The answer of another model, or of one whose calls had no names of their own.
+/// Rebuilds a response by another model, or one whose calls had no distinct ids.
 fn rebuild_message(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatMessage {
-    let said = Some(&round.text).filter(|said| !said.trim().is_empty());
-    let words = said.map(|said| ContentPart::Text(said.clone()));
-    let calls = round.results.iter().enumerate().map(|(place, done)| {
+    let text = Some(&round.text).filter(|text| !text.trim().is_empty());
+    let text = text.map(|text| ContentPart::Text(text.clone()));
+    let calls = round.results.iter().enumerate().map(|(index, result)| {
         ContentPart::ToolCall(genai::chat::ToolCall {
-            call_id: id(place, &done.call),
-            fn_name: done.call.name.clone(),
-            fn_arguments: done.call.arguments.clone(),
+            call_id: id(index, &result.call),
+            fn_name: result.call.name.clone(),
+            fn_arguments: result.call.arguments.clone(),
             thought_signatures: None,
         })
     });
     ChatMessage::assistant(MessageContent::from_parts(
-        words.into_iter().chain(calls).collect::<Vec<_>>(),
+        text.into_iter().chain(calls).collect::<Vec<_>>(),
     ))
 }
 
-/// Only calls that have results, and nothing in them that a provider would refuse.
+/// Keeps only the calls that have results, and replaces what a provider would reject.
 fn sanitize_calls(message: ChatMessage, round: &ToolRound) -> ChatMessage {
-    let mut left = round.results.len();
+    let mut remaining = round.results.len();
     let parts = message.content.into_parts().into_iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => {
-            left = left.checked_sub(1)?;
+            remaining = remaining.checked_sub(1)?;
             let fn_arguments = match call.fn_arguments {
                 arguments @ Value::Object(_) => arguments,
                 _ => Value::Object(Map::new()),
@@ -113,8 +114,8 @@ fn sendable_name(name: &str) -> &str {
     if is_name { name } else { UNKNOWN_TOOL_NAME }
 }
 
-/// `genai` gives up a whole answer for one call whose arguments are no JSON, or nothing at all where
-/// there are none. Such calls are read as they came.
+/// `genai` fails on a whole response if the arguments of one call are invalid JSON or empty. This
+/// reads the calls from the raw body.
 pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
     let Error::ChatResponseGeneration { model_iden, response_body, .. } = &error else {
         return Err(error);
@@ -124,17 +125,17 @@ pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
     let Some((message, calls)) = message.zip(calls).filter(|(_, calls)| !calls.is_empty()) else {
         return Err(error);
     };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let words = Some(text(&message["content"])).filter(|words| !words.trim().is_empty());
+    let to_text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text = Some(to_text(&message["content"])).filter(|text| !text.trim().is_empty());
     let calls = calls.iter().map(|call| {
         ContentPart::ToolCall(genai::chat::ToolCall {
-            call_id: text(&call["id"]),
-            fn_name: text(&call["function"]["name"]),
+            call_id: to_text(&call["id"]),
+            fn_name: to_text(&call["function"]["name"]),
             fn_arguments: parse_arguments(&call["function"]["arguments"]),
             thought_signatures: None,
         })
     });
-    let parts = words.map(ContentPart::Text).into_iter().chain(calls).collect::<Vec<_>>();
+    let parts = text.map(ContentPart::Text).into_iter().chain(calls).collect::<Vec<_>>();
     let stopped = response_body.pointer("/choices/0/finish_reason").and_then(Value::as_str);
     let usage = serde_json::from_value::<Usage>(response_body["usage"].clone());
     Ok(ChatResponse {
@@ -149,11 +150,11 @@ pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
     })
 }
 
-fn parse_arguments(sent: &Value) -> Value {
-    match sent {
+fn parse_arguments(arguments: &Value) -> Value {
+    match arguments {
         Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
-        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| sent.clone()),
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| arguments.clone()),
         Value::Null => Value::Object(Map::new()),
-        Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_) => sent.clone(),
+        Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_) => arguments.clone(),
     }
 }

@@ -1,5 +1,5 @@
-//! A target that is too long: its parent, the lines that are owed an answer and the newest ones stay,
-//! and where others were, it says how many.
+//! Fits a target conversation that is too long. Its parent, the messages that are owed an answer
+//! and the newest messages stay; a note says how many others were left out.
 
 use std::sync::Arc;
 
@@ -9,54 +9,54 @@ use crate::prompt::budget::{TrimmedSection, record_trimmed};
 use crate::prompt::view::MessageView;
 use crate::prompt::view::from_context::MessageRenderer;
 
-/// A line's time and name, and a note of what was left out of it.
+/// For a message's time and author, and for the note in a shortened text.
 const MESSAGE_OVERHEAD_TOKENS: u64 = 40;
 
-/// Lines that are needed share so many tokens, even where the instructions alone fill the prompt: a few
-/// letters are no question.
+/// The required messages share at least this many tokens, even if the instructions alone fill the
+/// prompt: with less, no question would be readable.
 const MIN_NEEDED_TOKENS: u64 = 400;
 
-/// Makes the lines of a target fit into so many tokens, as far as they can.
+/// Fits the messages of the target into `max_tokens`, as far as possible.
 pub fn fit_target(
-    lines: Vec<Arc<MessageView>>,
-    room: u64,
+    views: Vec<Arc<MessageView>>,
+    max_tokens: u64,
     context: &Context,
-    printer: &MessageRenderer<'_>,
+    renderer: &MessageRenderer<'_>,
     trimmed: &mut Vec<TrimmedSection>,
 ) -> Vec<Arc<MessageView>> {
-    if message_tokens(&lines) <= room {
-        return lines;
+    if message_tokens(&views) <= max_tokens {
+        return views;
     }
-    let mut kept: Vec<bool> = lines.iter().map(|line| is_needed(line, context)).collect();
-    if let Some(newest) = kept.last_mut() {
+    let mut is_kept: Vec<bool> = views.iter().map(|view| is_needed(view, context)).collect();
+    if let Some(newest) = is_kept.last_mut() {
         *newest = true;
     }
-    let mut lines = lines;
-    let needed = kept.iter().filter(|kept| **kept).count() as u64;
-    let share = room.max(MIN_NEEDED_TOKENS) / needed.max(1);
+    let mut views = views;
+    let needed = is_kept.iter().filter(|is_kept| **is_kept).count() as u64;
+    let share = max_tokens.max(MIN_NEEDED_TOKENS) / needed.max(1);
     let mut used = 0;
-    for (line, _) in lines.iter_mut().zip(&kept).filter(|(_, kept)| **kept) {
-        render_shorter(line, share, context, printer);
-        used += line.tokens;
+    for (view, _) in views.iter_mut().zip(&is_kept).filter(|(_, is_kept)| **is_kept) {
+        render_shorter(view, share, context, renderer);
+        used += view.tokens;
     }
-    for place in (0..lines.len()).rev() {
-        if !kept[place] {
-            if used + lines[place].tokens > room {
+    for index in (0..views.len()).rev() {
+        if !is_kept[index] {
+            if used + views[index].tokens > max_tokens {
                 break;
             }
-            used += lines[place].tokens;
-            kept[place] = true;
+            used += views[index].tokens;
+            is_kept[index] = true;
         }
     }
     let mut shown: Vec<Arc<MessageView>> = Vec::new();
     let (mut count, mut left_out) = (0, 0);
-    for (line, kept) in lines.into_iter().zip(kept) {
-        if kept {
-            shown.push(line);
+    for (view, is_kept) in views.into_iter().zip(is_kept) {
+        if is_kept {
+            shown.push(view);
             continue;
         }
         count += 1;
-        left_out += line.tokens;
+        left_out += view.tokens;
         match shown.last_mut().filter(|last| last.omitted > 0) {
             Some(last) => Arc::make_mut(last).omitted += 1,
             None => shown.push(Arc::new(MessageView::omission(1))),
@@ -66,29 +66,30 @@ pub fn fit_target(
     shown
 }
 
-/// The parent of a thread, lines that are owed an answer, and the one that the judge would answer.
-fn is_needed(line: &MessageView, context: &Context) -> bool {
-    let is = |id: &MessageId| line.message.as_ref() == Some(id);
-    let about = context.intent.as_ref().and_then(|motive| motive.about.as_ref());
+/// Whether a message must stay: the parent of the thread, a message that is owed an answer, or the
+/// one that the judge wants to answer.
+fn is_needed(view: &MessageView, context: &Context) -> bool {
+    let is = |id: &MessageId| view.message.as_ref() == Some(id);
+    let about = context.intent.as_ref().and_then(|intent| intent.about.as_ref());
     context.conversation.thread.as_ref().is_some_and(is)
         || about.is_some_and(is)
         || context.owed.iter().any(is)
 }
 
-/// Prints a line anew, if it is longer than it may be.
+/// Renders a message again with a shorter text if it is too long.
 fn render_shorter(
-    line: &mut Arc<MessageView>,
-    most: u64,
+    view: &mut Arc<MessageView>,
+    max_tokens: u64,
     context: &Context,
-    printer: &MessageRenderer<'_>,
+    renderer: &MessageRenderer<'_>,
 ) {
-    let id = line.message.as_ref().filter(|_| line.tokens > most);
+    let id = view.message.as_ref().filter(|_| view.tokens > max_tokens);
     if let Some(message) = id.and_then(|id| context.target_message(id)) {
-        // What stands around the text takes its part.
-        *line = printer.message(message, most.saturating_sub(MESSAGE_OVERHEAD_TOKENS));
+        // The time and the author take their share.
+        *view = renderer.message(message, max_tokens.saturating_sub(MESSAGE_OVERHEAD_TOKENS));
     }
 }
 
-pub fn message_tokens(lines: &[Arc<MessageView>]) -> u64 {
-    lines.iter().map(|line| line.tokens).sum()
+pub fn message_tokens(views: &[Arc<MessageView>]) -> u64 {
+    views.iter().map(|view| view.tokens).sum()
 }

@@ -1,5 +1,6 @@
-//! Lines of talk, by the macro of the built-in `parts.j2`, but each of them only once: most of a prompt
-//! is lines that stood in the one before. The macro knows nothing about a line but the line.
+//! Renders messages with the macro of the built-in `parts.j2`, and caches the result in each
+//! message: most messages of a prompt were in the previous one. The macro depends on nothing but
+//! the message.
 
 use minijinja::value::Value;
 use minijinja::{Environment, Error, State};
@@ -7,41 +8,43 @@ use minijinja::{Environment, Error, State};
 use crate::prompt::tokens::CountedText;
 use crate::prompt::view::MessageView;
 
-/// What the file's own text is called beside [`KEEPING`].
-const ORIGINAL_PARTS: &str = "parts.j2, as it is written";
+/// The name of the original file beside [`CACHING_PARTS`].
+const ORIGINAL_PARTS: &str = "original parts.j2";
 
-/// Stands in for the file.
+/// Replaces `parts.j2`.
 const CACHING_PARTS: &str = concat!(
-    "{% from 'parts.j2, as it is written' import lines as written, notice %}",
-    "{% macro lines(messages) %}{{ kept_lines(written, messages) }}{% endmacro %}",
+    "{% from 'original parts.j2' import lines as original, notice %}",
+    "{% macro lines(messages) %}{{ cached_messages(original, messages) }}{% endmacro %}",
 );
 
-/// Of a line with its time and name, and something to spare.
+/// A typical text with its time and author, rounded up.
 const TYPICAL_MESSAGE_BYTES: usize = 256;
 
-/// Lets an environment keep the lines that its `parts.j2` prints. Nobody else may print them.
+/// Lets an environment cache the messages that its `parts.j2` renders. Only one environment may use
+/// the cache.
 pub fn install(environment: &mut Environment<'static>, parts: &'static str) -> Result<(), Error> {
-    environment.add_function("kept_lines", render_messages);
+    environment.add_function("cached_messages", render_messages);
     environment.add_template(ORIGINAL_PARTS, parts)?;
     environment.add_template("parts.j2", CACHING_PARTS)
 }
 
 fn render_messages(
     state: &mut State<'_, '_>,
-    written: Value,
+    original: Value,
     messages: Value,
 ) -> Result<String, Error> {
     let mut text = String::with_capacity(messages.len().unwrap_or(0) * TYPICAL_MESSAGE_BYTES);
     for message in messages.try_iter()? {
-        let printed = message.downcast_object_ref::<MessageView>().map(|line| &line.rendered);
-        if let Some(line) = printed.and_then(|printed| printed.get()) {
-            text.push_str(&line.text);
+        let cached =
+            message.downcast_object_ref::<MessageView>().map(|rendered| &rendered.rendered);
+        if let Some(rendered) = cached.and_then(|cached| cached.get()) {
+            text.push_str(&rendered.text);
             continue;
         }
-        let line = written.call(state, &[Value::from(vec![message.clone()])])?.to_string();
-        text.push_str(&line);
-        if let Some(printed) = printed {
-            printed.get_or_init(|| CountedText::new(&line));
+        let rendered = original.call(state, &[Value::from(vec![message.clone()])])?.to_string();
+        text.push_str(&rendered);
+        if let Some(cached) = cached {
+            cached.get_or_init(|| CountedText::new(&rendered));
         }
     }
     Ok(text)

@@ -1,4 +1,4 @@
-//! The values that the facts about a talk are printed with: whose floor it is, as far as names and marks
+//! The values of the conversation analysis: who has the floor, as far as names and punctuation
 //! tell.
 
 use jiff::Timestamp;
@@ -9,99 +9,106 @@ use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
+use crate::prompt::fence::escape_quotes;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::from_context::escape_quotes;
 
-/// So many questions that are open are told, and so many that are not: the newest.
+/// How many open questions, and how many others, are listed: the newest.
 const MAX_OPEN_QUESTIONS: usize = 5;
 const MAX_OTHER_QUESTIONS: usize = 4;
-/// Tokens of the words around a question, and of all that is always there.
+/// For the text around a question, and for the part that is always printed.
 const QUESTION_OVERHEAD_TOKENS: u64 = 40;
 pub const BASE_TOKENS: u64 = 120;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct FloorView {
-    /// Questions to everybody that nobody has taken up, oldest first.
+    /// Questions to everyone that are still open, oldest first.
     pub open: Vec<QuestionView>,
     /// Other questions, oldest first.
     pub others: Vec<QuestionView>,
-    /// Two people who talk with each other.
+    /// Two users who are talking with each other.
     pub holders: Vec<String>,
     /// Within the last five minutes.
     pub lines: usize,
     pub people: usize,
-    /// How many lines stand behind the persona's last one.
+    /// How many messages came after the persona's last one.
     pub lines_since_own: Option<usize>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct QuestionView {
-    /// Time and name, as printed.
+    /// The message's time and author, as printed.
     pub line: String,
     pub name: String,
     pub seconds: i64,
     pub lines_since: usize,
     /// `open`, `put_to`, `taken_up`, `content` or `in_talk`.
     pub fate: &'static str,
-    /// Whom the fate is about, if it is about anybody.
+    /// The user that the fate refers to, if any.
     pub whom: Option<String>,
 }
 
 impl FloorView {
-    /// What there is to say at `now`; nothing of a talk without lines.
+    /// The analysis at `now`; `None` for a conversation without human messages.
     pub fn from_context(context: &Context, speakers: &Speakers, now: Timestamp) -> Option<Self> {
         context.newest_human_message()?;
-        let floor = ConversationAnalysis::new(context);
-        let asked = |asked: &QuestionAnalysis<'_>| QuestionView::new(asked, context, speakers, now);
+        let analysis = ConversationAnalysis::new(context);
+        let question =
+            |question: &QuestionAnalysis<'_>| QuestionView::new(question, context, speakers, now);
         let mut open: Vec<QuestionView> =
-            floor.open_questions().rev().take(MAX_OPEN_QUESTIONS).map(asked).collect();
-        let others =
-            floor.questions.iter().rev().filter(|asked| asked.status != QuestionStatus::Open);
-        let mut others: Vec<QuestionView> = others.take(MAX_OTHER_QUESTIONS).map(asked).collect();
+            analysis.open_questions().rev().take(MAX_OPEN_QUESTIONS).map(question).collect();
+        let others = analysis
+            .questions
+            .iter()
+            .rev()
+            .filter(|question| question.status != QuestionStatus::Open);
+        let mut others: Vec<QuestionView> =
+            others.take(MAX_OTHER_QUESTIONS).map(question).collect();
         open.reverse();
         others.reverse();
-        let holders = floor.exchange_partners().into_iter().flatten();
-        let bustle = floor.recent_activity(now);
+        let holders = analysis.exchange_partners().into_iter().flatten();
+        let activity = analysis.recent_activity(now);
         Some(Self {
             open,
             others,
             holders: holders.map(|user| display_name(user, context, speakers)).collect(),
-            lines: bustle.messages,
-            people: bustle.users,
-            lines_since_own: floor.messages_since_own(),
+            lines: activity.messages,
+            people: activity.users,
+            lines_since_own: analysis.messages_since_own(),
         })
     }
 
-    /// Leaves out what matters least until it has so many tokens or is as short as it can be.
-    pub fn fit(&mut self, most: u64) {
-        while self.tokens() > most {
+    /// Leaves out the least important questions until the estimate is at most `max_tokens` or
+    /// nothing is left.
+    pub fn fit(&mut self, max_tokens: u64) {
+        while self.tokens() > max_tokens {
             match (self.others.is_empty(), self.open.is_empty()) {
                 (false, _) => drop(self.others.remove(0)),
-                // What is told last is the newest.
+                // The newest is last.
                 (true, false) => drop(self.open.remove(0)),
                 (true, true) => return,
             }
         }
     }
 
-    /// About what it comes to.
+    /// The estimated tokens.
     pub fn tokens(&self) -> u64 {
-        let asked = self.open.iter().chain(&self.others);
-        let asked: u64 = asked.map(|asked| estimate(&asked.line) + QUESTION_OVERHEAD_TOKENS).sum();
-        asked + BASE_TOKENS
+        let question = self.open.iter().chain(&self.others);
+        let question: u64 =
+            question.map(|question| estimate(&question.line) + QUESTION_OVERHEAD_TOKENS).sum();
+        question + BASE_TOKENS
     }
 }
 
 impl QuestionView {
     fn new(
-        asked: &QuestionAnalysis<'_>,
+        question: &QuestionAnalysis<'_>,
         context: &Context,
         speakers: &Speakers,
         now: Timestamp,
     ) -> Self {
-        let line: &Message = asked.message;
-        let (fate, whom) = match asked.status {
+        let message: &Message = question.message;
+        let (fate, whom) = match question.status {
             QuestionStatus::Open => ("open", None),
             QuestionStatus::Directed(user) => ("put_to", Some(user)),
             QuestionStatus::TakenUp(user) => ("taken_up", Some(user)),
@@ -109,19 +116,19 @@ impl QuestionView {
             QuestionStatus::AuthorInExchange(user) => ("in_talk", Some(user)),
         };
         Self {
-            line: escape_quotes(&speakers.message_label(line)),
-            name: escape_quotes(&speakers.name(&line.author)),
-            seconds: now.duration_since(line.at).as_secs().max(0),
-            lines_since: asked.messages_since,
+            line: escape_quotes(&speakers.message_label(message)),
+            name: escape_quotes(&speakers.name(&message.author)),
+            seconds: now.duration_since(message.at).as_secs().max(0),
+            lines_since: question.messages_since,
             fate,
             whom: whom.map(|user| display_name(user, context, speakers)),
         }
     }
 }
 
-/// How somebody is called in the prompt, who may have said nothing in it.
+/// The name of a user in the prompt, who may have written nothing in it.
 fn display_name(user: &UserId, context: &Context, speakers: &Speakers) -> String {
-    let mut authors = context.messages().map(|line| &line.author);
+    let mut authors = context.messages().map(|message| &message.author);
     match authors.find(|author| author.id == *user) {
         Some(author) => escape_quotes(&speakers.name(author)),
         None => escape_quotes(&to_single_line(context.display_name(user))),

@@ -1,10 +1,11 @@
-//! The values that the material of a memory is printed with.
+//! The values of a memory's input.
+
+use jiff::Timestamp;
 
 use crate::chat::to_single_line;
 use crate::memory::MemoryScope;
 use crate::persona::Persona;
 use crate::prompt::PromptVerb;
-use crate::prompt::builder::PromptOptions;
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
@@ -16,11 +17,11 @@ use crate::prompt::view::{
 impl MemoryInputView {
     pub fn new(
         persona: &Persona,
-        material: &MemoryInput,
-        scene: &PromptOptions,
-        printer: &MessageRenderer<'_>,
+        input: &MemoryInput,
+        now: Timestamp,
+        renderer: &MessageRenderer<'_>,
     ) -> Self {
-        let key = &material.key;
+        let key = &input.key;
         let target_thread_ts = match &key.scope {
             MemoryScope::Workspace | MemoryScope::Channel(_) => None,
             MemoryScope::Thread(_, thread) => Some(to_single_line(thread.as_str())),
@@ -30,30 +31,31 @@ impl MemoryInputView {
             verb: PromptVerb::Remember.name(),
             persona: PersonaView::new(persona),
             agent_system_prompt: None,
-            current_time: printer.speakers.format_time_with_zone(scene.now),
-            current_channel_name: name_or_id(&material.channel_name, channel_id),
+            current_time: renderer.speakers.format_time_with_zone(now),
+            current_channel_name: name_or_id(&input.channel_name, channel_id),
             target_thread_ts,
             scope: key.scope.name(),
             memory_type: key.term.name(),
-            max_tokens: material.max_tokens,
+            max_tokens: input.max_tokens,
             existing_memory: Vec::new(),
             new_parts: Vec::new(),
             channel_entries: Vec::new(),
             conversations: Vec::new(),
         };
-        for (number, source) in material.numbered() {
+        for (number, source) in input.numbered() {
             match source {
-                MemorySource::Messages(talk) => view.add_block(number, talk, printer),
+                MemorySource::Messages(block) => view.add_block(number, block, renderer),
                 MemorySource::Entry(known) => view.add_entry(number, known),
             }
         }
         view
     }
 
-    fn add_block(&mut self, number: usize, talk: &MessageBlock, printer: &MessageRenderer<'_>) {
+    fn add_block(&mut self, number: usize, source: &MessageBlock, renderer: &MessageRenderer<'_>) {
         let thread_ts =
-            talk.conversation.thread.as_ref().map(|thread| to_single_line(thread.as_str()));
-        let messages = talk.messages.iter().map(|line| printer.target_message(line)).collect();
+            source.conversation.thread.as_ref().map(|thread| to_single_line(thread.as_str()));
+        let messages =
+            source.messages.iter().map(|message| renderer.target_message(message)).collect();
         let block = BlockView { number, messages };
         match self.conversations.last_mut().filter(|last| last.thread_ts == thread_ts) {
             Some(last) => last.blocks.push(block),

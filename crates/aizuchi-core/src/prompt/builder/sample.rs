@@ -1,4 +1,4 @@
-//! Sample values for templates: everything is there, or nothing is.
+//! Sample values that check templates: contexts with everything, and contexts with nothing.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::prompt::view::PromptView;
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
 
-/// For every verb, each way that a template can go.
+/// Samples for every verb that reach every branch of a template.
 pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     let persona =
         Persona { name: "Aizuchi".to_owned(), system_prompt: "Be kind.".to_owned(), language };
@@ -32,39 +32,42 @@ pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     let mut views = Vec::new();
     for verb in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::State] {
         for thread in [None, Some(MessageId::new("1"))] {
-            let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
-            let judging = JudgeOptions {
+            let options = PromptOptions::new(Timestamp::UNIX_EPOCH);
+            let judge_options = JudgeOptions {
                 mode: Mode::Facilitator,
                 known_state: Some(ConversationState::Conflict),
                 reactions: vec!["👍".to_owned()],
             };
-            let facilitating = PromptOptions { judge_options: judging, ..scene.clone() };
+            let facilitator_options = PromptOptions { judge_options, ..options.clone() };
             let full = full_context(thread.clone());
-            views.push((verb, context_view(verb, language, &persona, &full, &facilitating)));
-            views.push((verb, context_view(verb, language, &persona, &full, &scene)));
-            views.push((verb, context_view(verb, language, &bare, &empty_context(thread), &scene)));
+            views.push((verb, context_view(verb, language, &persona, &full, &facilitator_options)));
+            views.push((verb, context_view(verb, language, &persona, &full, &options)));
+            views.push((
+                verb,
+                context_view(verb, language, &bare, &empty_context(thread), &options),
+            ));
         }
     }
-    let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
-    for material in memory_inputs() {
-        let view = memory_input_view(language, &persona, &material, &scene);
+    let options = PromptOptions::new(Timestamp::UNIX_EPOCH);
+    for input in memory_inputs() {
+        let view = memory_input_view(language, &persona, &input, &options);
         views.push((PromptVerb::Remember, view));
     }
     views
 }
 
-/// The values of a prompt without any talk.
+/// The view of a prompt without any messages.
 pub fn empty_view(verb: PromptVerb, language: Language) -> PromptView {
     let persona = Persona { name: String::new(), system_prompt: String::new(), language };
-    let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
+    let options = PromptOptions::new(Timestamp::UNIX_EPOCH);
     if verb == PromptVerb::Remember {
-        let material = MemoryInput {
+        let input = MemoryInput {
             sources: Vec::new(),
             ..memory_input(MemoryScope::Workspace, MemoryTerm::LongTerm)
         };
-        return memory_input_view(language, &persona, &material, &scene);
+        return memory_input_view(language, &persona, &input, &options);
     }
-    context_view(verb, language, &persona, &empty_context(None), &scene)
+    context_view(verb, language, &persona, &empty_context(None), &options)
 }
 
 fn message(id: &str, thread: Option<&str>, kind: AuthorKind) -> Arc<Message> {
@@ -84,18 +87,18 @@ fn conversation(thread: Option<MessageId>) -> ConversationId {
     ConversationId { workspace, channel: ChannelId::new("general"), thread }
 }
 
-/// Threads want a motive, the top level is owed an answer.
+/// A thread has an intent; the top level owes an answer.
 fn full_context(target: Option<MessageId>) -> Context {
-    let lines = vec![
+    let messages = vec![
         message("1", None, AuthorKind::Human),
         message("2", Some("1"), AuthorKind::Persona),
         message("3", None, AuthorKind::Human),
         message("4", Some("3"), AuthorKind::Human),
     ];
     let channel = ChannelId::new("general");
-    let history = ChannelMessages::from_messages(channel.clone(), "general".into(), lines);
+    let history = ChannelMessages::from_messages(channel.clone(), "general".into(), messages);
     let memory: Option<Arc<str>> = Some("- 2026-01-05: a fact".into());
-    let motive = Intent {
+    let intent = Intent {
         reason: "nobody answers".to_owned(),
         about: Some(MessageId::new("1")),
         conversation_state: Some(ConversationState::Misunderstanding),
@@ -116,7 +119,7 @@ fn full_context(target: Option<MessageId>) -> Context {
             memory: "- 2026-01-05: a fact".into(),
         }],
         owed: if target.is_none() { vec![MessageId::new("1")] } else { Vec::new() },
-        intent: target.is_some().then_some(motive),
+        intent: target.is_some().then_some(intent),
         important_memos: vec![memo(&["drinks"], Some("all of it")), memo(&[], None)],
         recent_memos: vec![memo(&[], Some("all of it")), memo(&["drinks"], None)],
         recalled_messages: vec![RecalledMessage {
@@ -187,10 +190,10 @@ fn known_entry(owner: EntryOwner) -> MemorySource {
 fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
     let id = ChannelId::new("general");
     let other = EntryOwner::Channel { id, name: "general".into(), term: MemoryTerm::ShortTerm };
-    let talk = |thread: Option<&str>| {
-        let lines = vec![message("2", thread, AuthorKind::Human)];
+    let block = |thread: Option<&str>| {
+        let messages = vec![message("2", thread, AuthorKind::Human)];
         let conversation = conversation(thread.map(MessageId::new));
-        MemorySource::Messages(MessageBlock { conversation, messages: lines })
+        MemorySource::Messages(MessageBlock { conversation, messages })
     };
     MemoryInput {
         merged: Vec::new(),
@@ -200,8 +203,8 @@ fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
         sources: vec![
             known_entry(EntryOwner::SameMemory),
             known_entry(other),
-            talk(None),
-            talk(Some("1")),
+            block(None),
+            block(Some("1")),
         ],
         channel_name: "general".into(),
         names: Default::default(),
