@@ -16,8 +16,8 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::DiscordSettings;
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
+use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 

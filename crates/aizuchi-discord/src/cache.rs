@@ -8,8 +8,8 @@ use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::GuildMember;
 use crate::from_discord::guild::{Guild, GuildRole, GuildThread};
+use crate::from_discord::user::GuildMember;
 use crate::permissions::ADMIN_PERMISSIONS;
 use crate::text::emoji::{GuildEmoji, find_unique};
 use aizuchi_core::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceId};

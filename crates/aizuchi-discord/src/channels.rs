@@ -10,14 +10,15 @@ use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
+use crate::DiscordPlatform;
 use crate::cache::{CachedChannel, Membership};
 use crate::from_discord::guild::{self, Guild, GuildThread};
-use crate::from_discord::message::DiscordMessage;
-use crate::from_discord::{ChannelRef, non_empty_str};
+use crate::from_discord::message::{ChannelRef, DiscordMessage};
+use crate::identity::{direct_workspace, guild_workspace};
 use crate::ingest::{IngestError, Location};
+use crate::json::non_empty_str;
 use crate::permissions::POST_PERMISSIONS;
 use crate::visibility::{channel_visibility, own_permissions};
-use crate::{DiscordPlatform, direct_workspace, guild_workspace};
 use aizuchi_core::chat::{
     Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };

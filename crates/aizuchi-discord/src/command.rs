@@ -14,12 +14,15 @@ use twilight_model::channel::message::MessageFlags;
 use twilight_model::guild::Permissions;
 use twilight_model::http::interaction::InteractionResponseType;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::cache::Membership;
-use crate::from_discord::{ChannelRef, id_timestamp, non_empty_str, parse_id};
+use crate::from_discord::message::ChannelRef;
+use crate::identity::GuildSummary;
+use crate::json::{non_empty_str, parse_id};
 use crate::permissions::ADMIN_PERMISSIONS;
+use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-use crate::{DiscordPlatform, GuildSummary};
 use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::persona::Language;

@@ -8,11 +8,12 @@ use twilight_model::id::marker::GuildMarker;
 
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::from_discord::guild::{Guild, GuildChannel, parse_channel, parse_guild};
-use crate::from_discord::parse_member;
+use crate::from_discord::user::parse_member;
+use crate::identity::{DiscordConnectError, DiscordIdentity, fetch_identity};
 use crate::invite::{bot_page_url, invite_url};
 use crate::permissions::{REQUIRED_PERMISSIONS, RequiredPermission, THREAD_PERMISSIONS};
+use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
-use crate::{DiscordConnectError, DiscordIdentity, DiscordSettings, ThreadPolicy, fetch_identity};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::rules::{Mode, Rulebook};
 

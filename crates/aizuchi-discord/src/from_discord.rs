@@ -1,6 +1,7 @@
 //! What Discord's events and histories tell, read leniently: a shape that is not known tells nothing, and
 //! nothing here fails. One odd sticker must not make it deaf on a server.
 
+pub mod user;
 pub mod guild;
 pub mod message;
 
@@ -12,11 +13,10 @@ use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::from_discord::guild::{Guild, GuildChannel, GuildRole, GuildThread};
-use crate::from_discord::message::DiscordMessage;
+use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_channel_ref};
+use crate::from_discord::user::{GuildMember, parse_member};
+use crate::json::{array_at, non_empty_str, parse_id};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, UserId};
-
-/// The first millisecond that Discord counts.
-const EPOCH_MS: i64 = 1_420_070_400_000;
 
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,14 +59,6 @@ pub enum DiscordEvent {
     Ignored,
 }
 
-/// A channel or a thread, as events name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChannelRef {
-    /// `None`: a direct message.
-    pub guild: Option<Id<GuildMarker>>,
-    pub channel: ChannelId,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscordReaction {
     pub channel_ref: ChannelRef,
@@ -77,23 +69,6 @@ pub struct DiscordReaction {
     /// The character, or the name of one of the server's own between colons.
     pub emoji: Arc<str>,
     pub change: ReactionChange,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiscordUser {
-    pub id: UserId,
-    pub name: Arc<str>,
-    pub is_bot: bool,
-    /// The roles on the server, where they are told.
-    pub roles: Option<Vec<Arc<str>>>,
-}
-
-/// Somebody on a server, with their roles.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuildMember {
-    pub guild: Id<GuildMarker>,
-    pub user: DiscordUser,
-    pub roles: Vec<Arc<str>>,
 }
 
 /// The event with this name and content.
@@ -203,80 +178,11 @@ fn parse_role_deletion(data: &Value) -> Option<DiscordEvent> {
     ))
 }
 
-fn parse_channel_ref(data: &Value) -> Option<ChannelRef> {
-    let channel = ChannelId::new(non_empty_str(&data["channel_id"])?);
-    Some(ChannelRef { guild: parse_id(&data["guild_id"]), channel })
-}
-
-/// A member of a server, by the name that others see there.
-pub fn parse_member(member: &Value, guild: Id<GuildMarker>) -> Option<GuildMember> {
-    let person = parse_user(&member["user"], member)?;
-    let roles = array_at(member, "roles").filter_map(non_empty_str).map(Arc::from).collect();
-    Some(GuildMember { guild, user: person, roles })
-}
-
-/// Somebody by the name that others see: the server's, the one shown everywhere, or the one to log in with.
-pub fn parse_user(user: &Value, member: &Value) -> Option<DiscordUser> {
-    let id = non_empty_str(&user["id"])?;
-    let names = [&member["nick"], &user["global_name"], &user["username"]];
-    let name = names.into_iter().find_map(non_empty_str).unwrap_or(id);
-    let is_bot = user["bot"] == true || user["system"] == true;
-    let roles = member["roles"].is_array();
-    let roles =
-        roles.then(|| array_at(member, "roles").filter_map(non_empty_str).map(Arc::from).collect());
-    Some(DiscordUser {
-        id: UserId::new(id),
-        name: aizuchi_core::chat::to_single_line(name).into(),
-        is_bot,
-        roles,
-    })
-}
-
-/// Text that is there.
-pub fn non_empty_str(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.is_empty())
-}
-
-pub fn array_at<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    holder[key].as_array().into_iter().flatten()
-}
-
-pub fn parse_id<T>(value: &Value) -> Option<Id<T>> {
-    non_empty_str(value)?.parse().ok()
-}
-
-/// When something with this id was made.
-pub fn id_timestamp(id: &str) -> Option<Timestamp> {
-    let id: u64 = id.parse().ok()?;
-    let since = i64::try_from(id >> 22).ok()?;
-    Timestamp::from_millisecond(since + EPOCH_MS).ok()
-}
-
-/// An id behind everything that was made before this moment, and before everything else.
-pub fn id_before(at: Timestamp) -> u64 {
-    let since = u64::try_from(at.as_millisecond() - EPOCH_MS).unwrap_or(0);
-    (since << 22).saturating_sub(1)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    #[test]
-    fn ids_tell_the_time() {
-        assert_eq!(id_timestamp("175928847299117063").unwrap().as_millisecond(), 1_462_015_105_796);
-        assert_eq!(id_timestamp("nonsense"), None);
-        let id = id_before(at(1_700_000_000));
-        assert!(id_timestamp(&id.to_string()).unwrap() < at(1_700_000_000));
-        assert_eq!(id_timestamp(&(id + 1).to_string()).unwrap(), at(1_700_000_000));
-        assert_eq!(id_before(at(0)), 0);
-    }
 
     #[test]
     fn a_preview_or_a_pin_is_no_edit() {
@@ -347,17 +253,6 @@ mod tests {
             parse_event("GUILD_DELETE", &json!({"id": "1"})),
             DiscordEvent::GuildRemoved(Id::new(1))
         );
-    }
-
-    #[test]
-    fn people_have_the_name_that_others_see() {
-        let user = json!({"id": "3", "username": "mio_77", "global_name": "Mio"});
-        let name =
-            |user: &Value, member: &Value| parse_user(user, member).unwrap().name.to_string();
-        assert_eq!(name(&user, &json!({"nick": "Mi\no"})), "Mi o");
-        assert_eq!(name(&user, &json!({"nick": null})), "Mio");
-        assert_eq!(name(&json!({"id": "3", "username": "mio_77"}), &Value::Null), "mio_77");
-        assert_eq!(parse_user(&json!({}), &Value::Null), None);
     }
 
     #[test]

@@ -7,20 +7,20 @@ pub mod disconnect;
 
 use futures_util::future::try_join_all;
 use jiff::SignedDuration;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use twilight_gateway::{ConfigBuilder, Intents, Shard, ShardId};
 
-use crate::from_discord::non_empty_str;
+use crate::DiscordPlatform;
 use crate::gateway::connection::{ConnectOptions, GatewayEvent, read_events};
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
 use crate::identify::{IdentifyQueue, IdentifyRequest};
+use crate::identity::DiscordConnectError;
 use crate::ingest::IngestError;
+use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::GatewayPlan;
-use crate::{DiscordConnectError, DiscordPlatform};
 use aizuchi_core::chat::Heard;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
@@ -255,9 +255,4 @@ fn disconnect_from(heard: Result<(), IngestError>) -> Result<Disconnect, Discord
         Ok(()) => Ok(Disconnect::from_reason("it has ended")),
         Err(error) => Ok(Disconnect::from_reason(format!("what came could not be kept: {error}"))),
     }
-}
-
-/// A frame's content, as far as it is looked at here.
-fn is_true(value: &Value) -> bool {
-    value == &Value::Bool(true)
 }

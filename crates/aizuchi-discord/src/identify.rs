@@ -10,7 +10,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};
 use twilight_gateway::queue::Queue;
 
-use crate::{DiscordPlatform, platform_workspace};
+use crate::DiscordPlatform;
+use crate::identity::platform_workspace;
 use aizuchi_core::chat::{Cursor, Heard};
 use aizuchi_core::clock::{duration_from_seconds, seeded_random};
 use aizuchi_core::store::StoreError;

@@ -8,13 +8,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{debug, warn};
 
+use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
-use crate::from_discord::message::{DiscordMessage, is_thread_starter};
-use crate::from_discord::{self, ChannelRef, DiscordEvent, DiscordUser, parse_event, parse_user};
-use crate::guild_workspace as of_server;
+use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter};
+use crate::from_discord::user::{DiscordUser, parse_user};
+use crate::from_discord::{self, DiscordEvent, parse_event};
+use crate::identity::{direct_workspace, guild_workspace, guild_workspace as of_server};
 use crate::message_text::read_message_text;
+use crate::snowflake::id_timestamp;
 use crate::text::{NameLookup, RoleName};
-use crate::{DiscordPlatform, direct_workspace, guild_workspace};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
@@ -217,7 +219,7 @@ impl DiscordPlatform {
             Some(known) => known.message.conversation.clone(),
             None if !self.is_backfill_pending(place) => return Ok(()),
             None => {
-                let Some(at) = from_discord::id_timestamp(line.as_str()) else { return Ok(()) };
+                let Some(at) = id_timestamp(line.as_str()) else { return Ok(()) };
                 let nobody = Author { id: UserId::new("unknown"), kind: AuthorKind::Bot };
                 let message = Message {
                     conversation: place.clone(),

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::from_discord::message::{POLL_RESULT, STAGE_END, STAGE_START, STAGE_TOPIC};
+use crate::json::array_at;
 use crate::text::NameLookup;
 use crate::text::read::parse_discord_markdown;
 use aizuchi_core::chat::{Mention, to_single_line};
@@ -177,10 +178,6 @@ impl MessageReader<'_> {
         let footer = to_single_line(str_at(&embed["footer"], "text"));
         join_non_empty([author, title, told].into_iter().chain(fields).chain([footer]), "\n")
     }
-}
-
-fn array_at<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    holder[key].as_array().into_iter().flatten()
 }
 
 fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {

@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use twilight_model::channel::message::MessageFlags;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
+use crate::identity::direct_workspace;
+use crate::snowflake::{first_id_at, id_timestamp};
 use crate::text::fuzzy_match::is_fuzzy_match;
 use crate::text::write::{
     MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown, to_markdown_without_names,
 };
-use crate::{DiscordPlatform, direct_workspace};
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
@@ -33,8 +35,6 @@ const NONCE_LIFETIME: SignedDuration = SignedDuration::from_mins(2);
 const SEARCH_MARGIN: SignedDuration = SignedDuration::from_mins(15);
 /// A post without its nonce is ours if it says the same and is not older than the dispatch by more.
 const MATCH_MARGIN: SignedDuration = SignedDuration::from_secs(10);
-/// The first millisecond that Discord counts.
-const EPOCH_MS: i64 = 1_420_070_400_000;
 const PAGE_SIZE: usize = 100;
 
 /// Discord's numbers for what will be otherwise after a while.
@@ -322,18 +322,6 @@ pub(super) fn nonce(key: &str) -> String {
     hex[..NONCE_LENGTH].to_owned()
 }
 
-/// Ids hold when they were made.
-fn id_timestamp(id: &str) -> Option<Timestamp> {
-    let id: i64 = id.parse().ok()?;
-    Timestamp::from_millisecond((id >> 22) + EPOCH_MS).ok()
-}
-
-/// The lowest id that could have been made then.
-fn first_id_at(at: Timestamp) -> u64 {
-    let milliseconds = u64::try_from(at.as_millisecond() - EPOCH_MS).unwrap_or(0);
-    milliseconds << 22
-}
-
 pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
     let why = error.to_string();
     match error {
@@ -369,15 +357,6 @@ mod tests {
         assert_eq!(one.len(), NONCE_LENGTH);
         assert_eq!(one, nonce("0a1b-1"));
         assert_ne!(one, other);
-    }
-
-    #[test]
-    fn ids_hold_their_time() {
-        let at = id_timestamp("175928847299117063").unwrap();
-        assert_eq!(at.to_string(), "2016-04-30T11:18:25.796Z");
-        assert!(first_id_at(at) <= 175_928_847_299_117_063);
-        assert_eq!(id_timestamp(&first_id_at(at).to_string()), Some(at));
-        assert_eq!(id_timestamp("x"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
-use crate::from_discord::non_empty_str;
+use crate::json::non_empty_str;
 use crate::post::{discord_channel, history_error, post_error};
 use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::MessageId;

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use twilight_gateway::{Session as Resumed, ShardId};
 
-use crate::{DiscordPlatform, platform_workspace};
+use crate::DiscordPlatform;
+use crate::identity::platform_workspace;
 use aizuchi_core::chat::{Cursor, UserId};
 use aizuchi_core::store::StoreError;
 

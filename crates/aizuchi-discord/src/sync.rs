@@ -8,10 +8,11 @@ use twilight_model::id::marker::GuildMarker;
 
 use jiff::SignedDuration;
 
+use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild;
+use crate::identity::guild_workspace;
 use crate::ingest::IngestError;
-use crate::{DiscordPlatform, guild_workspace};
 use aizuchi_core::chat::WorkspaceId;
 
 /// After a list could not be read.

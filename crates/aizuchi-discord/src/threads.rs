@@ -5,9 +5,11 @@
 use serde_json::json;
 use tracing::info;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
+use crate::identity::direct_workspace;
 use crate::post::post_error;
-use crate::{DiscordPlatform, ThreadPolicy, ThreadSettings, direct_workspace};
+use crate::settings::ThreadPolicy;
 use aizuchi_core::chat::{MessageId, to_single_line};
 use aizuchi_core::event::OutboxItem;
 use aizuchi_core::persona::Language;
@@ -17,14 +19,6 @@ use aizuchi_core::platform::PlatformError;
 const MAX_NAME_CHARS: usize = 50;
 /// Discord's number for a thread that is there already.
 const THREAD_ALREADY_EXISTS: u64 = 160_004;
-
-impl ThreadSettings {
-    /// What holds in a channel. Its id says more than its name.
-    pub fn for_channel(&self, id: &str, name: Option<&str>) -> ThreadPolicy {
-        let by_name = || self.channels.get(&format!("#{}", name?));
-        self.channels.get(id).or_else(by_name).copied().unwrap_or(self.default)
-    }
-}
 
 impl DiscordPlatform {
     /// The line below which an answer opens a thread, or would have.
@@ -96,8 +90,6 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
 
     #[test]
@@ -111,22 +103,6 @@ mod tests {
             (&"long ".repeat(20), "long long long long long long long long long long…"),
         ] {
             assert_eq!(thread_name(text, "Aizuchi", Language::En), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_channel_may_differ() {
-        let channels = HashMap::from([
-            ("#tea".to_owned(), ThreadPolicy::Never),
-            ("12".to_owned(), ThreadPolicy::Auto),
-        ]);
-        let rules = ThreadSettings { default: ThreadPolicy::Auto, channels, archive_minutes: None };
-        for (id, name, expected) in [
-            ("12", Some("tea"), ThreadPolicy::Auto),
-            ("13", Some("tea"), ThreadPolicy::Never),
-            ("13", None, ThreadPolicy::Auto),
-        ] {
-            assert_eq!(rules.for_channel(id, name), expected, "{id} {name:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
 
-use crate::from_discord::{array_at, non_empty_str};
+use crate::json::{array_at, non_empty_str};
 use aizuchi_core::command::{Command, MuteScope};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::rules::Mode;

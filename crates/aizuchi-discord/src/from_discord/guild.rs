@@ -9,7 +9,8 @@ use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::{GuildMember, array_at, non_empty_str, parse_id, parse_member};
+use crate::from_discord::user::{GuildMember, parse_member};
+use crate::json::{array_at, non_empty_str, parse_id};
 use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::{ChannelId, UserId, to_single_line};
 

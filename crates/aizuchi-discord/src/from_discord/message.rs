@@ -5,10 +5,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 use twilight_model::channel::message::MessageFlags;
+use twilight_model::id::Id;
+use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::{
-    ChannelRef, DiscordUser, array_at, id_timestamp, non_empty_str, parse_channel_ref, parse_user,
-};
+use crate::from_discord::user::{DiscordUser, parse_user};
+use crate::json::{array_at, non_empty_str, parse_id};
+use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId};
 use aizuchi_core::clock::truncate_to_millisecond;
 
@@ -28,6 +30,14 @@ const SYSTEM_TYPES: [u64; 4] = [STAGE_START, STAGE_END, STAGE_TOPIC, POLL_RESULT
 const SYSTEM_AUTHOR: &str = "Discord";
 /// What points to a message: somebody passes it on.
 const FORWARD: u64 = 1;
+
+/// A channel or a thread, as events name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelRef {
+    /// `None`: a direct message.
+    pub guild: Option<Id<GuildMarker>>,
+    pub channel: ChannelId,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscordMessage {
@@ -96,6 +106,11 @@ pub fn parse_message(whole: &Value) -> Option<DiscordMessage> {
         channel_ref: place,
         raw: whole.clone(),
     })
+}
+
+pub fn parse_channel_ref(data: &Value) -> Option<ChannelRef> {
+    let channel = ChannelId::new(non_empty_str(&data["channel_id"])?);
+    Some(ChannelRef { guild: parse_id(&data["guild_id"]), channel })
 }
 
 fn system_author() -> DiscordUser {
@@ -203,10 +218,7 @@ mod tests {
 
     #[test]
     fn a_history_is_told_where_it_is() {
-        let place = ChannelRef {
-            guild: Some(twilight_model::id::Id::new(1)),
-            channel: ChannelId::new("2"),
-        };
+        let place = ChannelRef { guild: Some(Id::new(1)), channel: ChannelId::new("2") };
         let whole = json!({"id": "175928847299117063", "author": {"id": "3"}, "content": "hi"});
         assert_eq!(parse_history_message(&place, whole).unwrap().channel_ref, place);
         assert_eq!(parse_history_message(&place, json!("odd")), None);

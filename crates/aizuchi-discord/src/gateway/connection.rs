@@ -13,10 +13,9 @@ use tracing::debug;
 use twilight_gateway::error::ReceiveMessageErrorType;
 use twilight_gateway::{Message, Shard};
 
-use crate::DiscordConnectError;
 use crate::gateway::disconnect::Disconnect;
-use crate::gateway::is_true;
 use crate::identify::IdentifyQueue;
+use crate::identity::DiscordConnectError;
 
 /// Discord answers each heartbeat; it may be late by so much.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
@@ -115,7 +114,7 @@ pub(super) async fn read_events(
             }
             INVALID_SESSION => {
                 close(shard).await;
-                return Ok(Disconnect::invalid_session(is_true(&frame.d)));
+                return Ok(Disconnect::invalid_session(frame.d == true));
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use twilight_model::gateway::CloseCode;
 
-use crate::DiscordConnectError;
+use crate::identity::DiscordConnectError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnect {

@@ -11,9 +11,11 @@ use twilight_model::id::marker::GuildMarker;
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild::parse_thread;
-use crate::from_discord::message::{DiscordMessage, parse_history_message};
-use crate::from_discord::{ChannelRef, id_before, id_timestamp, non_empty_str};
+use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
+use crate::identity::direct_workspace;
 use crate::ingest::{IngestError, Location};
+use crate::json::non_empty_str;
+use crate::snowflake::{id_before, id_timestamp};
 use crate::visibility::has_messages;
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
 use aizuchi_core::platform::backfill::{
@@ -57,8 +59,7 @@ impl DiscordPlatform {
         since: Timestamp,
     ) -> Result<BackfillPass, IngestError> {
         let known = self.cache.channel(room);
-        let workspace =
-            known.map_or_else(super::super::direct_workspace, |known| known.channel.workspace);
+        let workspace = known.map_or_else(direct_workspace, |known| known.channel.workspace);
         let stored = stored_messages_since(&*self.archive, &workspace, room, from).await?;
         Ok(BackfillPass {
             channel: room.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::from_discord::{array_at, non_empty_str};
+use crate::json::{array_at, non_empty_str};
 use crate::text::is_id;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
