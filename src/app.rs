@@ -134,7 +134,7 @@ impl App {
             Some(settings) => {
                 let zone = config.time_zone_or(TimeZone::system());
                 let settings = settings.settings(config.channel_sync_interval(), zone);
-                let who = aizuchi_discord::resolve_identity(&settings, &*store).await?;
+                let who = aizuchi_discord::identity::resolve_identity(&settings, &*store).await?;
                 for workspace in who.workspaces() {
                     restore_channel_cache(&rooms, &store, &workspace).await?;
                 }
@@ -145,7 +145,9 @@ impl App {
                     answers: answers.clone(),
                 };
                 let discord = Arc::new(DiscordPlatform::new(settings, who, surroundings).await?);
-                platforms.0.insert(aizuchi_discord::platform_workspace(), discord.clone());
+                platforms
+                    .0
+                    .insert(aizuchi_discord::identity::platform_workspace(), discord.clone());
                 Some(discord)
             }
         };

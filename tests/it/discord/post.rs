@@ -18,10 +18,9 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, PlatformDeps, PlatformError};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_discord::{
-    DiscordPlatform, DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings,
-    guild_workspace, resolve_identity,
-};
+use aizuchi_discord::DiscordPlatform;
+use aizuchi_discord::identity::{guild_workspace, resolve_identity};
+use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
 use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::channel::{NewChannel, NewChannelKind};
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;

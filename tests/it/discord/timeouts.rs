@@ -7,9 +7,9 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_discord::{
-    DiscordPlatform, DiscordSettings, DiscordTimeouts, ThreadSettings, fetch_identity,
-};
+use aizuchi_discord::DiscordPlatform;
+use aizuchi_discord::identity::fetch_identity;
+use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadSettings};
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::command::{InteractionStatus, NewInteraction};
 use aizuchi_fakes::discord::fault::Fault;
