@@ -18,15 +18,14 @@ use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::{Archive, StoreError};
 
-/// All of Discord: the platform of every workspace whose name begins with this and a colon. What is known
-/// of an installation before Discord was asked is kept here, too.
+/// The prefix of every Discord workspace. On its own it is the workspace under which cursors of the whole
+/// installation are stored.
 const PLATFORM: &str = "discord";
 
-/// How often Discord is asked at the start who we are, and what is between.
 const MAX_START_ATTEMPTS: usize = 3;
 const START_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Who we are on Discord.
+/// The bot's identity on Discord.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscordIdentity {
     pub application: Id<ApplicationMarker>,
@@ -34,20 +33,20 @@ pub struct DiscordIdentity {
     pub user: UserId,
     /// The bot's name.
     pub name: String,
-    /// Whether the application may read what people write.
+    /// Whether the application has the Message Content Intent.
     pub can_read_content: bool,
-    /// The servers that it is on.
+    /// The servers that the bot is on.
     pub guilds: Vec<GuildSummary>,
 }
 
-/// A server, as Discord lists those that we are on.
+/// A server in Discord's list of the bot's servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuildSummary {
     pub id: Id<GuildMarker>,
     pub name: String,
 }
 
-/// Why Discord cannot be joined.
+/// Why the bot cannot connect to Discord.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscordConnectError {
     #[error(
@@ -80,91 +79,90 @@ pub enum DiscordConnectError {
 }
 
 impl DiscordConnectError {
-    /// Why it could not be asked.
     pub(crate) fn from_api_error(error: DiscordApiError) -> Self {
         if error.is_token_invalid() { Self::TokenRefused } else { Self::IdentityUnavailable(error) }
     }
 }
 
-/// The platform of all workspaces of Discord.
+/// The workspace that stands for Discord as a whole.
 pub fn platform_workspace() -> WorkspaceId {
     WorkspaceId::new(PLATFORM)
 }
 
-/// A server is a workspace.
+/// The workspace of a server.
 pub fn guild_workspace(guild: Id<GuildMarker>) -> WorkspaceId {
     WorkspaceId::new(format!("{PLATFORM}:{guild}"))
 }
 
-/// All direct messages are one workspace. Each is a private channel of it, so nothing goes from one to
-/// another; and nothing goes to or from a server, since nobody says that both are of it.
+/// The workspace of all direct messages. Each direct message is a private channel of it, so nothing leaks from
+/// one to another, and nothing leaks to or from a server.
 pub fn direct_workspace() -> WorkspaceId {
     WorkspaceId::new(format!("{PLATFORM}:direct"))
 }
 
-/// Asks Discord whose token this is, and where it is.
+/// Asks Discord whose token this is, and which servers the bot is on.
 pub async fn fetch_identity(
     settings: &DiscordSettings,
 ) -> Result<DiscordIdentity, DiscordConnectError> {
     let api = DiscordApi::new(settings, Clock::system())?;
-    let ask = async |path: &str| match api.call(&ApiRequest::get(path)).await {
+    let get = async |path: &str| match api.call(&ApiRequest::get(path)).await {
         Ok(answer) => Ok(answer),
         Err(error) if error.is_token_invalid() => Err(DiscordConnectError::TokenRefused),
         Err(error) => Err(DiscordConnectError::IdentityUnavailable(error)),
     };
-    let mut me = ask("/users/@me").await?;
-    me["application"] = ask("/applications/@me").await?;
-    me["guilds"] = Value::Array(Vec::new());
+    let mut record = get("/users/@me").await?;
+    record["application"] = get("/applications/@me").await?;
+    record["guilds"] = Value::Array(Vec::new());
     let mut after = String::new();
     loop {
-        let page = ask(&format!("/users/@me/guilds?limit=200{after}")).await?;
+        let page = get(&format!("/users/@me/guilds?limit=200{after}")).await?;
         let guilds = page.as_array().cloned().unwrap_or_default();
         after = guilds
             .last()
             .map(|last| format!("&after={}", last["id"].as_str().unwrap_or("")))
             .unwrap_or_default();
         let is_last = guilds.len() < 200;
-        if let Value::Array(all) = &mut me["guilds"] {
+        if let Value::Array(all) = &mut record["guilds"] {
             all.extend(guilds);
         }
         if is_last {
             break;
         }
     }
-    parse_identity(me).ok_or(DiscordConnectError::IdentityUnavailable(
+    parse_identity(record).ok_or(DiscordConnectError::IdentityUnavailable(
         DiscordApiError::OutcomeUnknown("it does not say who we are".to_owned()),
     ))
 }
 
-/// Whose token this is. While Discord cannot be reached, what it said the last time holds.
+/// Whose token this is. While Discord cannot be reached, its last stored answer is used.
 pub async fn resolve_identity(
     settings: &DiscordSettings,
     archive: &dyn Archive,
 ) -> Result<DiscordIdentity, DiscordConnectError> {
-    let mut told = fetch_identity(settings).await;
+    let mut fetched = fetch_identity(settings).await;
     for _ in 1..MAX_START_ATTEMPTS {
-        let Err(DiscordConnectError::IdentityUnavailable(error)) = &told else { break };
-        warn!("{error}; it is asked again");
+        let Err(DiscordConnectError::IdentityUnavailable(error)) = &fetched else { break };
+        warn!(platform = "discord", %error, "Discord did not tell the bot's identity; retrying");
         tokio::time::sleep(START_RETRY_DELAY).await;
-        told = fetch_identity(settings).await;
+        fetched = fetch_identity(settings).await;
     }
-    match told {
+    match fetched {
         Err(DiscordConnectError::IdentityUnavailable(error)) => {
-            let known = archive.cursors(&platform_workspace()).await?;
-            let place = identity_key(settings);
-            let known = known.iter().find(|bookmark| *bookmark.stream == *place);
-            let known = known.and_then(|known| serde_json::from_str(&known.value).ok());
-            let who = known
+            let cursors = archive.cursors(&platform_workspace()).await?;
+            let key = identity_key(settings);
+            let cursors = cursors.iter().find(|cursor| *cursor.stream == *key);
+            let cursors = cursors.and_then(|cursors| serde_json::from_str(&cursors.value).ok());
+            let identity = cursors
                 .and_then(parse_identity)
                 .ok_or(DiscordConnectError::IdentityUnavailable(error.clone()))?;
-            warn!("{error}; it goes on as who it was the last time");
-            Ok(who)
+            warn!(platform = "discord", %error, "using the identity stored at the last start");
+            Ok(identity)
         }
-        told => told,
+        fetched => fetched,
     }
 }
 
-/// What Discord says of us, as it is kept, too.
+/// The identity as Discord sends it, and as it is stored.
 #[derive(Deserialize, serde::Serialize)]
 struct IdentityRecord {
     id: String,
@@ -186,52 +184,52 @@ struct GuildRecord {
     name: String,
 }
 
-fn parse_identity(told: Value) -> Option<DiscordIdentity> {
-    let told: IdentityRecord = serde_json::from_value(told).ok()?;
-    let flags = ApplicationFlags::from_bits_truncate(told.application.flags);
-    let may_read = ApplicationFlags::GATEWAY_MESSAGE_CONTENT
+fn parse_identity(record: Value) -> Option<DiscordIdentity> {
+    let record: IdentityRecord = serde_json::from_value(record).ok()?;
+    let flags = ApplicationFlags::from_bits_truncate(record.application.flags);
+    let content_flags = ApplicationFlags::GATEWAY_MESSAGE_CONTENT
         | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
     let guild =
         |guild: GuildRecord| GuildSummary { id: guild.id, name: to_single_line(&guild.name) };
     Some(DiscordIdentity {
-        application: told.application.id,
-        user: UserId::new(told.id),
-        name: to_single_line(&told.username),
-        can_read_content: flags.intersects(may_read),
-        guilds: told.guilds.into_iter().map(guild).collect(),
+        application: record.application.id,
+        user: UserId::new(record.id),
+        name: to_single_line(&record.username),
+        can_read_content: flags.intersects(content_flags),
+        guilds: record.guilds.into_iter().map(guild).collect(),
     })
 }
 
-/// The same as Discord tells it.
-fn to_identity_record(who: &DiscordIdentity) -> IdentityRecord {
-    let flags = match who.can_read_content {
+fn to_identity_record(identity: &DiscordIdentity) -> IdentityRecord {
+    let flags = match identity.can_read_content {
         true => ApplicationFlags::GATEWAY_MESSAGE_CONTENT.bits(),
         false => 0,
     };
-    let guilds = who.guilds.iter();
+    let guilds = identity.guilds.iter();
     IdentityRecord {
-        id: who.user.to_string(),
-        username: who.name.clone(),
-        application: ApplicationRecord { id: who.application, flags },
+        id: identity.user.to_string(),
+        username: identity.name.clone(),
+        application: ApplicationRecord { id: identity.application, flags },
         guilds: guilds
             .map(|guild| GuildRecord { id: guild.id, name: guild.name.clone() })
             .collect(),
     }
 }
 
-/// Where it is noted who we are with a token. The token itself is noted nowhere.
+/// The key under which a token's identity is stored. The token itself is never stored.
 fn identity_key(settings: &DiscordSettings) -> String {
     let digest = Sha256::digest(settings.token.expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl DiscordIdentity {
-    /// Every workspace that it lives in.
+    /// Every workspace that the bot is in.
     pub fn workspaces(&self) -> Vec<WorkspaceId> {
         let guilds = self.guilds.iter().map(|guild| guild_workspace(guild.id));
         guilds.chain([direct_workspace()]).collect()
     }
 
+    /// The identity as a cursor, for [`resolve_identity`] at the next start.
     pub(crate) fn to_cursor(&self, settings: &DiscordSettings) -> Cursor {
         let record = serde_json::to_string(&to_identity_record(self)).unwrap_or_default();
         Cursor {

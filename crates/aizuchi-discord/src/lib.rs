@@ -1,5 +1,7 @@
-//! Discord: a bot that lives on servers (each a workspace of its own) and in direct messages. It is heard
-//! over the gateway, caught up on by its channels' histories, and spoken to through the REST API.
+//! Discord: a bot on servers (each is a workspace of its own) and in direct messages. Events come over the
+//! gateway, gaps are backfilled from the channels' histories, and posts go out through the REST API.
+//!
+//! The modules stand in the order a message travels them: what everything uses, in, out, and the operator's.
 
 pub mod settings;
 pub mod identity;
@@ -75,63 +77,63 @@ pub struct DiscordPlatform {
     shards: Shards,
     pub connection: ConnectionStatus,
     revocation: Revocation,
-    /// How far rooms have been read.
+    /// How far each channel's history has been read.
     read_cursors: Mutex<HashMap<ChannelId, ReadCursor>>,
-    /// Held while a place is met for the first time.
+    /// Held while Discord is asked about an unknown channel, so that it is asked once.
     location_lock: tokio::sync::Mutex<()>,
-    /// All lists are to be read.
+    /// Wakes the sync of servers, channels and names.
     sync_requested: Notify,
-    /// Commands that wait for an answer.
+    /// Interactions that wait for an answer.
     interaction_sender: mpsc::UnboundedSender<Value>,
     interaction_receiver: tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>,
-    /// When the log was told last that messages come without their text.
+    /// When the missing message content was last logged.
     content_warned_ms: AtomicI64,
 }
 
 impl DiscordPlatform {
-    /// Remembers what was known before Discord is asked.
+    /// Loads users, channels and cursors from the store; Discord is not called yet.
     pub async fn new(
         settings: DiscordSettings,
-        who: DiscordIdentity,
-        surroundings: PlatformDeps,
+        identity: DiscordIdentity,
+        deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, answers } = surroundings;
-        let slash = SlashCommands { inbox: inbox.clone(), answers };
+        let PlatformDeps { persona, inbox, archive, answers } = deps;
+        let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let clock = inbox.clock.clone();
-        let (roster, mut marks) = (DiscordCache::default(), HashMap::new());
-        for workspace in who.workspaces() {
-            roster.load(archive.users(&workspace).await?, archive.channels(&workspace).await?);
-            let known = archive.cursors(&workspace).await?;
-            let known = known.iter().filter_map(|bookmark| {
-                Some((ChannelId::new(&*bookmark.stream), ReadCursor::parse(&bookmark.value)?))
+        let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());
+        for workspace in identity.workspaces() {
+            cache.load(archive.users(&workspace).await?, archive.channels(&workspace).await?);
+            let cursors = archive.cursors(&workspace).await?;
+            let cursors = cursors.iter().filter_map(|cursor| {
+                Some((ChannelId::new(&*cursor.stream), ReadCursor::parse(&cursor.value)?))
             });
-            marks.extend(known);
+            read_cursors.extend(cursors);
         }
-        let (interactions, commands) = mpsc::unbounded_channel();
+        let (interaction_sender, interaction_receiver) = mpsc::unbounded_channel();
         Ok(Self {
             api: DiscordApi::new(&settings, clock.clone())?,
             settings,
-            identity: who,
+            identity,
             persona,
-            slash_commands: slash,
+            slash_commands,
             archive,
             clock,
             inbox,
-            cache: roster,
+            cache,
             backfill: BackfillQueue::default(),
             shards: Shards::default(),
             connection: ConnectionStatus::default(),
             revocation: Revocation::default(),
-            read_cursors: Mutex::new(marks),
+            read_cursors: Mutex::new(read_cursors),
             location_lock: tokio::sync::Mutex::default(),
             sync_requested: Notify::new(),
-            interaction_sender: interactions,
-            interaction_receiver: tokio::sync::Mutex::new(commands),
+            interaction_sender,
+            interaction_receiver: tokio::sync::Mutex::new(interaction_receiver),
             content_warned_ms: AtomicI64::new(0),
         })
     }
 
-    /// The next command, button or the like that somebody uses.
+    /// The next slash command, autocompletion or button that a user triggers.
     pub async fn next_interaction(&self) -> Option<Value> {
         self.interaction_receiver.lock().await.recv().await
     }
@@ -140,37 +142,42 @@ impl DiscordPlatform {
         &self.identity
     }
 
-    /// Lives on Discord until `shutdown`. Ends before only if it may not live there.
+    /// Runs until `shutdown`. Ends earlier only if Discord does not admit the bot.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         self.register_identity().await.context("opening Discord")?;
         tokio::select! {
-            // Ends after `shutdown`, when what was taken is kept; or before, where it may not be.
-            listened = self.run_gateway(&shutdown) => Ok(listened?),
-            // Reading goes on for ever, and can be left at any point.
+            // After `shutdown` it ends once every event received is stored.
+            ended = self.run_gateway(&shutdown) => Ok(ended?),
+            // These never end and are safe to cancel at any await.
             _ = self.run_background_tasks() => Ok(()),
         }
     }
 
     async fn run_background_tasks(&self) {
-        let reading = (self.run_sync(), self.run_backfill(), self.run_prioritized_backfill());
-        join4(reading.0, reading.1, reading.2, self.run_commands()).await;
+        let tasks = (self.run_sync(), self.run_backfill(), self.run_prioritized_backfill());
+        join4(tasks.0, tasks.1, tasks.2, self.run_commands()).await;
     }
 
-    /// Makes sure that the persona is known everywhere, and that the next start knows who we are.
+    /// Registers the persona in every workspace, and stores the identity for the next start.
     async fn register_identity(&self) -> Result<(), StoreError> {
         for workspace in self.identity.workspaces() {
             self.register_workspace(workspace).await?;
         }
         let cursor = self.identity.to_cursor(&self.settings);
         self.inbox.hear(Heard::Cursor(cursor)).await?;
-        info!("on Discord as {}, on {} servers", self.identity.name, self.identity.guilds.len());
+        info!(
+            platform = "discord",
+            name = self.identity.name,
+            count = self.identity.guilds.len(),
+            "starting on the bot's Discord servers"
+        );
         Ok(())
     }
 
-    /// The persona is somebody in a workspace, and whoever opted out is so there, too.
+    /// Registers the persona as a user of a workspace, and applies every opt-out there.
     async fn register_workspace(&self, workspace: WorkspaceId) -> Result<(), StoreError> {
         for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // Who was put on the list since the last start may have said something before.
+            // A user added to the list since the last start may have messages in the store.
             let workspace = workspace.clone();
             self.inbox.apply_order(Order::Redact { workspace, user }).await?;
         }
@@ -184,28 +191,28 @@ impl DiscordPlatform {
         self.inbox.hear(Heard::User(persona)).await.map(|_| ())
     }
 
-    /// Calls the REST API. A token that is worth nothing ends it all.
+    /// Calls the REST API. An invalid token stops the adapter.
     async fn call(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
-        let answered = self.api.call(call).await;
-        if let Err(error) = &answered
+        let result = self.api.call(call).await;
+        if let Err(error) = &result
             && error.is_token_invalid()
         {
             self.revocation.revoke("the bot's token is worth nothing any more");
         }
-        answered
+        result
     }
 
-    /// Reads what is at a path, until Discord answers or says no. Its waits are kept.
+    /// Gets a path, retrying until Discord answers or refuses. Honors Retry-After.
     async fn read_with_retries<T: DeserializeOwned>(
         &self,
         path: &str,
     ) -> Result<T, DiscordApiError> {
-        const TRIES: u32 = 8;
-        let mut tried = 0;
+        const MAX_ATTEMPTS: u32 = 8;
+        let mut attempt = 0;
         loop {
-            tried += 1;
-            let answered = self.call(&ApiRequest::get(path)).await;
-            let wait = match answered {
+            attempt += 1;
+            let result = self.call(&ApiRequest::get(path)).await;
+            let wait = match result {
                 Ok(answer) => {
                     return serde_json::from_value(answer).map_err(|_| {
                         DiscordApiError::OutcomeUnknown(
@@ -217,23 +224,23 @@ impl DiscordPlatform {
                 Err(DiscordApiError::RateLimited(wait)) => wait,
                 Err(
                     error @ (DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)),
-                ) if tried == TRIES => {
+                ) if attempt == MAX_ATTEMPTS => {
                     return Err(error);
                 }
                 Err(DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)) => {
-                    SignedDuration::from_secs(1 << tried.min(5))
+                    SignedDuration::from_secs(1 << attempt.min(5))
                 }
             };
             if wait > SignedDuration::from_secs(10) {
-                info!("Discord wants us to wait for {wait:#}");
+                info!(platform = "discord", path, ?wait, attempt, "rate limited; waiting");
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
         }
     }
 
-    async fn channel_name(&self, place: &ConversationId) -> Option<Arc<str>> {
-        let channels = self.archive.channels(&place.workspace).await.unwrap_or_default();
-        let channel = channels.into_iter().find(|channel| channel.id == place.channel);
+    async fn channel_name(&self, conversation: &ConversationId) -> Option<Arc<str>> {
+        let channels = self.archive.channels(&conversation.workspace).await.unwrap_or_default();
+        let channel = channels.into_iter().find(|channel| channel.id == conversation.channel);
         channel.map(|channel| channel.name)
     }
 

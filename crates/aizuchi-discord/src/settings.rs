@@ -10,31 +10,31 @@ use secrecy::SecretString;
 #[derive(Clone, Debug)]
 pub struct DiscordSettings {
     pub token: SecretString,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     pub api_base: String,
-    /// Where the gateway is, if Discord shall not be asked.
+    /// The gateway's URL; without it Discord is asked.
     pub gateway_url: Option<String>,
-    /// How many connections share the servers, if Discord shall not be asked.
+    /// The number of shards; without it Discord is asked.
     pub shards: Option<u32>,
     pub threads: ThreadSettings,
-    /// How long after a dispatch a post is surely not on its way any more.
+    /// How long after its dispatch a post can no longer be in flight.
     pub settle_time: SignedDuration,
-    /// How far back a channel is read that was not heard before.
+    /// How far back the history of a new channel is read.
     pub history_span: SignedDuration,
-    /// How often channels and names are read anew.
+    /// How often servers, channels and names are read again.
     pub sync_interval: SignedDuration,
-    /// Whose clock the persona reads.
+    /// The time zone in which the persona reads Discord's timestamps.
     pub time_zone: TimeZone,
     pub timeouts: DiscordTimeouts,
 }
 
-/// Whether a mention at a channel's top level opens a thread, in which the talk goes on.
+/// Whether a mention at a channel's top level opens a thread, in which the conversation continues.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadSettings {
     pub default: ThreadPolicy,
-    /// What is different in channels, by `#name` or id.
+    /// Overrides for single channels, by `#name` or id.
     pub channels: HashMap<String, ThreadPolicy>,
-    /// After so many minutes of silence such a thread is put away. If nothing is said, as the channel has it.
+    /// Minutes of inactivity after which Discord archives such a thread. `None`: the channel's default.
     pub archive_minutes: Option<u16>,
 }
 
@@ -42,20 +42,19 @@ pub struct ThreadSettings {
 pub enum ThreadPolicy {
     /// A mention opens one.
     Auto,
-    /// A mention is answered where it stood.
+    /// A mention is answered at top level.
     #[default]
     Never,
 }
 
-/// How long a connection may take for what it does.
+/// How long each kind of call may take.
 #[derive(Clone, Copy, Debug)]
 pub struct DiscordTimeouts {
-    /// A call of the REST API. Below what the agent gives a post.
+    /// A call of the REST API. Shorter than the agent's timeout for a post.
     pub call: Duration,
-    /// Opening the gateway; then its hello; then, once we have introduced ourselves, the session.
+    /// Opening the gateway; then its hello; then, after Identify or Resume, the start of the session.
     pub open: Duration,
-    /// What a command orders; after that, whoever gave it sees that it is being done. Discord waits for three
-    /// seconds in all.
+    /// How long a command may run before its response is deferred. Discord waits three seconds in all.
     pub command_answer: Duration,
 }
 
@@ -70,7 +69,7 @@ impl Default for DiscordTimeouts {
 }
 
 impl ThreadSettings {
-    /// What holds in a channel. Its id says more than its name.
+    /// The policy of a channel. An override by id wins over one by name.
     pub fn for_channel(&self, id: &str, name: Option<&str>) -> ThreadPolicy {
         let by_name = || self.channels.get(&format!("#{}", name?));
         self.channels.get(id).or_else(by_name).copied().unwrap_or(self.default)
@@ -82,18 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_may_differ() {
+    fn a_channel_overrides_the_default() {
         let channels = HashMap::from([
             ("#tea".to_owned(), ThreadPolicy::Never),
             ("12".to_owned(), ThreadPolicy::Auto),
         ]);
-        let rules = ThreadSettings { default: ThreadPolicy::Auto, channels, archive_minutes: None };
+        let threads =
+            ThreadSettings { default: ThreadPolicy::Auto, channels, archive_minutes: None };
         for (id, name, expected) in [
             ("12", Some("tea"), ThreadPolicy::Auto),
             ("13", Some("tea"), ThreadPolicy::Never),
             ("13", None, ThreadPolicy::Auto),
         ] {
-            assert_eq!(rules.for_channel(id, name), expected, "{id} {name:?}");
+            assert_eq!(threads.for_channel(id, name), expected, "{id} {name:?}");
         }
     }
 }

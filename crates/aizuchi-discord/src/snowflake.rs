@@ -2,22 +2,22 @@
 
 use jiff::Timestamp;
 
-/// The first millisecond that Discord counts.
+/// The Unix time, in milliseconds, from which Discord counts.
 const EPOCH_MS: i64 = 1_420_070_400_000;
 
-/// When something with this id was made.
+/// When the object with this id was created.
 pub fn id_timestamp(id: &str) -> Option<Timestamp> {
     let id: u64 = id.parse().ok()?;
-    let since = i64::try_from(id >> 22).ok()?;
-    Timestamp::from_millisecond(since + EPOCH_MS).ok()
+    let milliseconds = i64::try_from(id >> 22).ok()?;
+    Timestamp::from_millisecond(milliseconds + EPOCH_MS).ok()
 }
 
-/// An id behind everything that was made before this moment, and before everything else.
+/// An id after everything created before this time, and before everything else.
 pub fn id_before(at: Timestamp) -> u64 {
     first_id_at(at).saturating_sub(1)
 }
 
-/// The lowest id that could have been made then.
+/// The lowest id that can be created at this time.
 pub fn first_id_at(at: Timestamp) -> u64 {
     let milliseconds = u64::try_from(at.as_millisecond() - EPOCH_MS).unwrap_or(0);
     milliseconds << 22
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_tell_the_time() {
+    fn ids_hold_their_creation_time() {
         assert_eq!(id_timestamp("175928847299117063").unwrap().as_millisecond(), 1_462_015_105_796);
         assert_eq!(id_timestamp("nonsense"), None);
         let id = id_before(at(1_700_000_000));

@@ -1,4 +1,4 @@
-//! A user as Discord describes it, on a server or not.
+//! Users, and members of servers.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ pub struct DiscordUser {
     pub id: UserId,
     pub name: Arc<str>,
     pub is_bot: bool,
-    /// The roles on the server, where they are told.
+    /// The roles on the server, if Discord sent them.
     pub roles: Option<Vec<Arc<str>>>,
 }
 
-/// Somebody on a server, with their roles.
+/// A member of a server, with all roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuildMember {
     pub guild: Id<GuildMarker>,
@@ -26,14 +26,14 @@ pub struct GuildMember {
     pub roles: Vec<Arc<str>>,
 }
 
-/// A member of a server, by the name that others see there.
+/// Parses a member, under the name shown on the server.
 pub fn parse_member(member: &Value, guild: Id<GuildMarker>) -> Option<GuildMember> {
-    let person = parse_user(&member["user"], member)?;
+    let user = parse_user(&member["user"], member)?;
     let roles = array_at(member, "roles").filter_map(non_empty_str).map(Arc::from).collect();
-    Some(GuildMember { guild, user: person, roles })
+    Some(GuildMember { guild, user, roles })
 }
 
-/// Somebody by the name that others see: the server's, the one shown everywhere, or the one to log in with.
+/// Parses a user, under the name shown to others: the nickname, the display name, or the username.
 pub fn parse_user(user: &Value, member: &Value) -> Option<DiscordUser> {
     let id = non_empty_str(&user["id"])?;
     let names = [&member["nick"], &user["global_name"], &user["username"]];
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_have_the_name_that_others_see() {
+    fn users_have_the_name_that_others_see() {
         let user = json!({"id": "3", "username": "mio_77", "global_name": "Mio"});
         let name =
             |user: &Value, member: &Value| parse_user(user, member).unwrap().name.to_string();
