@@ -373,7 +373,12 @@ impl DiscordPlatform {
 
     pub(super) fn leave_guild(&self, guild: Id<GuildMarker>) {
         if let Some(known) = self.cache.guild(guild) {
-            info!(platform = "discord", server = %guild, name = %known.name, "the bot left a server");
+            info!(
+                platform = "discord",
+                server = %guild,
+                name = %known.name,
+                "the bot is no longer on a server"
+            );
         }
         self.cache
             .possibly_joined(&guild_workspace(guild))

@@ -48,7 +48,7 @@ impl DiscordPlatform {
                 if let Err(error) =
                     self.backfill_channel(&channel, since, failed_channels.len()).await
                 {
-                    warn!(platform = "discord", channel = %channel, %error, "backfill failed; retrying");
+                    warn!(platform = "discord", %channel, %error, "backfill failed; retrying");
                     if failed_channels.is_empty() {
                         retry_at = self.now() + RETRY_DELAY;
                     }
@@ -89,7 +89,12 @@ impl DiscordPlatform {
                 }
                 // The waiting step asks again.
                 Err(error) => {
-                    warn!(platform = "discord", channel = %target.0, %error, "priority backfill failed");
+                    warn!(
+                        platform = "discord",
+                        channel = %target.0,
+                        %error,
+                        "priority backfill failed"
+                    );
                 }
             }
         }
@@ -157,7 +162,7 @@ impl DiscordPlatform {
         match self.read_channel(&mut pass).await {
             // Without access to the history, only live messages are heard.
             Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
-                info!(platform = "discord", channel = %channel, error = %refusal, "no access to the history");
+                info!(platform = "discord", %channel, error = %refusal, "no access to the history");
             }
             result => result?,
         }

@@ -47,7 +47,12 @@ impl DiscordPlatform {
                 Err(IngestError::Api(DiscordApiError::Refused(refusal)))
                     if matches!(refusal.status, 403 | 404) =>
                 {
-                    info!(platform = "discord", server = %guild, error = %refusal, "no access to a server");
+                    info!(
+                        platform = "discord",
+                        server = %guild,
+                        error = %refusal,
+                        "no access to a server"
+                    );
                     self.leave_guild(guild);
                 }
                 result => result?,

@@ -96,11 +96,11 @@ mod tests {
         .unwrap();
         let channel = json!({"id": "2", "type": kind, "name": "tea", "guild_id": "1",
             "permission_overwrites": overwrites});
-        let visibility = channel_visibility(&guild, &room_of(&channel), &UserId::new("7"));
+        let visibility = channel_visibility(&guild, &channel_from(&channel), &UserId::new("7"));
         (visibility.visibility, visibility.is_visible, visibility.can_read_history)
     }
 
-    fn room_of(json: &Value) -> GuildChannel {
+    fn channel_from(json: &Value) -> GuildChannel {
         parse_channel(json, None).unwrap()
     }
 
