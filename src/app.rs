@@ -128,7 +128,7 @@ impl App {
         }
         let discord = connect_discord(config, &store, &channel_cache, deps()).await?;
         if let Some(discord) = &discord {
-            platforms.0.insert(aizuchi_discord::platform_workspace(), discord.clone());
+            platforms.0.insert(aizuchi_discord::identity::platform_workspace(), discord.clone());
         }
         let agent = build_agent(
             config,
@@ -312,7 +312,7 @@ async fn connect_discord(
     let Some(settings) = config.resolved_discord() else { return Ok(None) };
     let zone = config.time_zone_or(TimeZone::system());
     let settings = settings.settings(config.channel_sync_interval(), zone);
-    let identity = aizuchi_discord::resolve_identity(&settings, store).await?;
+    let identity = aizuchi_discord::identity::resolve_identity(&settings, store).await?;
     for workspace in identity.workspaces() {
         restore_channel_cache(channel_cache, store, &workspace).await?;
     }

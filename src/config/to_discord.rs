@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
 use crate::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
-use aizuchi_discord::{DiscordSettings, DiscordTimeouts, ThreadSettings};
+use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
 
 /// The base URL of Discord's API.
 const API_BASE: &str = "https://discord.com/api/v10";
@@ -35,10 +35,10 @@ impl ResolvedDiscordConfig {
     }
 }
 
-fn threads(threads: ThreadsSetting) -> aizuchi_discord::ThreadPolicy {
+fn threads(threads: ThreadsSetting) -> ThreadPolicy {
     match threads {
-        ThreadsSetting::Auto => aizuchi_discord::ThreadPolicy::Auto,
-        ThreadsSetting::Never => aizuchi_discord::ThreadPolicy::Never,
+        ThreadsSetting::Auto => ThreadPolicy::Auto,
+        ThreadsSetting::Never => ThreadPolicy::Never,
     }
 }
 

@@ -1,14 +1,14 @@
-//! Discord: what people there see of it, and what Discord does. The Discord is our fake one, which others'
-//! clients have been run against (`scripts/peers`).
+//! Discord: what users see, and what Discord does to its bots. The tests run against the fake Discord, which is itself
+//! tested with the official clients (`scripts/peers`).
 
-mod answers;
+mod harness;
 mod bodies;
-mod check;
+mod talk;
+mod answers;
+mod post;
 mod commands;
 mod faults;
 mod gaps;
 mod timeouts;
-mod post;
-mod harness;
-mod talk;
+mod check;
 mod together;

@@ -1,8 +1,7 @@
-//! Discord's REST API: one call at a time, as JSON. What an answer means for the caller is an
-//! [`ApiError`].
+//! Discord's REST API: one call at a time, as JSON. A [`DiscordApiError`] tells the caller what to do next.
 //!
-//! `twilight-http` repeats a call at once where Discord limits all calls or says nothing of a bucket, for
-//! ever, and within the call; so this is ours. The shapes are twilight's.
+//! `twilight-http` retries a globally limited call (and one without a bucket) at once, forever, and inside the
+//! call, so this client is our own. The data types are twilight's.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,34 +15,33 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::DiscordSettings;
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
+use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
-/// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Where Discord asks to wait and does not say how long.
+/// The wait if a 429 response does not say how long.
 const DEFAULT_RETRY_AFTER: SignedDuration = SignedDuration::from_secs(5);
-/// A call waits for its turn so long; behind a longer queue it comes again later.
+/// A call waits at most this long for its turn; otherwise it fails as rate limited.
 const MAX_TURN_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct DiscordApi {
     client: Client,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     base: String,
     buckets: RateLimiter,
     clock: Clock,
 }
 
-/// What is asked of Discord.
+/// A call of the API.
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
     pub method: Method,
-    /// From the base on, with the query.
+    /// Relative to the base URL, with the query.
     pub path: String,
     pub body: Option<Value>,
-    /// How long it may wait for its turn.
+    /// How long the call may wait for its turn.
     pub max_turn_wait: SignedDuration,
 }
 
@@ -56,7 +54,7 @@ impl ApiRequest {
         Self::new(Method::POST, path.into(), Some(body))
     }
 
-    /// One that is not worth a wait.
+    /// A call that fails instead of waiting for its turn.
     pub fn without_wait(self) -> Self {
         Self { max_turn_wait: SignedDuration::ZERO, ..self }
     }
@@ -65,45 +63,46 @@ impl ApiRequest {
         Self { method, path, body, max_turn_wait: MAX_TURN_WAIT }
     }
 
-    /// Ids behind the first one make no difference, and of reactions not even the emoji does.
+    /// The rate limit route: only the first id counts, and for reactions not even the emoji.
     fn route(&self) -> RateLimitRoute {
         let path = self.path.split('?').next().unwrap_or_default();
         let mut parts = path.trim_start_matches('/').split('/');
-        let (kind, of) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let mut shape = format!("{} /{kind}/*", self.method);
+        let (kind, major_parameter) =
+            (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let mut template = format!("{} /{kind}/*", self.method);
         if kind == "interactions" {
-            // The next part is as good as a password, and each is used once.
-            return RateLimitRoute { template: shape, major_parameter: of.to_owned() };
+            // The next part is a secret token. Each interaction is used once, so its id is enough.
+            return RateLimitRoute { template, major_parameter: major_parameter.to_owned() };
         }
         if kind == "webhooks" {
-            // The next part is as good as a password, too, and says whose calls are counted together.
+            // The next part is a secret token, and also the key by which Discord counts these calls.
             return RateLimitRoute {
-                template: shape,
+                template,
                 major_parameter: parts.next().unwrap_or_default().to_owned(),
             };
         }
         for part in parts {
             let is_id = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-            shape.push('/');
-            shape.push_str(if is_id { "*" } else { part });
+            template.push('/');
+            template.push_str(if is_id { "*" } else { part });
             if part == "reactions" {
                 break;
             }
         }
-        RateLimitRoute { template: shape, major_parameter: of.to_owned() }
+        RateLimitRoute { template, major_parameter: major_parameter.to_owned() }
     }
 }
 
-/// What the caller does next.
+/// Why a call failed, as what the caller does next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscordApiError {
-    /// Nothing was done; wait so long.
+    /// Nothing was done; retry after this wait.
     #[error("Discord asks to wait {0:#}")]
     RateLimited(SignedDuration),
-    /// Nothing was done, and the same call will get the same answer.
+    /// Nothing was done, and the same call would fail again.
     #[error("Discord says {0}")]
     Refused(DiscordRefusal),
-    /// The call did not get there.
+    /// The call did not reach Discord.
     #[error("Discord cannot be reached: {0}")]
     Unreachable(String),
     /// It may have been done.
@@ -111,11 +110,11 @@ pub enum DiscordApiError {
     OutcomeUnknown(String),
 }
 
-/// Why Discord says no.
+/// Discord's reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscordRefusal {
     pub status: u16,
-    /// Discord's own number for it, if it has one.
+    /// Discord's JSON error code; 0 if there is none.
     pub code: u64,
     pub message: String,
 }
@@ -130,12 +129,12 @@ impl fmt::Display for DiscordRefusal {
 }
 
 impl DiscordApiError {
-    /// The token is worth nothing, and will be worth nothing the next time.
+    /// The token is invalid, and stays so.
     pub fn is_token_invalid(&self) -> bool {
         matches!(self, DiscordApiError::Refused(refusal) if refusal.status == 401)
     }
 
-    /// Discord's number for why it says no.
+    /// Discord's JSON error code.
     pub fn code(&self) -> Option<u64> {
         match self {
             DiscordApiError::Refused(refusal) => Some(refusal.code),
@@ -148,7 +147,7 @@ impl DiscordApiError {
 
 impl DiscordApi {
     pub fn new(settings: &DiscordSettings, clock: Clock) -> anyhow::Result<Self> {
-        // It fails where a provider of cryptography is installed already, which is as well.
+        // It fails if a crypto provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let token = format!("Bot {}", settings.token.expose_secret());
         let mut token = HeaderValue::from_str(&token)
@@ -157,7 +156,7 @@ impl DiscordApi {
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(settings.timeouts.call)
-            // A token would go along to wherever a redirect leads.
+            // The token would be sent wherever a redirect leads.
             .redirect(Policy::none())
             .default_headers(HeaderMap::from_iter([(AUTHORIZATION, token)]))
             .user_agent(concat!(
@@ -170,24 +169,24 @@ impl DiscordApi {
         Ok(Self { client, base: settings.api_base.clone(), buckets: RateLimiter::default(), clock })
     }
 
-    /// Calls when it is its turn. An answer without anything in it is null.
-    pub async fn call(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
-        let route = call.route();
-        let turn = self.buckets.reserve_turn(&route, self.clock.now(), call.max_turn_wait);
+    /// Makes a call once its rate limit allows. An empty response is null.
+    pub async fn call(&self, request: &ApiRequest) -> Result<Value, DiscordApiError> {
+        let route = request.route();
+        let turn = self.buckets.reserve_turn(&route, self.clock.now(), request.max_turn_wait);
         self.clock.sleep_until(turn.map_err(DiscordApiError::RateLimited)?).await;
-        let request =
-            self.client.request(call.method.clone(), format!("{}{}", self.base, call.path));
-        let request = match &call.body {
-            Some(body) => request.json(body),
-            None => request,
+        let builder =
+            self.client.request(request.method.clone(), format!("{}{}", self.base, request.path));
+        let builder = match &request.body {
+            Some(body) => builder.json(body),
+            None => builder,
         };
-        let response = request.send().await.map_err(|error| send_error(&error))?;
+        let response = builder.send().await.map_err(|error| send_error(&error))?;
         let status = response.status();
         self.update_bucket(&route, &response);
-        let limit = RateLimitHeaders::from_response(&response);
+        let headers = RateLimitHeaders::from_response(&response);
         let text = response.text().await;
         if status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(self.rate_limited(&route, limit, &text.unwrap_or_default()));
+            return Err(self.rate_limited(&route, headers, &text.unwrap_or_default()));
         }
         let text = text.map_err(|error| DiscordApiError::OutcomeUnknown(describe_error(&error)))?;
         parse_body(status, &text)
@@ -195,7 +194,7 @@ impl DiscordApi {
 
     fn update_bucket(&self, route: &RateLimitRoute, response: &Response) {
         let number = |name: &str| header(response, name)?.parse::<f64>().ok();
-        let told = (|| {
+        let bucket = (|| {
             let reset_after =
                 duration_from_seconds(number("x-ratelimit-reset-after")?.clamp(0.0, 86_400.0));
             Some(RateLimitBucket {
@@ -204,8 +203,8 @@ impl DiscordApi {
                 resets_at: self.clock.now() + reset_after,
             })
         })();
-        if let (Some(name), Some(told)) = (header(response, "x-ratelimit-bucket"), told) {
-            self.buckets.update(route, name, told);
+        if let (Some(name), Some(bucket)) = (header(response, "x-ratelimit-bucket"), bucket) {
+            self.buckets.update(route, name, bucket);
         }
     }
 
@@ -216,14 +215,14 @@ impl DiscordApi {
         body: &str,
     ) -> DiscordApiError {
         let body: Value = serde_json::from_str(body).unwrap_or_default();
-        let told = body["retry_after"].as_f64().filter(|wait| wait.is_finite());
-        let wait = limit.retry_after.into_iter().chain(told).reduce(f64::max);
+        let body_wait = body["retry_after"].as_f64().filter(|wait| wait.is_finite());
+        let wait = limit.retry_after.into_iter().chain(body_wait).reduce(f64::max);
         let wait = wait
             .map_or(DEFAULT_RETRY_AFTER, |wait| duration_from_seconds(wait.clamp(0.0, 86_400.0)));
         let until = self.clock.now() + wait;
-        // What is not of Discord's making comes from what stands before it, and holds for all.
-        let is_everywhere = limit.is_global || body["global"] == true || body.is_null();
-        if is_everywhere {
+        // A response that is not JSON comes from the proxy before Discord, whose limit holds for all calls.
+        let is_global = limit.is_global || body["global"] == true || body.is_null();
+        if is_global {
             self.buckets.block_all(until);
         } else {
             self.buckets.block(route, until);
@@ -232,7 +231,7 @@ impl DiscordApi {
     }
 }
 
-/// What the head of an answer says of a limit that was reached.
+/// The headers of a 429 response.
 struct RateLimitHeaders {
     retry_after: Option<f64>,
     is_global: bool,
@@ -253,7 +252,7 @@ fn header<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
     response.headers().get(name)?.to_str().ok()
 }
 
-/// How Discord says no.
+/// The body of an error response.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ErrorBody {
@@ -272,25 +271,25 @@ fn parse_body(status: StatusCode, text: &str) -> Result<Value, DiscordApiError> 
     if !status.is_client_error() || status == StatusCode::REQUEST_TIMEOUT {
         return Err(DiscordApiError::OutcomeUnknown(format!("it answers {status}")));
     }
-    let no: ErrorBody =
+    let error: ErrorBody =
         body.ok().and_then(|body| serde_json::from_value(body).ok()).unwrap_or_default();
     let reason = || status.canonical_reason().unwrap_or("no").to_owned();
-    let words =
-        Some(sanitize(&no.message)).filter(|words| !words.is_empty()).unwrap_or_else(reason);
+    let message =
+        Some(sanitize(&error.message)).filter(|message| !message.is_empty()).unwrap_or_else(reason);
     Err(DiscordApiError::Refused(DiscordRefusal {
         status: status.as_u16(),
-        code: no.code,
-        message: words,
+        code: error.code,
+        message,
     }))
 }
 
-/// A message as it may be shown: an answer from elsewhere could hold anything.
-fn sanitize(words: &str) -> String {
+/// An error message that is safe to show: a response from a proxy could hold anything.
+fn sanitize(message: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:., '-()".contains(*letter);
-    words.chars().filter(is_plain).take(120).collect()
+    message.chars().filter(is_plain).take(120).collect()
 }
 
-/// A call that failed before its answer came.
+/// A call that failed before its response arrived.
 fn send_error(error: &reqwest::Error) -> DiscordApiError {
     if is_unsent(error) {
         DiscordApiError::Unreachable(describe_error(error))
@@ -306,12 +305,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_says_what_to_do_next() {
-        let refused = |status, code, words: &str| {
+    fn a_response_decides_what_to_do_next() {
+        let refused = |status, code, message: &str| {
             Err(DiscordApiError::Refused(DiscordRefusal {
                 status,
                 code,
-                message: words.to_owned(),
+                message: message.to_owned(),
             }))
         };
         let unknown = |why: &str| Err(DiscordApiError::OutcomeUnknown(why.to_owned()));
@@ -336,8 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_one_shape_share_a_bucket_in_each_channel() {
-        for (path, shape, of) in [
+    fn calls_with_the_same_template_share_a_bucket_per_channel() {
+        for (path, template, major_parameter) in [
             ("/channels/1/messages?limit=5", "GET /channels/*/messages", "1"),
             ("/channels/2/messages/3/threads", "GET /channels/*/messages/*/threads", "2"),
             (
@@ -349,8 +348,10 @@ mod tests {
             ("/interactions/5/aW50/callback", "GET /interactions/*", "5"),
             ("/webhooks/5/aW50/messages/@original", "GET /webhooks/*", "aW50"),
         ] {
-            let route =
-                RateLimitRoute { template: shape.to_owned(), major_parameter: of.to_owned() };
+            let route = RateLimitRoute {
+                template: template.to_owned(),
+                major_parameter: major_parameter.to_owned(),
+            };
             assert_eq!(ApiRequest::get(path).route(), route, "{path}");
         }
     }

@@ -1,5 +1,5 @@
-//! Who and what is on our servers, as far as Discord has told: names, roles, channels, threads, and what of
-//! it we may read.
+//! What is known of the bot's servers: users, roles, emoji, channels and threads, and which channels the bot can
+//! read.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,8 +8,8 @@ use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::GuildMember;
 use crate::from_discord::guild::{Guild, GuildRole, GuildThread};
+use crate::from_discord::user::GuildMember;
 use crate::permissions::ADMIN_PERMISSIONS;
 use crate::text::emoji::{GuildEmoji, find_unique};
 use aizuchi_core::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceId};
@@ -25,45 +25,40 @@ struct CacheState {
     threads: HashMap<ChannelId, GuildThread>,
 }
 
-/// A channel, a direct message, or a thread that only some may read.
+/// A channel, a direct message, or a private thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CachedChannel {
     pub channel: Channel,
     pub membership: Membership,
-    /// `None`: a direct message, or one that was known before Discord was asked.
+    /// `None`: a direct message, or a channel loaded from the store and not yet confirmed by Discord.
     pub kind: Option<ChannelType>,
-    /// We may read what was said there before.
+    /// The bot may read the channel's history.
     pub can_read_history: bool,
 }
 
-/// Whether we can hear what is said in a room.
+/// Whether the bot receives a channel's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// We could, before Discord was asked.
+    /// It did before the restart; Discord has not confirmed it yet.
     Unknown,
     Member,
-    /// We may not, or it is gone.
+    /// It may not see the channel, or the channel was deleted.
     NotMember,
 }
 
 impl DiscordCache {
-    /// Takes up what was known of a workspace before Discord was asked.
-    pub fn load(&self, people: Vec<User>, channels: Vec<Channel>) {
-        self.write(|known| {
-            for user in people {
-                let person = (user.name, user.kind, user.role);
-                known.users.insert((user.workspace, user.id), person);
+    /// Loads what the store knows of a workspace.
+    pub fn load(&self, users: Vec<User>, channels: Vec<Channel>) {
+        self.write(|state| {
+            for user in users {
+                let entry = (user.name, user.kind, user.role);
+                state.users.insert((user.workspace, user.id), entry);
             }
             for channel in channels {
-                let (id, standing) = (channel.id.clone(), Membership::Unknown);
-                known.channels.insert(
+                let (id, membership) = (channel.id.clone(), Membership::Unknown);
+                state.channels.insert(
                     id,
-                    CachedChannel {
-                        channel,
-                        membership: standing,
-                        kind: None,
-                        can_read_history: true,
-                    },
+                    CachedChannel { channel, membership, kind: None, can_read_history: true },
                 );
             }
         });
@@ -71,57 +66,57 @@ impl DiscordCache {
 
     pub fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Option<Arc<str>> {
         let key = (workspace.clone(), user.clone());
-        self.read(|known| known.users.get(&key).map(|(name, ..)| name.clone()))
+        self.read(|state| state.users.get(&key).map(|(name, ..)| name.clone()))
     }
 
     pub fn author_kind(&self, workspace: &WorkspaceId, user: &UserId) -> Option<AuthorKind> {
         let key = (workspace.clone(), user.clone());
-        self.read(|known| known.users.get(&key).map(|(_, kind, _)| *kind))
+        self.read(|state| state.users.get(&key).map(|(_, kind, _)| *kind))
     }
 
-    /// Whether somebody looks after the place.
+    /// A user's role in a workspace.
     pub fn user_role(&self, workspace: &WorkspaceId, user: &UserId) -> chat::Role {
         let key = (workspace.clone(), user.clone());
-        self.read(|known| known.users.get(&key).map(|(.., role)| *role).unwrap_or_default())
+        self.read(|state| state.users.get(&key).map(|(.., role)| *role).unwrap_or_default())
     }
 
-    /// All of that is known.
+    /// Whether the cache holds exactly this user.
     pub fn is_current(&self, user: &User) -> bool {
         let key = (user.workspace.clone(), user.id.clone());
         let now = (user.name.clone(), user.kind, user.role);
-        self.read(|known| known.users.get(&key) == Some(&now))
+        self.read(|state| state.users.get(&key) == Some(&now))
     }
 
     pub fn put_user(&self, user: User) {
-        let person = (user.name, user.kind, user.role);
-        self.write(|known| known.users.insert((user.workspace, user.id), person));
+        let entry = (user.name, user.kind, user.role);
+        self.write(|state| state.users.insert((user.workspace, user.id), entry));
     }
 
-    /// A role of any of our servers.
+    /// A role of a server.
     pub fn guild_role(&self, guild: Id<GuildMarker>, id: &str) -> Option<GuildRole> {
-        self.read(|known| {
-            known.guilds.get(&guild)?.roles.iter().find(|role| *role.id == *id).cloned()
+        self.read(|state| {
+            state.guilds.get(&guild)?.roles.iter().find(|role| *role.id == *id).cloned()
         })
     }
 
-    /// The only one of a server's own that is called so.
+    /// A server's custom emoji of this name, if there is exactly one.
     pub fn guild_emoji(&self, guild: Id<GuildMarker>, name: &str) -> Option<GuildEmoji> {
-        self.read(|known| find_unique(&known.guilds.get(&guild)?.emojis, name))
+        self.read(|state| find_unique(&state.guilds.get(&guild)?.emojis, name))
     }
 
     pub fn channel(&self, channel: &ChannelId) -> Option<CachedChannel> {
-        self.read(|known| known.channels.get(channel).cloned())
+        self.read(|state| state.channels.get(channel).cloned())
     }
 
     pub fn thread(&self, id: &ChannelId) -> Option<GuildThread> {
-        self.read(|known| known.threads.get(id).cloned())
+        self.read(|state| state.threads.get(id).cloned())
     }
 
-    /// The threads of a room that are not put away.
-    pub fn active_threads(&self, room: &ChannelId) -> Vec<GuildThread> {
-        let mut threads: Vec<GuildThread> = self.read(|known| {
-            let threads = known.threads.values();
-            let is_it = |thread: &&GuildThread| thread.parent == *room && !thread.is_archived;
+    /// A channel's public threads that are not archived.
+    pub fn active_threads(&self, channel: &ChannelId) -> Vec<GuildThread> {
+        let mut threads: Vec<GuildThread> = self.read(|state| {
+            let threads = state.threads.values();
+            let is_it = |thread: &&GuildThread| thread.parent == *channel && !thread.is_archived;
             threads.filter(is_it).filter(|thread| !thread.is_private).cloned().collect()
         });
         threads.sort_by(|one, other| one.id.cmp(&other.id));
@@ -129,75 +124,75 @@ impl DiscordCache {
     }
 
     pub fn guild(&self, id: Id<GuildMarker>) -> Option<Guild> {
-        self.read(|known| known.guilds.get(&id).cloned())
+        self.read(|state| state.guilds.get(&id).cloned())
     }
 
     pub fn guilds(&self) -> Vec<Id<GuildMarker>> {
-        let mut guilds: Vec<_> = self.read(|known| known.guilds.keys().copied().collect());
+        let mut guilds: Vec<_> = self.read(|state| state.guilds.keys().copied().collect());
         guilds.sort();
         guilds
     }
 
-    /// The rooms that we hear, in the order of their ids.
+    /// The channels that the bot is a member of, in the order of their ids.
     pub fn joined(&self) -> Vec<ChannelId> {
-        self.channels_where(|room| room.membership == Membership::Member)
+        self.channels_where(|cached| cached.membership == Membership::Member)
     }
 
-    /// Those of a workspace that we may hear.
+    /// The channels of a workspace that the bot is, or may still be, a member of.
     pub fn possibly_joined(&self, workspace: &WorkspaceId) -> Vec<ChannelId> {
-        self.channels_where(|room| {
-            room.channel.workspace == *workspace && room.membership != Membership::NotMember
+        self.channels_where(|cached| {
+            cached.channel.workspace == *workspace && cached.membership != Membership::NotMember
         })
     }
 
     fn channels_where(&self, is_it: impl Fn(&CachedChannel) -> bool) -> Vec<ChannelId> {
-        let mut rooms: Vec<ChannelId> = self.read(|known| {
-            let rooms = known.channels.iter().filter(|(_, room)| is_it(room));
-            rooms.map(|(id, _)| id.clone()).collect()
+        let mut channels: Vec<ChannelId> = self.read(|state| {
+            let channels = state.channels.iter().filter(|(_, cached)| is_it(cached));
+            channels.map(|(id, _)| id.clone()).collect()
         });
-        rooms.sort();
-        rooms
+        channels.sort();
+        channels
     }
 
-    pub fn put_channel(&self, room: CachedChannel) {
-        self.write(|known| known.channels.insert(room.channel.id.clone(), room));
+    pub fn put_channel(&self, cached: CachedChannel) {
+        self.write(|state| state.channels.insert(cached.channel.id.clone(), cached));
     }
 
     pub fn put_thread(&self, thread: GuildThread) {
-        self.write(|known| known.threads.insert(thread.id.clone(), thread));
+        self.write(|state| state.threads.insert(thread.id.clone(), thread));
     }
 
     pub fn remove_thread(&self, id: &ChannelId) -> Option<GuildThread> {
-        self.write(|known| known.threads.remove(id))
+        self.write(|state| state.threads.remove(id))
     }
 
-    /// A server with its roles, channels and ourselves. People and threads are kept elsewhere.
+    /// Stores a server with its roles, its channels and the bot's membership. Users and threads are stored apart.
     pub fn put_guild(&self, guild: Guild) {
-        self.write(|known| known.guilds.insert(guild.id, guild));
+        self.write(|state| state.guilds.insert(guild.id, guild));
     }
 
     pub fn remove_guild(&self, id: Id<GuildMarker>) {
-        self.write(|known| known.guilds.remove(&id));
+        self.write(|state| state.guilds.remove(&id));
     }
 
-    /// Something about a server changes, if it is known; returns how it is then.
+    /// Changes a server, if it is known, and returns it.
     pub fn update_guild(
         &self,
         id: Id<GuildMarker>,
         change: impl FnOnce(&mut Guild),
     ) -> Option<Guild> {
-        self.write(|known| {
-            let guild = known.guilds.get_mut(&id)?;
+        self.write(|state| {
+            let guild = state.guilds.get_mut(&id)?;
             change(guild);
             Some(guild.clone())
         })
     }
 
-    /// We can hear nothing there any more.
+    /// Marks a channel as one that the bot can no longer read.
     pub fn leave_channel(&self, channel: &ChannelId) {
-        self.write(|known| {
-            if let Some(room) = known.channels.get_mut(channel) {
-                room.membership = Membership::NotMember;
+        self.write(|state| {
+            if let Some(cached) = state.channels.get_mut(channel) {
+                cached.membership = Membership::NotMember;
             }
         });
     }
@@ -212,20 +207,20 @@ impl DiscordCache {
 }
 
 impl Guild {
-    /// Whether somebody with these roles owns it, or may change it.
-    pub fn is_managed_by(&self, user: &UserId, held: &[Arc<str>]) -> bool {
-        let mut roles = self.roles.iter().filter(|role| held.contains(&role.id));
+    /// Whether a user with these roles owns or manages the server.
+    pub fn is_managed_by(&self, user: &UserId, roles: &[Arc<str>]) -> bool {
+        let mut roles = self.roles.iter().filter(|role| roles.contains(&role.id));
         self.owner.as_ref() == Some(user)
             || roles.any(|role| role.permissions.intersects(ADMIN_PERMISSIONS))
     }
 
     pub fn put_role(&mut self, role: GuildRole) {
-        self.roles.retain(|known| known.id != role.id);
+        self.roles.retain(|old| old.id != role.id);
         self.roles.push(role);
     }
 
     pub fn put_member(&mut self, member: GuildMember) {
-        self.members.retain(|known| known.user.id != member.user.id);
+        self.members.retain(|old| old.user.id != member.user.id);
         self.members.push(member);
     }
 }

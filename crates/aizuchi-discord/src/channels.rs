@@ -1,5 +1,5 @@
-//! Rooms as the persona knows them: a server's channels, direct messages, and threads that only some may
-//! read. Who may read a room decides what becomes of its lines, so it is known before anything is heard.
+//! Channels as the core knows them: a server's channels, direct messages, and private threads. Who may read a
+//! channel decides the visibility of its messages, so it is known before any message is heard.
 
 use std::sync::Arc;
 
@@ -10,25 +10,26 @@ use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
+use crate::DiscordPlatform;
 use crate::cache::{CachedChannel, Membership};
 use crate::from_discord::guild::{self, Guild, GuildThread};
-use crate::from_discord::message::DiscordMessage;
-use crate::from_discord::{ChannelRef, non_empty_str};
+use crate::from_discord::message::{ChannelRef, DiscordMessage};
+use crate::identity::{direct_workspace, guild_workspace};
 use crate::ingest::{IngestError, Location};
+use crate::json::non_empty_str;
 use crate::permissions::POST_PERMISSIONS;
 use crate::visibility::{channel_visibility, own_permissions};
-use crate::{DiscordPlatform, direct_workspace, guild_workspace};
 use aizuchi_core::chat::{
     Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::store::StoreError;
 
 impl Location {
-    /// A thread that everybody of its channel may read is a conversation there. One that only some may
-    /// read is a room of its own: its channel's readers must not know what is said in it.
+    /// A public thread is a conversation of its channel. A private thread is a channel of its own, because the
+    /// channel's readers must not learn what it holds.
     pub(super) fn from_thread(
         thread: &GuildThread,
-        us: &UserId,
+        bot: &UserId,
         parent: Option<ChannelType>,
     ) -> Self {
         let workspace = guild_workspace(thread.guild);
@@ -43,34 +44,35 @@ impl Location {
         let is_forum = matches!(parent, Some(ChannelType::GuildForum | ChannelType::GuildMedia));
         Self {
             conversation,
-            is_opened_by_persona: thread.owner.as_ref() == Some(us),
+            is_opened_by_persona: thread.owner.as_ref() == Some(bot),
             forum_post_title: is_forum.then(|| thread.name.clone()),
         }
     }
 }
 
 impl DiscordPlatform {
-    /// Where something is said. What Discord has not told of is asked for.
+    /// The conversation of a channel or thread. Discord is asked about an unknown one.
     pub(super) async fn locate(
         &self,
-        place: &ChannelRef,
-        line: Option<&DiscordMessage>,
+        channel_ref: &ChannelRef,
+        message: Option<&DiscordMessage>,
     ) -> Result<Location, IngestError> {
-        let Some(guild) = place.guild else {
-            self.ensure_direct_channel(&place.channel, line).await?;
-            return Ok(Location::direct(&place.channel));
+        let Some(guild) = channel_ref.guild else {
+            self.ensure_direct_channel(&channel_ref.channel, message).await?;
+            return Ok(Location::direct(&channel_ref.channel));
         };
-        if let Some(ground) = self.known_location(&place.channel) {
-            self.mark_joined(&ground, line).await?;
-            return Ok(ground);
+        if let Some(location) = self.known_location(&channel_ref.channel) {
+            self.mark_joined(&location, message).await?;
+            return Ok(location);
         }
-        // Many things may be told of a new place at once; one of them asks.
+        // Several events may name a new channel at once; only one of them asks.
         let _asking = self.location_lock.lock().await;
-        if let Some(ground) = self.known_location(&place.channel) {
-            return Ok(ground);
+        if let Some(location) = self.known_location(&channel_ref.channel) {
+            return Ok(location);
         }
-        let told: Value = self.read_with_retries(&format!("/channels/{}", place.channel)).await?;
-        if let Some(thread) = guild::parse_thread(&told, Some(guild)) {
+        let json: Value =
+            self.read_with_retries(&format!("/channels/{}", channel_ref.channel)).await?;
+        if let Some(thread) = guild::parse_thread(&json, Some(guild)) {
             if self.cache.channel(&thread.parent).is_none() {
                 let parent: Value =
                     self.read_with_retries(&format!("/channels/{}", thread.parent)).await?;
@@ -78,63 +80,64 @@ impl DiscordPlatform {
             }
             self.hear_thread(thread).await?;
         } else {
-            self.hear_unlisted_channel(&told, guild).await?;
+            self.hear_unlisted_channel(&json, guild).await?;
         }
         let unknown = || ConversationId {
             workspace: guild_workspace(guild),
-            channel: place.channel.clone(),
+            channel: channel_ref.channel.clone(),
             thread: None,
         };
-        Ok(self.known_location(&place.channel).unwrap_or_else(|| Location {
+        Ok(self.known_location(&channel_ref.channel).unwrap_or_else(|| Location {
             conversation: unknown(),
             is_opened_by_persona: false,
             forum_post_title: None,
         }))
     }
 
-    /// Whoever hears a line is there.
+    /// A message from a channel proves that the bot can read it.
     async fn mark_joined(
         &self,
-        ground: &Location,
-        line: Option<&DiscordMessage>,
+        location: &Location,
+        message: Option<&DiscordMessage>,
     ) -> Result<(), StoreError> {
-        let room = self.cache.channel(&ground.conversation.channel);
-        match room.filter(|room| line.is_some() && room.membership == Membership::NotMember) {
-            Some(room) => {
-                self.hear_channel(CachedChannel { membership: Membership::Member, ..room }).await
+        let cached = self.cache.channel(&location.conversation.channel);
+        match cached
+            .filter(|cached| message.is_some() && cached.membership == Membership::NotMember)
+        {
+            Some(cached) => {
+                self.hear_channel(CachedChannel { membership: Membership::Member, ..cached }).await
             }
             None => Ok(()),
         }
     }
 
-    fn known_location(&self, place: &ChannelId) -> Option<Location> {
-        if let Some(thread) = self.cache.thread(place) {
+    fn known_location(&self, channel: &ChannelId) -> Option<Location> {
+        if let Some(thread) = self.cache.thread(channel) {
             let parent = self.cache.channel(&thread.parent)?;
             return Some(Location::from_thread(&thread, &self.identity.user, parent.kind));
         }
-        let Channel { workspace, id, .. } = self.cache.channel(place)?.channel;
+        let Channel { workspace, id, .. } = self.cache.channel(channel)?.channel;
         let conversation = ConversationId { workspace, channel: id, thread: None };
         Some(Location { conversation, is_opened_by_persona: false, forum_post_title: None })
     }
 
-    /// A channel that no list of its server has named. Where the server is not known either, it counts as
-    /// private.
+    /// Hears a channel that its server has not listed. It counts as private if the server is unknown, too.
     async fn hear_unlisted_channel(
         &self,
-        told: &Value,
+        json: &Value,
         guild: Id<GuildMarker>,
     ) -> Result<(), StoreError> {
-        let Some(room) = guild::parse_channel(told, Some(guild)) else { return Ok(()) };
+        let Some(parsed) = guild::parse_channel(json, Some(guild)) else { return Ok(()) };
         if self.cache.guild(guild).is_some() {
-            return self.hear_channel_update(room).await;
+            return self.hear_channel_update(parsed).await;
         }
         let channel = Channel {
             workspace: guild_workspace(guild),
-            id: room.id,
-            name: room.name,
+            id: parsed.id,
+            name: parsed.name,
             visibility: Visibility::Private,
         };
-        let kind = Some(room.kind);
+        let kind = Some(parsed.kind);
         self.hear_channel(CachedChannel {
             channel,
             membership: Membership::Member,
@@ -144,16 +147,16 @@ impl DiscordPlatform {
         .await
     }
 
-    /// A server can be heard. Where it could be before, it was away meanwhile.
+    /// A server became available. If it is known already, it was unavailable before, so its channels are backfilled.
     pub(super) async fn hear_guild_available(&self, guild: Guild) -> Result<(), StoreError> {
         if self.cache.guild(guild.id).is_some() {
-            let rooms = self.cache.possibly_joined(&guild_workspace(guild.id));
-            rooms.iter().for_each(|room| self.backfill.enqueue(room));
+            let channels = self.cache.possibly_joined(&guild_workspace(guild.id));
+            channels.iter().for_each(|channel| self.backfill.enqueue(channel));
         }
         self.hear_guild(guild).await
     }
 
-    /// All of a server.
+    /// Hears a whole server.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
         let is_new = self.cache.possibly_joined(&workspace).is_empty();
@@ -167,10 +170,10 @@ impl DiscordPlatform {
         for member in &members {
             self.hear_user(&workspace, &member.user).await?;
         }
-        // A list may leave us out.
+        // The list of members may omit the bot.
         let before = self.cache.guild(guild.id).map(|before| before.members).unwrap_or_default();
-        let mut us = members.into_iter().filter(|member| member.user.id == self.identity.user);
-        guild.members = us.next().map_or(before, |us| vec![us]);
+        let mut bot = members.into_iter().filter(|member| member.user.id == self.identity.user);
+        guild.members = bot.next().map_or(before, |bot| vec![bot]);
         self.cache.put_guild(guild.clone());
         self.hear_channels(&guild).await?;
         for thread in threads {
@@ -179,54 +182,65 @@ impl DiscordPlatform {
         if is_new { self.join_guild(&guild).await } else { Ok(()) }
     }
 
-    /// A server has many channels; one of them is told for all: its lobby, or the first that it may speak in.
+    /// The bot joined a server, which it announces in one channel: the system channel, or the first one in which it
+    /// may post.
     async fn join_guild(&self, guild: &Guild) -> Result<(), StoreError> {
         let workspace = guild_workspace(guild.id);
-        let may_speak = |room: &&guild::GuildChannel| {
-            room.kind == ChannelType::GuildText
-                && own_permissions(guild, room, &self.identity.user).contains(POST_PERMISSIONS)
-                && !self.inbox.channel_cache.mode(&workspace, &room.id).is_silent()
+        let may_post = |target: &&guild::GuildChannel| {
+            target.kind == ChannelType::GuildText
+                && own_permissions(guild, target, &self.identity.user).contains(POST_PERMISSIONS)
+                && !self.inbox.channel_cache.mode(&workspace, &target.id).is_silent()
         };
-        let lobby =
-            guild.channels.iter().filter(|room| guild.system_channel.as_ref() == Some(&room.id));
-        let Some(room) = lobby.chain(&guild.channels).find(may_speak) else { return Ok(()) };
-        let (channel, thread) = (room.id.clone(), None);
-        let room = ConversationId { workspace, channel, thread };
-        self.inbox.announce_join(room, self.identity.user.clone()).await
+        let system_channel = guild
+            .channels
+            .iter()
+            .filter(|target| guild.system_channel.as_ref() == Some(&target.id));
+        let Some(target) = system_channel.chain(&guild.channels).find(may_post) else {
+            return Ok(());
+        };
+        let (channel, thread) = (target.id.clone(), None);
+        let target = ConversationId { workspace, channel, thread };
+        self.inbox.announce_join(target, self.identity.user.clone()).await
     }
 
     async fn hear_channels(&self, guild: &Guild) -> Result<(), StoreError> {
-        for room in &guild.channels {
-            self.hear_channel(self.to_cached_channel(guild, room)).await?;
+        for channel in &guild.channels {
+            self.hear_channel(self.to_cached_channel(guild, channel)).await?;
         }
-        let is_listed = |room: &ChannelId| guild.channels.iter().any(|listed| listed.id == *room);
-        let is_thread = |room: &ChannelId| self.cache.thread(room).is_some();
+        let is_listed =
+            |channel: &ChannelId| guild.channels.iter().any(|listed| listed.id == *channel);
+        let is_thread = |channel: &ChannelId| self.cache.thread(channel).is_some();
         let known = self.cache.possibly_joined(&guild_workspace(guild.id));
-        let gone = known.iter().filter(|room| !is_listed(room) && !is_thread(room));
-        gone.for_each(|room| self.leave_channel(room));
+        let gone = known.iter().filter(|channel| !is_listed(channel) && !is_thread(channel));
+        gone.for_each(|channel| self.leave_channel(channel));
         Ok(())
     }
 
-    fn to_cached_channel(&self, guild: &Guild, room: &guild::GuildChannel) -> CachedChannel {
-        let reach = channel_visibility(guild, room, &self.identity.user);
+    fn to_cached_channel(
+        &self,
+        guild: &Guild,
+        guild_channel: &guild::GuildChannel,
+    ) -> CachedChannel {
+        let visibility = channel_visibility(guild, guild_channel, &self.identity.user);
         let channel = Channel {
             workspace: guild_workspace(guild.id),
-            id: room.id.clone(),
-            name: room.name.clone(),
-            visibility: reach.visibility,
+            id: guild_channel.id.clone(),
+            name: guild_channel.name.clone(),
+            visibility: visibility.visibility,
         };
-        let standing = if reach.is_visible { Membership::Member } else { Membership::NotMember };
+        let membership =
+            if visibility.is_visible { Membership::Member } else { Membership::NotMember };
         CachedChannel {
             channel,
-            membership: standing,
-            kind: Some(room.kind),
-            can_read_history: reach.can_read_history,
+            membership,
+            kind: Some(guild_channel.kind),
+            can_read_history: visibility.can_read_history,
         }
     }
 
-    /// A server's own settings have changed; its roles are told, and its channels are not.
-    pub(super) async fn hear_guild_update(&self, told: Guild) -> Result<(), StoreError> {
-        let Guild { id, name, owner, roles, emojis, .. } = told;
+    /// A server's own settings changed. The event holds its roles, but not its channels.
+    pub(super) async fn hear_guild_update(&self, update: Guild) -> Result<(), StoreError> {
+        let Guild { id, name, owner, roles, emojis, .. } = update;
         self.update_guild(id, |guild| {
             (guild.name, guild.owner) = (name, owner.or(guild.owner.take()));
             if !roles.is_empty() {
@@ -238,16 +252,16 @@ impl DiscordPlatform {
 
     pub(super) async fn hear_channel_update(
         &self,
-        room: guild::GuildChannel,
+        channel: guild::GuildChannel,
     ) -> Result<(), StoreError> {
-        self.update_guild(room.guild, |guild| {
-            guild.channels.retain(|known| known.id != room.id);
-            guild.channels.push(room);
+        self.update_guild(channel.guild, |guild| {
+            guild.channels.retain(|known| known.id != channel.id);
+            guild.channels.push(channel);
         })
         .await
     }
 
-    /// Something that decides who may read what has changed.
+    /// Applies a change that may affect who can read which channel.
     pub(super) async fn update_guild(
         &self,
         id: Id<GuildMarker>,
@@ -255,7 +269,7 @@ impl DiscordPlatform {
     ) -> Result<(), StoreError> {
         match self.cache.update_guild(id, change) {
             Some(guild) => self.hear_channels(&guild).await,
-            // All of it is on its way.
+            // The event with the whole server is still to come.
             None => Ok(()),
         }
     }
@@ -268,38 +282,33 @@ impl DiscordPlatform {
                 name: thread.name.clone(),
                 visibility: Visibility::Private,
             };
-            let standing =
+            let membership =
                 if thread.is_archived { Membership::NotMember } else { Membership::Member };
             let kind = Some(ChannelType::PrivateThread);
-            self.hear_channel(CachedChannel {
-                channel,
-                membership: standing,
-                kind,
-                can_read_history: true,
-            })
-            .await?;
+            self.hear_channel(CachedChannel { channel, membership, kind, can_read_history: true })
+                .await?;
         }
         self.cache.put_thread(thread);
         Ok(())
     }
 
-    /// A room as it is now.
-    pub(super) async fn hear_channel(&self, room: CachedChannel) -> Result<(), StoreError> {
-        let before = self.cache.channel(&room.channel.id);
-        let is_known = before.as_ref().is_some_and(|before| before.channel == room.channel);
-        // What we may not see is nothing to us; but who may read what we have heard counts.
-        if !is_known && (before.is_some() || room.membership == Membership::Member) {
-            self.inbox.hear(Heard::Channel(room.channel.clone())).await?;
+    /// Hears a channel in its current state.
+    pub(super) async fn hear_channel(&self, cached: CachedChannel) -> Result<(), StoreError> {
+        let before = self.cache.channel(&cached.channel.id);
+        let is_known = before.as_ref().is_some_and(|before| before.channel == cached.channel);
+        // A channel that the bot cannot see does not matter, unless messages of it were stored before.
+        if !is_known && (before.is_some() || cached.membership == Membership::Member) {
+            self.inbox.hear(Heard::Channel(cached.channel.clone())).await?;
         }
-        if before.is_none() && room.membership != Membership::Member {
+        if before.is_none() && cached.membership != Membership::Member {
             return Ok(());
         }
-        let (id, standing) = (room.channel.id.clone(), room.membership);
-        // Not before it is kept: what is known is not kept again.
-        self.cache.put_channel(room);
-        match (before.map(|before| before.membership), standing) {
+        let (id, membership) = (cached.channel.id.clone(), cached.membership);
+        // After the store, because a cached channel is not stored again.
+        self.cache.put_channel(cached);
+        match (before.map(|before| before.membership), membership) {
             (Some(Membership::Member), Membership::Member) => {}
-            // It was in it when it stopped.
+            // The bot was a member when the program stopped.
             (Some(Membership::Unknown), Membership::Member) => self.request_backfill(&id),
             (Some(Membership::NotMember) | None, Membership::Member) => {
                 self.backfill.join_channel(&id, self.now())
@@ -309,44 +318,45 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Somebody writes to us alone. Such a room is called like them.
+    /// Makes a direct message known. It is named after the user.
     async fn ensure_direct_channel(
         &self,
         channel: &ChannelId,
-        line: Option<&DiscordMessage>,
+        message: Option<&DiscordMessage>,
     ) -> Result<(), StoreError> {
-        let author = line.filter(|line| !self.is_own(line)).map(|line| &line.author.name);
+        let author =
+            message.filter(|message| !self.is_own(message)).map(|message| &message.author.name);
         let known = self.cache.channel(channel);
-        let is_named = known.as_ref().is_some_and(|room| room.membership == Membership::Member);
+        let is_named = known.as_ref().is_some_and(|cached| cached.membership == Membership::Member);
         let name: Option<Arc<str>> = author.cloned();
-        let name = name.or(known.map(|room| room.channel.name));
+        let name = name.or(known.map(|cached| cached.channel.name));
         if is_named && author.is_none() {
             return Ok(());
         }
         let name = name.unwrap_or_else(|| channel.as_str().into());
         let (workspace, id, visibility) = (direct_workspace(), channel.clone(), Visibility::Direct);
         let channel = Channel { workspace, id, name, visibility };
-        let room = CachedChannel {
+        let cached = CachedChannel {
             channel,
             membership: Membership::Member,
             kind: None,
             can_read_history: true,
         };
-        self.hear_channel(room).await
+        self.hear_channel(cached).await
     }
 
-    /// Direct messages are in no list: those that are known are there.
+    /// Discord does not list direct messages, so those known from the store are taken as present.
     pub(super) async fn restore_direct_channels(&self) -> Result<(), StoreError> {
-        for room in self.cache.possibly_joined(&direct_workspace()) {
-            self.ensure_direct_channel(&room, None).await?;
+        for channel in self.cache.possibly_joined(&direct_workspace()) {
+            self.ensure_direct_channel(&channel, None).await?;
         }
         Ok(())
     }
 
-    /// A session begins with the servers that we are on; we may have been thrown out of others.
-    pub(super) async fn leave_other_guilds(&self, shard: ShardId, told: &Value) {
-        let Some(told) = told.as_array() else { return };
-        let listed: Vec<WorkspaceId> = told
+    /// A session starts with the list of the bot's servers; it has been removed from any other.
+    pub(super) async fn leave_other_guilds(&self, shard: ShardId, listed_json: &Value) {
+        let Some(listed_json) = listed_json.as_array() else { return };
+        let listed: Vec<WorkspaceId> = listed_json
             .iter()
             .filter_map(|guild| non_empty_str(&guild["id"])?.parse().ok())
             .map(guild_workspace)
@@ -363,12 +373,17 @@ impl DiscordPlatform {
 
     pub(super) fn leave_guild(&self, guild: Id<GuildMarker>) {
         if let Some(known) = self.cache.guild(guild) {
-            info!("it is on the server {} no more", known.name);
+            info!(
+                platform = "discord",
+                server = %guild,
+                name = %known.name,
+                "the bot is no longer on a server"
+            );
         }
         self.cache
             .possibly_joined(&guild_workspace(guild))
             .iter()
-            .for_each(|room| self.leave_channel(room));
+            .for_each(|channel| self.leave_channel(channel));
         self.cache.remove_guild(guild);
     }
 
@@ -377,19 +392,20 @@ impl DiscordPlatform {
         self.backfill.leave_channel(channel);
     }
 
-    /// The name of a room that others may not see stays there.
+    /// The name of a channel, unless it is private and mentioned from elsewhere.
     pub(super) fn visible_channel_name(
         &self,
         id: &ChannelId,
         from: &ChannelId,
     ) -> Option<Arc<str>> {
         let thread = self.cache.thread(id);
-        let room = match &thread {
+        let cached = match &thread {
             Some(thread) if !thread.is_private => self.cache.channel(&thread.parent)?,
             Some(_) | None => self.cache.channel(id)?,
         };
-        let is_shown = room.channel.visibility == Visibility::Public || room.channel.id == *from;
-        let name = thread.map_or(room.channel.name, |thread| thread.name);
+        let is_shown =
+            cached.channel.visibility == Visibility::Public || cached.channel.id == *from;
+        let name = thread.map_or(cached.channel.name, |thread| thread.name);
         is_shown.then_some(name)
     }
 }

@@ -1,5 +1,5 @@
-//! The slash command `/aizuchi`: the same commands as in plain words, for the one who gives them. Nobody else
-//! sees them or their answers, and they are no lines of the talk.
+//! The slash command `/aizuchi`: the same commands as in chat, with ephemeral responses. Neither the commands nor
+//! their responses are messages of the channel.
 
 mod registration;
 
@@ -14,32 +14,35 @@ use twilight_model::channel::message::MessageFlags;
 use twilight_model::guild::Permissions;
 use twilight_model::http::interaction::InteractionResponseType;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::cache::Membership;
-use crate::from_discord::{ChannelRef, id_timestamp, non_empty_str, parse_id};
+use crate::from_discord::message::ChannelRef;
+use crate::identity::GuildSummary;
+use crate::json::{non_empty_str, parse_id};
 use crate::permissions::ADMIN_PERMISSIONS;
+use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-use crate::{DiscordPlatform, GuildSummary};
 use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::slash_command::SlashCommands;
 
-/// So many are answered at once: each has three seconds, and others may have much to forget.
+/// How many interactions are answered at once. Each has three seconds, and some commands take long.
 const MAX_CONCURRENT: usize = 64;
-/// So many servers are looked at for commands of another program.
+/// How many servers are checked for commands of a previous program.
 const MAX_GUILDS: usize = 100;
-/// How often it is tried to tell what a command has come to, where it took long.
+/// How often a deferred response is attempted.
 const MAX_ATTEMPTS: usize = 4;
-/// Nobody waits any more for an order that comes so late, as after a connection was gone.
+/// An older command, delivered after a reconnect, is ignored: its user does not wait any more.
 const MAX_COMMAND_AGE: SignedDuration = SignedDuration::from_secs(60);
-/// Discord takes answers for so long.
+/// How long Discord accepts responses.
 const INTERACTION_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
-/// What is waited between, unless Discord says how long.
+/// The wait between attempts, unless Discord says how long.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 impl DiscordPlatform {
-    /// Makes the commands known, and answers whoever gives one.
+    /// Registers the commands and answers interactions. Never ends.
     pub(super) async fn run_commands(&self) {
         join(self.register_commands(), self.answer_interactions()).await;
     }
@@ -48,8 +51,8 @@ impl DiscordPlatform {
         let mut responses = FuturesUnordered::new();
         loop {
             tokio::select! {
-                given = self.next_interaction(), if responses.len() < MAX_CONCURRENT => match given {
-                    Some(given) => responses.push(self.answer_interaction(given)),
+                interaction = self.next_interaction(), if responses.len() < MAX_CONCURRENT => match interaction {
+                    Some(interaction) => responses.push(self.answer_interaction(interaction)),
                     None => return,
                 },
                 Some(()) = responses.next() => {}
@@ -57,99 +60,112 @@ impl DiscordPlatform {
         }
     }
 
-    /// The application is ours alone, so commands of whoever had it before go.
+    /// Registers the commands, and removes those of a program that used the application before.
     async fn register_commands(&self) {
         let path = format!("/applications/{}/commands", self.identity.application);
         let call = ApiRequest::new(Method::PUT, path, Some(registration::command_definitions()));
         match self.call_with_retry(&call).await {
             Ok(_) => {}
-            Err(error @ DiscordApiError::Refused(_)) => warn!("there is no /aizuchi: {error}"),
-            Err(error) => info!("there may be no /aizuchi until the next start: {error}"),
+            Err(error @ DiscordApiError::Refused(_)) => {
+                warn!(platform = "discord", %error, "could not register /aizuchi");
+            }
+            Err(error) => {
+                info!(platform = "discord", %error, "/aizuchi may be missing until the next start");
+            }
         }
         for guild in self.identity.guilds.iter().take(MAX_GUILDS) {
             if let Err(error) = self.remove_guild_commands(guild).await {
-                info!("what commands {} has could not be seen to: {error}", guild.name);
+                info!(
+                    platform = "discord",
+                    server = %guild.id,
+                    %error,
+                    "could not check the server's commands"
+                );
             }
         }
     }
 
-    /// Commands that were made for one server alone stand in a list of its own.
+    /// Removes commands that were registered for a single server, which Discord lists apart.
     async fn remove_guild_commands(&self, guild: &GuildSummary) -> Result<(), DiscordApiError> {
         let path =
             format!("/applications/{}/guilds/{}/commands", self.identity.application, guild.id);
-        let known = self.call_with_retry(&ApiRequest::get(path.clone())).await?;
-        if known.as_array().is_none_or(Vec::is_empty) {
+        let registered = self.call_with_retry(&ApiRequest::get(path.clone())).await?;
+        if registered.as_array().is_none_or(Vec::is_empty) {
             return Ok(());
         }
         self.call_with_retry(&ApiRequest::new(Method::PUT, path, Some(json!([])))).await?;
-        info!("commands that another program had made for {} are gone", guild.name);
+        info!(platform = "discord", server = %guild.id, "removed commands of another program");
         Ok(())
     }
 
-    /// Where Discord wants that, it is done a while later.
+    /// Makes a call, and repeats it once after a rate limit.
     async fn call_with_retry(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
         match self.call(call).await {
             Err(DiscordApiError::RateLimited(wait)) => {
                 self.clock.sleep_until(self.now() + wait).await;
                 self.call(call).await
             }
-            done => done,
+            result => result,
         }
     }
 
-    async fn answer_interaction(&self, given: Value) {
-        let Some(at) = interaction_time(&given) else { return };
+    async fn answer_interaction(&self, interaction: Value) {
+        let Some(at) = interaction_time(&interaction) else { return };
         if self.now() > at + MAX_COMMAND_AGE {
             return warn!(
-                "a command is not carried out: it came more than {MAX_COMMAND_AGE:#} late, or this machine's clock is wrong"
+                platform = "discord",
+                max_age = ?MAX_COMMAND_AGE,
+                "ignored a late command; is this machine's clock right?"
             );
         }
-        if given["type"] == InteractionType::ApplicationCommand as u8 {
-            self.answer_command(&given).await;
-        } else if given["type"] == InteractionType::ApplicationCommandAutocomplete as u8 {
+        if interaction["type"] == InteractionType::ApplicationCommand as u8 {
+            self.answer_command(&interaction).await;
+        } else if interaction["type"] == InteractionType::ApplicationCommandAutocomplete as u8 {
             let choices = InteractionResponseType::ApplicationCommandAutocompleteResult;
             self.send_response(
-                &given,
+                &interaction,
                 choices,
-                json!({ "choices": registration::length_suggestions(&given["data"]) }),
+                json!({ "choices": registration::length_suggestions(&interaction["data"]) }),
             )
             .await;
         }
     }
 
-    /// Discord gives a command up that is not answered soon; so where it takes long, whoever gave it is shown
-    /// that, and later what it has come to.
-    async fn answer_command(&self, given: &Value) {
-        let mut aside = std::pin::pin!(self.ephemeral_response(given));
+    /// Answers a command. If it takes long, the response is deferred first, because Discord drops a command that is not
+    /// answered within three seconds.
+    async fn answer_command(&self, interaction: &Value) {
+        let mut response = std::pin::pin!(self.ephemeral_response(interaction));
         tokio::select! {
             biased;
-            aside = &mut aside => {
+            response = &mut response => {
                 let message = InteractionResponseType::ChannelMessageWithSource;
-                return self.send_response(given, message, aside).await;
+                return self.send_response(interaction, message, response).await;
             }
             () = tokio::time::sleep(self.settings.timeouts.command_answer) => {}
         }
-        let thought = InteractionResponseType::DeferredChannelMessageWithSource;
-        let hidden = json!({ "flags": MessageFlags::EPHEMERAL.bits() });
-        let (aside, ()) = join(aside, self.send_response(given, thought, hidden)).await;
-        self.respond_later(given, aside).await;
+        let deferred = InteractionResponseType::DeferredChannelMessageWithSource;
+        let ephemeral = json!({ "flags": MessageFlags::EPHEMERAL.bits() });
+        let (response, ()) =
+            join(response, self.send_response(interaction, deferred, ephemeral)).await;
+        self.respond_later(interaction, response).await;
     }
 
-    /// Puts an answer where the thought stands. Putting it there twice does no harm.
-    async fn respond_later(&self, given: &Value, mut aside: Value) {
-        let (Some(token), Some(at)) = (non_empty_str(&given["token"]), interaction_time(given))
+    /// Replaces the deferred response. Idempotent.
+    async fn respond_later(&self, interaction: &Value, mut response: Value) {
+        let (Some(token), Some(at)) =
+            (non_empty_str(&interaction["token"]), interaction_time(interaction))
         else {
             return;
         };
-        // It is as hidden as the thought was, which no change can order.
-        aside["flags"] = MessageFlags::SUPPRESS_EMBEDS.bits().into();
+        // The response stays ephemeral like the deferred one; an edit cannot set that flag.
+        response["flags"] = MessageFlags::SUPPRESS_EMBEDS.bits().into();
         let path = format!("/webhooks/{}/{token}/messages/@original", self.identity.application);
-        let call = ApiRequest::new(Method::PATCH, path, Some(aside));
+        let call = ApiRequest::new(Method::PATCH, path, Some(response));
         for _ in 0..MAX_ATTEMPTS {
             let wait = match self.call(&call).await {
                 Ok(_) => return,
                 Err(error @ DiscordApiError::Refused(_)) => {
-                    return info!("a command could not be answered: {error}");
+                    return info!(platform = "discord", %error, "could not answer a command");
                 }
                 Err(DiscordApiError::RateLimited(wait)) => wait,
                 Err(DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)) => {
@@ -158,55 +174,61 @@ impl DiscordPlatform {
             };
             let next = self.now() + wait;
             if next > at + INTERACTION_TOKEN_LIFETIME {
-                return info!("a command could not be answered in {INTERACTION_TOKEN_LIFETIME:#}");
+                return info!(
+                    platform = "discord",
+                    "a command's token expired before it was answered"
+                );
             }
             self.clock.sleep_until(next).await;
         }
-        info!("a command could not be answered in {MAX_ATTEMPTS} tries");
+        info!(platform = "discord", attempt = MAX_ATTEMPTS, "gave up answering a command");
     }
 
-    async fn send_response(&self, given: &Value, kind: InteractionResponseType, data: Value) {
-        let (Some(id), Some(token)) = (non_empty_str(&given["id"]), non_empty_str(&given["token"]))
+    async fn send_response(&self, interaction: &Value, kind: InteractionResponseType, data: Value) {
+        let (Some(id), Some(token)) =
+            (non_empty_str(&interaction["id"]), non_empty_str(&interaction["token"]))
         else {
             return;
         };
         let body = json!({ "type": kind, "data": data });
         let call = ApiRequest::post(format!("/interactions/{id}/{token}/callback"), body);
         if let Err(error) = self.call(&call).await {
-            info!("a command could not be answered: {error}");
+            info!(platform = "discord", %error, "could not answer a command");
         }
     }
 
-    /// For the one who asks alone. Some of it is a model's words: they call nobody and make Discord fetch
-    /// nothing.
-    async fn ephemeral_response(&self, given: &Value) -> Value {
-        let told = match self.command_request(given).await {
-            Some(given) => self.slash_commands.execute(&given).await,
+    /// An ephemeral response. It may hold a model's text, so it mentions no user and shows no link previews.
+    async fn ephemeral_response(&self, interaction: &Value) -> Value {
+        let text = match self.command_request(interaction).await {
+            Some(request) => self.slash_commands.execute(&request).await,
             None => self.not_a_member_text(),
         };
         json!({
-            "content": truncated(to_discord_markdown(&told, &MentionLookup::empty())),
+            "content": truncated(to_discord_markdown(&text, &MentionLookup::empty())),
             "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
             "allowed_mentions": { "parse": [] },
         })
     }
 
-    /// Only where it can hear anybody can order anything.
-    async fn command_request(&self, given: &Value) -> Option<CommandRequest> {
-        let channel = ChannelId::new(non_empty_str(&given["channel_id"])?);
-        let by = non_empty_str(&given["member"]["user"]["id"])
-            .or(non_empty_str(&given["user"]["id"]))?;
-        let place = ChannelRef { guild: parse_id(&given["guild_id"]), channel };
-        let place = self.locate(&place, None).await.ok()?.conversation;
-        let room = self.cache.channel(&place.channel);
-        room.filter(|room| room.membership == Membership::Member)?;
+    /// The command as the core takes it. `None` in a channel that the bot cannot read.
+    async fn command_request(&self, interaction: &Value) -> Option<CommandRequest> {
+        let channel = ChannelId::new(non_empty_str(&interaction["channel_id"])?);
+        let user = non_empty_str(&interaction["member"]["user"]["id"])
+            .or(non_empty_str(&interaction["user"]["id"]))?;
+        let channel_ref = ChannelRef { guild: parse_id(&interaction["guild_id"]), channel };
+        let conversation = self.locate(&channel_ref, None).await.ok()?.conversation;
+        let cached = self.cache.channel(&conversation.channel);
+        cached.filter(|cached| cached.membership == Membership::Member)?;
         Some(CommandRequest {
-            command: SlashCommands::parse(&registration::command_text(&given["data"])),
-            visibility: self.inbox.channel_cache.visibility(&place.workspace, &place.channel),
-            conversation: place,
-            user: UserId::new(by),
-            role: caller_role(given),
-            at: interaction_time(given)?.min(self.now()),
+            command: SlashCommands::parse(&registration::command_text(&interaction["data"])),
+            visibility: self
+                .inbox
+                .channel_cache
+                .visibility(&conversation.workspace, &conversation.channel),
+            conversation,
+            user: UserId::new(user),
+            role: caller_role(interaction),
+            at: interaction_time(interaction)?.min(self.now()),
         })
     }
 
@@ -221,30 +243,31 @@ impl DiscordPlatform {
     }
 }
 
-/// When it was given: it may come later.
-fn interaction_time(given: &Value) -> Option<Timestamp> {
-    id_timestamp(non_empty_str(&given["id"])?)
+/// When the user triggered the interaction; it may arrive later.
+fn interaction_time(interaction: &Value) -> Option<Timestamp> {
+    id_timestamp(non_empty_str(&interaction["id"])?)
 }
 
-/// With each command Discord tells what whoever gives it may do there; what is known of them may be old.
-fn caller_role(given: &Value) -> Role {
-    let bits = non_empty_str(&given["member"]["permissions"]).and_then(|bits| bits.parse().ok());
+/// The role of the user, from the permissions that Discord sends along; the cache may be outdated.
+fn caller_role(interaction: &Value) -> Role {
+    let bits =
+        non_empty_str(&interaction["member"]["permissions"]).and_then(|bits| bits.parse().ok());
     match Permissions::from_bits_truncate(bits.unwrap_or(0)).intersects(ADMIN_PERMISSIONS) {
         true => Role::Admin,
         false => Role::Member,
     }
 }
 
-/// What does not fit into one message is left out.
+/// Cuts a text to the length of one message.
 fn truncated(text: String) -> String {
     if text.encode_utf16().count() <= MAX_MESSAGE_LENGTH {
         return text;
     }
-    let mut room = MAX_MESSAGE_LENGTH - 1;
+    let mut available = MAX_MESSAGE_LENGTH - 1;
     let fits = |letter: &char| {
-        let left = room.checked_sub(letter.len_utf16());
-        room = left.unwrap_or(0);
-        left.is_some()
+        let rest = available.checked_sub(letter.len_utf16());
+        available = rest.unwrap_or(0);
+        rest.is_some()
     };
     text.chars().take_while(fits).chain(['…']).collect()
 }
@@ -254,8 +277,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_manages_the_server_is_an_admin() {
-        for (told, expected) in [
+    fn a_user_who_manages_the_server_is_an_admin() {
+        for (interaction, expected) in [
             (json!({ "member": { "permissions": "32" } }), Role::Admin),
             (json!({ "member": { "permissions": "8" } }), Role::Admin),
             (json!({ "member": { "permissions": "2147483647" } }), Role::Admin),
@@ -263,12 +286,12 @@ mod tests {
             (json!({ "member": { "permissions": "much" } }), Role::Member),
             (json!({ "user": { "id": "1" } }), Role::Member),
         ] {
-            assert_eq!(caller_role(&told), expected, "{told}");
+            assert_eq!(caller_role(&interaction), expected, "{interaction}");
         }
     }
 
     #[test]
-    fn an_answer_fits_into_one_message() {
+    fn a_response_fits_into_one_message() {
         for text in ["a".repeat(MAX_MESSAGE_LENGTH), "あ".repeat(MAX_MESSAGE_LENGTH), String::new()]
         {
             assert_eq!(truncated(text.clone()), text);

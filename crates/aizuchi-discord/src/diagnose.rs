@@ -1,5 +1,5 @@
-//! Whether Discord would have us: the token, what the application may read, each server, each channel, in a
-//! sentence. Nothing is changed, and nobody logs in.
+//! Checks the setup on Discord: the token, the application's intents, each server and each channel, one sentence
+//! each. It only reads from the REST API and does not connect to the gateway.
 
 use serde_json::Value;
 use twilight_model::guild::Permissions;
@@ -8,46 +8,50 @@ use twilight_model::id::marker::GuildMarker;
 
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::from_discord::guild::{Guild, GuildChannel, parse_channel, parse_guild};
-use crate::from_discord::parse_member;
+use crate::from_discord::user::parse_member;
+use crate::identity::{DiscordConnectError, DiscordIdentity, fetch_identity};
 use crate::invite::{bot_page_url, invite_url};
 use crate::permissions::{REQUIRED_PERMISSIONS, RequiredPermission, THREAD_PERMISSIONS};
+use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
-use crate::{DiscordConnectError, DiscordIdentity, DiscordSettings, ThreadPolicy, fetch_identity};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::rules::{Mode, Rulebook};
 
-/// What was found out, and whether it stands in the way.
+/// A finding: fine, or a problem.
 pub type Diagnosis = Result<String, String>;
 
-/// Examines the token and what it opens. `rules` say where it is to listen and to speak.
+/// Checks everything. `rules` say in which channels the bot needs to listen and to post.
 pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagnosis> {
-    let who = match fetch_identity(settings).await {
-        Ok(who) => who,
+    let identity = match fetch_identity(settings).await {
+        Ok(identity) => identity,
         Err(error) => return vec![Err(describe_connect_error(&error))],
     };
     let api = match DiscordApi::new(settings, Clock::system()) {
         Ok(api) => api,
         Err(error) => return vec![Err(format!("{error:#}"))],
     };
-    let mut findings = vec![Ok(format!("logs in as {}", who.name)), check_content_intent(&who)];
+    let mut findings =
+        vec![Ok(format!("logs in as {}", identity.name)), check_content_intent(&identity)];
     findings.push(check_session_starts(&api).await);
-    if who.guilds.is_empty() {
-        findings
-            .push(Err(format!("it is on no server yet: {}", invite_url(who.application.get()))));
+    if identity.guilds.is_empty() {
+        findings.push(Err(format!(
+            "it is on no server yet: {}",
+            invite_url(identity.application.get())
+        )));
     }
-    let mut rooms = Vec::new();
-    for listed in &who.guilds {
-        match fetch_guild(&api, &who, listed.id).await {
-            Ok((guild, seen)) => {
-                findings.extend(check_guild(&guild, &seen, settings, rules, &who));
-                rooms.extend(seen);
+    let mut channels = Vec::new();
+    for listed in &identity.guilds {
+        match fetch_guild(&api, &identity, listed.id).await {
+            Ok((guild, checked)) => {
+                findings.extend(check_guild(&guild, &checked, settings, rules, &identity));
+                channels.extend(checked);
             }
             Err(error) => {
                 findings.push(Err(format!("the server {} is not known: {error}", listed.name)));
             }
         }
     }
-    findings.extend(check_named_channels(&rooms, rules));
+    findings.extend(check_named_channels(&channels, rules));
     findings
 }
 
@@ -55,34 +59,35 @@ fn describe_connect_error(error: &DiscordConnectError) -> String {
     error.to_string()
 }
 
-/// What people write is empty without this.
-fn check_content_intent(who: &DiscordIdentity) -> Diagnosis {
-    match who.can_read_content {
+/// Without the Message Content Intent, messages arrive empty.
+fn check_content_intent(identity: &DiscordIdentity) -> Diagnosis {
+    match identity.can_read_content {
         true => Ok("it may read what people write (Message Content Intent)".to_owned()),
         false => Err(format!(
             "the Message Content Intent is off, so all that people write would be empty: switch it on at {}",
-            bot_page_url(who.application.get())
+            bot_page_url(identity.application.get())
         )),
     }
 }
 
-/// Discord resets the token of a bot that logs in too often.
+/// Discord resets the token of a bot that identifies too often.
 async fn check_session_starts(api: &DiscordApi) -> Diagnosis {
-    let told = api.call(&ApiRequest::get("/gateway/bot")).await;
-    let told = told.map_err(|error| format!("the gateway is not known: {error}"))?;
-    let limit = &told["session_start_limit"];
-    let (Some(left), Some(total)) = (limit["remaining"].as_u64(), limit["total"].as_u64()) else {
+    let info = api.call(&ApiRequest::get("/gateway/bot")).await;
+    let info = info.map_err(|error| format!("the gateway is not known: {error}"))?;
+    let limit = &info["session_start_limit"];
+    let (Some(remaining), Some(total)) = (limit["remaining"].as_u64(), limit["total"].as_u64())
+    else {
         return Ok("the gateway can be reached".to_owned());
     };
-    let told = format!("{left} of {total} logins a day are left");
-    if left * 10 > total {
-        Ok(told)
+    let finding = format!("{remaining} of {total} logins a day are left");
+    if remaining * 10 > total {
+        Ok(finding)
     } else {
-        Err(format!("{told}; wait for a day before the start"))
+        Err(format!("{finding}; wait for a day before the start"))
     }
 }
 
-/// A channel, and what we may do there.
+/// A channel, and the bot's permissions there.
 struct CheckedChannel {
     channel: GuildChannel,
     permissions: Permissions,
@@ -90,96 +95,101 @@ struct CheckedChannel {
 
 async fn fetch_guild(
     api: &DiscordApi,
-    who: &DiscordIdentity,
+    identity: &DiscordIdentity,
     id: Id<GuildMarker>,
 ) -> Result<(Guild, Vec<CheckedChannel>), DiscordApiError> {
     let get = async |path: String| api.call(&ApiRequest::get(path)).await;
-    let whole = get(format!("/guilds/{id}")).await?;
-    let mut known =
-        parse_guild(&whole).ok_or(DiscordApiError::OutcomeUnknown("it has no name".to_owned()))?;
-    let us = get(format!("/guilds/{id}/members/{}", who.user)).await?;
-    known.members = parse_member(&us, id).into_iter().collect();
-    let rooms = get(format!("/guilds/{id}/channels")).await?;
-    let rooms =
-        rooms.as_array().into_iter().flatten().filter_map(|it: &Value| parse_channel(it, Some(id)));
-    let seen = rooms.filter(|room| has_messages(room.kind)).map(|room| {
-        let has = own_permissions(&known, &room, &who.user);
-        CheckedChannel { channel: room, permissions: has }
+    let json = get(format!("/guilds/{id}")).await?;
+    let mut guild =
+        parse_guild(&json).ok_or(DiscordApiError::OutcomeUnknown("it has no name".to_owned()))?;
+    let member = get(format!("/guilds/{id}/members/{}", identity.user)).await?;
+    guild.members = parse_member(&member, id).into_iter().collect();
+    let channels = get(format!("/guilds/{id}/channels")).await?;
+    let channels = channels
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it: &Value| parse_channel(it, Some(id)));
+    let checked = channels.filter(|channel| has_messages(channel.kind)).map(|channel| {
+        let permissions = own_permissions(&guild, &channel, &identity.user);
+        CheckedChannel { channel, permissions }
     });
-    let seen = seen.collect();
-    Ok((known, seen))
+    let checked = checked.collect();
+    Ok((guild, checked))
 }
 
-/// What there is to say of a server: how much it hears, and what it lacks in each channel that it sees.
+/// Checks a server: how many channels the bot sees, and which permissions it lacks in each.
 fn check_guild(
     guild: &Guild,
-    seen: &[CheckedChannel],
+    checked: &[CheckedChannel],
     settings: &DiscordSettings,
     rules: &Rulebook,
-    who: &DiscordIdentity,
+    identity: &DiscordIdentity,
 ) -> Vec<Diagnosis> {
-    let heard = seen.iter().filter(|seen| seen.permissions.contains(Permissions::VIEW_CHANNEL));
-    let heard: Vec<&CheckedChannel> = heard.collect();
-    let count = match heard.len() {
+    let visible =
+        checked.iter().filter(|checked| checked.permissions.contains(Permissions::VIEW_CHANNEL));
+    let visible: Vec<&CheckedChannel> = visible.collect();
+    let count = match visible.len() {
         0 => Err(format!(
             "on the server {} it sees no channel: give its role View Channels, or invite it anew: {}",
             guild.name,
-            invite_url(who.application.get())
+            invite_url(identity.application.get())
         )),
-        1 => Ok(format!("on the server {} it hears #{}", guild.name, heard[0].channel.name)),
+        1 => Ok(format!("on the server {} it hears #{}", guild.name, visible[0].channel.name)),
         count => Ok(format!("on the server {} it hears {count} channels", guild.name)),
     };
-    let lacking = heard.into_iter().flat_map(|seen| {
-        let needs = required_permissions(&seen.channel, settings, rules);
-        let lacking: Vec<&RequiredPermission> =
-            needs.filter(|need| !seen.permissions.contains(need.permission)).collect();
-        lacking.into_iter().map(|need| {
+    let missing = visible.into_iter().flat_map(|checked| {
+        let needs = required_permissions(&checked.channel, settings, rules);
+        let missing: Vec<&RequiredPermission> =
+            needs.filter(|need| !checked.permissions.contains(need.permission)).collect();
+        missing.into_iter().map(|need| {
             Err(format!(
                 "on {}, in #{}: the permission {} is missing, which it needs to {}",
-                guild.name, seen.channel.name, need.name, need.reason
+                guild.name, checked.channel.name, need.name, need.reason
             ))
         })
     });
-    std::iter::once(count).chain(lacking).collect()
+    std::iter::once(count).chain(missing).collect()
 }
 
-/// Where it is to be silent, it need not be able to speak.
+/// The permissions that the bot needs in a channel; in observe mode it need not post.
 fn required_permissions(
-    room: &GuildChannel,
+    channel: &GuildChannel,
     settings: &DiscordSettings,
     rules: &Rulebook,
 ) -> impl Iterator<Item = &'static RequiredPermission> + use<> {
     let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
-    let own = rules.channel_rules(&room.id, &room.name);
-    let mut wanted = match own.mode {
+    let channel_rules = rules.channel_rules(&channel.id, &channel.name);
+    let mut required = match channel_rules.mode {
         Mode::Off => Permissions::empty(),
         Mode::Observe => reading,
         Mode::Companion | Mode::Facilitator | Mode::MentionOnly => Permissions::all(),
     };
-    if settings.threads.for_channel(room.id.as_str(), Some(&room.name)) == ThreadPolicy::Never {
-        wanted -= THREAD_PERMISSIONS;
+    if settings.threads.for_channel(channel.id.as_str(), Some(&channel.name)) == ThreadPolicy::Never
+    {
+        required -= THREAD_PERMISSIONS;
     }
-    if own.reactions.is_empty() {
-        wanted -= Permissions::ADD_REACTIONS;
+    if channel_rules.reactions.is_empty() {
+        required -= Permissions::ADD_REACTIONS;
     }
-    REQUIRED_PERMISSIONS.iter().filter(move |need| wanted.contains(need.permission))
+    REQUIRED_PERMISSIONS.iter().filter(move |need| required.contains(need.permission))
 }
 
-/// Channels that the settings name, and that nobody has shown to us.
-fn check_named_channels(rooms: &[CheckedChannel], rules: &Rulebook) -> Vec<Diagnosis> {
-    let is_it = |key: &str, seen: &CheckedChannel| {
-        let room = &seen.channel;
-        let is_named = key == room.id.as_str() || key.strip_prefix('#') == Some(&*room.name);
-        is_named && seen.permissions.contains(Permissions::VIEW_CHANNEL)
+/// Channels that the settings name, but that the bot does not see on any server.
+fn check_named_channels(channels: &[CheckedChannel], rules: &Rulebook) -> Vec<Diagnosis> {
+    let is_it = |key: &str, checked: &CheckedChannel| {
+        let channel = &checked.channel;
+        let is_named = key == channel.id.as_str() || key.strip_prefix('#') == Some(&*channel.name);
+        is_named && checked.permissions.contains(Permissions::VIEW_CHANNEL)
     };
-    // Other platforms' channels have other ids.
+    // The settings may name channels of other platforms, whose ids look different.
     let is_ours = |key: &str| key.starts_with('#') || key.bytes().all(|byte| byte.is_ascii_digit());
     let keys = rules.channels.keys().filter(|key| is_ours(key));
-    let unseen = keys.filter(|key| !rooms.iter().any(|seen| is_it(key, seen)));
-    let told = |key: &String| {
+    let missing = keys.filter(|key| !channels.iter().any(|checked| is_it(key, checked)));
+    let finding = |key: &String| {
         Err(format!(
             "the settings name {key}, which it does not see on any server: give its role View Channels there"
         ))
     };
-    unseen.map(told).collect()
+    missing.map(finding).collect()
 }

@@ -1,32 +1,33 @@
-//! The gateway: one connection for each shard, watched, and joined anew where it is lost. An event is done
-//! when it is kept, and how far that was is kept with it; so whatever ends a connection, or the program, the
-//! next one goes on right there. Discord is never told goodbye, which would end the session.
+//! The gateway: one connection per shard, reopened when it is lost. The sequence number is stored in the same
+//! transaction as the event (invariant 1: heard before acknowledged), so the session resumes right after the last
+//! stored event, whatever ended the connection or the program. The bot never closes with 1000 or 1001, because
+//! that would end the session.
 
 mod connection;
 pub mod disconnect;
 
 use futures_util::future::try_join_all;
 use jiff::SignedDuration;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use twilight_gateway::{ConfigBuilder, Intents, Shard, ShardId};
 
-use crate::from_discord::non_empty_str;
+use crate::DiscordPlatform;
 use crate::gateway::connection::{ConnectOptions, GatewayEvent, read_events};
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
 use crate::identify::{IdentifyQueue, IdentifyRequest};
+use crate::identity::DiscordConnectError;
 use crate::ingest::IngestError;
+use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::GatewayPlan;
-use crate::{DiscordConnectError, DiscordPlatform};
 use aizuchi_core::chat::Heard;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::store::StoreError;
 
-/// What is heard: servers and what is in them, what is said and how people react to it.
+/// The events that Discord sends: servers and their channels, messages and reactions.
 pub const INTENTS: Intents = Intents::GUILDS
     .union(Intents::GUILD_MESSAGES)
     .union(Intents::GUILD_MESSAGE_REACTIONS)
@@ -34,27 +35,27 @@ pub const INTENTS: Intents = Intents::GUILDS
     .union(Intents::DIRECT_MESSAGE_REACTIONS)
     .union(Intents::MESSAGE_CONTENT);
 
-/// So many events may wait to be kept.
+/// How many received events may wait to be stored.
 const MAX_QUEUED_EVENTS: usize = 10_000;
-/// How far it was heard is noted after so many events that nothing was kept of.
+/// After this many events without anything to store, the sequence number is stored on its own.
 const MAX_UNSAVED_EVENTS: u32 = 100;
-/// A connection that lasts so long is no failure.
+/// A connection that lasts longer than this resets the backoff.
 const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
-/// What comes over one shard, whatever the connection.
+/// A shard's event stream, across connections.
 pub(super) struct ShardStream {
     pub shard: ShardId,
     pub session: Option<GatewaySession>,
-    /// The one that is over, until another begins.
+    /// The last session, which cannot be resumed, until a new one starts.
     ended_session: Option<GatewaySession>,
-    /// So many events were heard since it was noted how far.
+    /// How many events were received since the sequence number was stored.
     unsaved_events: u32,
-    /// Nothing has come over it since the program was started.
+    /// No session has started or resumed since the program started.
     is_fresh: bool,
 }
 
 impl DiscordPlatform {
-    /// Keeps all connections up until `shutdown`.
+    /// Keeps all shards connected until `shutdown`.
     pub(super) async fn run_gateway(
         &self,
         shutdown: &CancellationToken,
@@ -63,12 +64,12 @@ impl DiscordPlatform {
             plan = self.plan_gateway() => plan.map_err(DiscordConnectError::from_api_error)?,
             () = shutdown.cancelled() => return Ok(()),
         };
-        let (asking, asked) = mpsc::unbounded_channel();
+        let (identify_requests, identify_receiver) = mpsc::unbounded_channel();
         let shards = (0..plan.shards).map(|number| ShardId::new(number, plan.shards));
-        let shards = shards.map(|shard| self.run_shard(shard, &plan, &asking, shutdown));
+        let shards = shards.map(|shard| self.run_shard(shard, &plan, &identify_requests, shutdown));
         tokio::select! {
             ended = try_join_all(shards) => ended.map(|_| ()),
-            failed = self.permit(asked, plan.shards) => match failed? {},
+            failed = self.permit(identify_receiver, plan.shards) => match failed? {},
             why = self.revocation.revoked() => Err(DiscordConnectError::Revoked(why)),
         }
     }
@@ -77,22 +78,22 @@ impl DiscordPlatform {
         &self,
         shard: ShardId,
         plan: &GatewayPlan,
-        asking: &mpsc::UnboundedSender<IdentifyRequest>,
+        identify_requests: &mpsc::UnboundedSender<IdentifyRequest>,
         shutdown: &CancellationToken,
     ) -> Result<(), DiscordConnectError> {
         let session = self.load_session(shard).await?;
         let mut stream =
             ShardStream { shard, session, ended_session: None, unsaved_events: 0, is_fresh: true };
-        let mut tried = 0;
+        let mut attempt = 0;
         loop {
-            let began = self.now();
-            let lost = tokio::select! {
+            let started_at = self.now();
+            let disconnect = tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
-                lost = self.run_connection(&mut stream, plan, asking) => lost?,
+                disconnect = self.run_connection(&mut stream, plan, identify_requests) => disconnect?,
             };
             self.shards.mark_disconnected(shard, &self.connection);
-            match lost.resume_mode {
+            match disconnect.resume_mode {
                 ResumeMode::Resume => {}
                 ResumeMode::ResumeAtDefaultUrl => {
                     if let Some(session) = &mut stream.session {
@@ -103,13 +104,22 @@ impl DiscordPlatform {
                     stream.ended_session = stream.session.take().or(stream.ended_session)
                 }
             }
-            let lasted = self.now().duration_since(began) > STABLE_AFTER;
-            tried = if lasted { 1 } else { tried + 1 };
-            let draw = [shard.number().to_string(), tried.to_string(), began.to_string()];
-            let draw =
-                seeded_random(self.inbox.random_seed, &["reconnect", &draw[0], &draw[1], &draw[2]]);
-            let wait = lost.wait.max(backoff_delay(tried, draw));
-            warn!("a connection to Discord is lost ({}); the next try is in {wait:#}", lost.reason);
+            let is_stable = self.now().duration_since(started_at) > STABLE_AFTER;
+            attempt = if is_stable { 1 } else { attempt + 1 };
+            let jitter = [shard.number().to_string(), attempt.to_string(), started_at.to_string()];
+            let jitter = seeded_random(
+                self.inbox.random_seed,
+                &["reconnect", &jitter[0], &jitter[1], &jitter[2]],
+            );
+            let wait = disconnect.wait.max(backoff_delay(attempt, jitter));
+            warn!(
+                platform = "discord",
+                shard = shard.number(),
+                reason = disconnect.reason,
+                attempt,
+                ?wait,
+                "lost a connection to Discord; reconnecting"
+            );
             tokio::select! {
                 () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
                 () = self.clock.sleep_until(self.now() + wait) => {}
@@ -117,34 +127,34 @@ impl DiscordPlatform {
         }
     }
 
-    /// One connection, until it is lost.
+    /// Opens one connection and ingests its events until it is lost.
     async fn run_connection(
         &self,
         stream: &mut ShardStream,
         plan: &GatewayPlan,
-        asking: &mpsc::UnboundedSender<IdentifyRequest>,
+        identify_requests: &mpsc::UnboundedSender<IdentifyRequest>,
     ) -> Result<Disconnect, DiscordConnectError> {
         if stream.session.is_none() {
-            // Not after Discord has said hello: it would not wait so long.
+            // Wait before connecting: after its hello, Discord would not wait this long for an Identify.
             let next = self.next_identify_at(plan.shards).await?;
             self.clock.sleep_until(next).await;
         }
-        let turnstile = IdentifyQueue::new(asking.clone());
-        let opening = ConnectOptions {
+        let identify_queue = IdentifyQueue::new(identify_requests.clone());
+        let options = ConnectOptions {
             timeout: self.settings.timeouts.open,
             is_resume: stream.session.is_some(),
         };
-        let mut shard = self.new_shard(stream, plan, &turnstile);
-        let (events, waiting) = mpsc::channel(MAX_QUEUED_EVENTS);
-        let mut hearing = std::pin::pin!(self.ingest_events(stream, waiting));
-        let lost = tokio::select! {
+        let mut shard = self.new_shard(stream, plan, &identify_queue);
+        let (events, event_receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let mut ingesting = std::pin::pin!(self.ingest_events(stream, event_receiver));
+        let disconnect = tokio::select! {
             biased;
-            heard = &mut hearing => return disconnect_from(heard),
-            lost = read_events(&mut shard, events, opening, &turnstile) => lost?,
+            result = &mut ingesting => return disconnect_from(result),
+            disconnect = read_events(&mut shard, events, options, &identify_queue) => disconnect?,
         };
-        // What has come is heard before another connection tells of it again.
-        match hearing.await {
-            Ok(()) => Ok(lost),
+        // Ingest what was received before another connection replays it.
+        match ingesting.await {
+            Ok(()) => Ok(disconnect),
             failed => disconnect_from(failed),
         }
     }
@@ -153,12 +163,12 @@ impl DiscordPlatform {
         &self,
         stream: &ShardStream,
         plan: &GatewayPlan,
-        turnstile: &IdentifyQueue,
+        identify_queue: &IdentifyQueue,
     ) -> Shard<IdentifyQueue> {
         use secrecy::ExposeSecret as _;
         let token = self.settings.token.expose_secret().to_owned();
         let config = ConfigBuilder::new(token, INTENTS).proxy_url(plan.url.clone());
-        let mut config = config.queue(turnstile.clone());
+        let mut config = config.queue(identify_queue.clone());
         if let Some(session) = &stream.session {
             config = config.session(session.to_resume());
             if let Some(url) = &session.resume_url {
@@ -168,26 +178,26 @@ impl DiscordPlatform {
         Shard::with_config(stream.shard, config.build())
     }
 
-    /// Hears one event after the other, until no more can come.
+    /// Ingests one event after the other, until the connection is lost and the queue is empty.
     async fn ingest_events(
         &self,
         stream: &mut ShardStream,
-        mut waiting: mpsc::Receiver<GatewayEvent>,
+        mut event_receiver: mpsc::Receiver<GatewayEvent>,
     ) -> Result<(), IngestError> {
-        while let Some(event) = waiting.recv().await {
+        while let Some(event) = event_receiver.recv().await {
             match event.name.as_str() {
                 "READY" => self.start_session(stream, &event).await?,
                 "RESUMED" => self.resume_session(stream).await,
                 name => {
                     let sequence = event.sequence;
-                    let heard =
+                    let advance =
                         |session: &GatewaySession| session.advanced_to(sequence, self.now());
-                    let session = stream.session.as_ref().map(heard);
-                    let mut so_far =
+                    let session = stream.session.as_ref().map(advance);
+                    let mut cursor =
                         session.as_ref().map(|session| session.to_cursor(stream.shard));
-                    self.ingest(name, &event.data, &mut so_far).await?;
+                    self.ingest(name, &event.data, &mut cursor).await?;
                     stream.unsaved_events =
-                        if so_far.is_none() { 0 } else { stream.unsaved_events + 1 };
+                        if cursor.is_none() { 0 } else { stream.unsaved_events + 1 };
                     stream.session = session;
                 }
             }
@@ -198,24 +208,24 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// A session begins: whatever was said before was not told, so it is read.
+    /// A new session starts. Discord does not replay earlier events, so there is a gap to backfill.
     async fn start_session(
         &self,
         stream: &mut ShardStream,
         event: &GatewayEvent,
     ) -> Result<(), IngestError> {
         let Some(id) = non_empty_str(&event.data["session_id"]) else { return Ok(()) };
-        let before = stream.session.take().or(stream.ended_session.take());
-        if let Some(before) = &before {
-            self.advance_read_cursors(before.unbroken_since(), before.heard_until()).await?;
+        let previous = stream.session.take().or(stream.ended_session.take());
+        if let Some(previous) = &previous {
+            self.advance_read_cursors(previous.unbroken_since(), previous.heard_until()).await?;
         }
         let resume_url = non_empty_str(&event.data["resume_gateway_url"]).map(str::to_owned);
         let session =
             GatewaySession::new(id, resume_url, event.sequence, self.identity.user.clone());
         let session = session.started_at(self.now());
-        info!("a new session with Discord begins");
-        let bookmark = session.to_cursor(stream.shard);
-        self.inbox.hear(Heard::Cursor(bookmark)).await?;
+        info!(platform = "discord", shard = stream.shard.number(), "a new gateway session starts");
+        let cursor = session.to_cursor(stream.shard);
+        self.inbox.hear(Heard::Cursor(cursor)).await?;
         self.leave_other_guilds(stream.shard, &event.data["guilds"]).await;
         let since = session.unbroken_since();
         (stream.session, stream.unsaved_events, stream.is_fresh) = (Some(session), 0, false);
@@ -224,22 +234,22 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// The session goes on where it was left: nothing is missing.
+    /// The session was resumed: no event is missing.
     async fn resume_session(&self, stream: &mut ShardStream) {
         let Some(session) = &stream.session else { return };
-        debug!("the session with Discord goes on");
+        debug!(platform = "discord", shard = stream.shard.number(), "resumed the gateway session");
         if stream.is_fresh {
-            // What there is was told in an earlier life.
+            // Discord described the servers to the previous process, when the session started.
             self.sync_requested.notify_one();
         }
         stream.is_fresh = false;
         self.shards.mark_connected(stream.shard, session.unbroken_since(), &self.connection);
         if let Err(error) = self.restore_direct_channels().await {
-            warn!("direct messages could not be looked for: {error}");
+            warn!(platform = "discord", %error, "could not restore the direct messages");
         }
     }
 
-    /// Notes how far a shard was heard.
+    /// Stores a shard's sequence number if events were received since it was last stored.
     async fn save_session(&self, stream: &mut ShardStream) -> Result<(), StoreError> {
         if let Some(session) = stream.session.as_ref().filter(|_| stream.unsaved_events > 0) {
             self.inbox.hear(Heard::Cursor(session.to_cursor(stream.shard))).await?;
@@ -249,15 +259,10 @@ impl DiscordPlatform {
     }
 }
 
-/// What could not be heard is told again by the next connection.
-fn disconnect_from(heard: Result<(), IngestError>) -> Result<Disconnect, DiscordConnectError> {
-    match heard {
-        Ok(()) => Ok(Disconnect::from_reason("it has ended")),
-        Err(error) => Ok(Disconnect::from_reason(format!("what came could not be kept: {error}"))),
+/// An event that could not be stored is replayed by the next connection.
+fn disconnect_from(result: Result<(), IngestError>) -> Result<Disconnect, DiscordConnectError> {
+    match result {
+        Ok(()) => Ok(Disconnect::from_reason("the connection ended")),
+        Err(error) => Ok(Disconnect::from_reason(format!("an event could not be stored: {error}"))),
     }
-}
-
-/// A frame's content, as far as it is looked at here.
-fn is_true(value: &Value) -> bool {
-    value == &Value::Bool(true)
 }

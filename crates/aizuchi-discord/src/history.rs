@@ -1,8 +1,7 @@
-//! Catching up: what was said while we could not hear, room by room, behind a mark that never passes a hole.
-//! It is needed after each gap, and a gap is anything but a session that goes on.
+//! Backfill: reads what was missed, channel by channel, behind a cursor that never passes a gap. Every new session
+//! follows a gap; a resumed one does not.
 //!
-//! Discord tells neither edits nor deletions of a gap: they are found by comparing what it shows now with
-//! what is stored.
+//! Discord does not replay the edits and deletions of a gap. They are found by comparing the history with the store.
 
 mod pass;
 mod reactions;
@@ -22,184 +21,200 @@ use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Heard};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::StoreError;
 
-/// Edits and deletions are looked for so far back.
+/// How far back edits and deletions are looked for.
 const CHANGE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Clocks differ: what is read begins so long before what is missing.
+/// Reading starts this much before the cursor, because clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(5);
-/// After something could not be read.
+/// The wait after a failed read.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl DiscordPlatform {
-    /// Catches up on whatever is wanted, and on everything after each gap. Never ends.
+    /// Backfills the queued channels, and all channels after each gap. Never ends.
     pub(super) async fn run_backfill(&self) {
-        let mut air = self.connection.subscribe();
+        let mut connection = self.connection.subscribe();
         let mut unbroken = None;
-        let mut later = BTreeSet::new();
-        let (mut again, mut marks) = (self.now(), self.now() + self.settings.sync_interval);
+        let mut failed_channels = BTreeSet::new();
+        let (mut retry_at, mut advance_at) = (self.now(), self.now() + self.settings.sync_interval);
         loop {
-            let since = air.borrow_and_update().connected_since;
+            let since = connection.borrow_and_update().connected_since;
             if since.is_some() && since != unbroken {
                 unbroken = since;
                 self.backfill.restart(&[]);
-                self.cache.joined().iter().for_each(|room| self.request_backfill(room));
+                self.cache.joined().iter().for_each(|channel| self.request_backfill(channel));
             }
             if let Some(since) = since
-                && let Some(room) = self.backfill.pop()
+                && let Some(channel) = self.backfill.pop()
             {
-                if let Err(error) = self.backfill_channel(&room, since, later.len()).await {
-                    warn!("a channel's history could not be read and is tried again: {error}");
-                    if later.is_empty() {
-                        again = self.now() + RETRY_DELAY;
+                if let Err(error) =
+                    self.backfill_channel(&channel, since, failed_channels.len()).await
+                {
+                    warn!(platform = "discord", %channel, %error, "backfill failed; retrying");
+                    if failed_channels.is_empty() {
+                        retry_at = self.now() + RETRY_DELAY;
                     }
-                    later.insert(room);
+                    failed_channels.insert(channel);
                 }
                 continue;
             }
-            let next = if later.is_empty() { marks } else { again.min(marks) };
+            let next =
+                if failed_channels.is_empty() { advance_at } else { retry_at.min(advance_at) };
             tokio::select! {
                 () = self.backfill.added.notified() => {}
-                _ = air.changed() => {}
+                _ = connection.changed() => {}
                 () = self.clock.sleep_until(next) => {}
             }
-            if self.now() >= again {
-                std::mem::take(&mut later).iter().for_each(|room| self.backfill.enqueue(room));
+            if self.now() >= retry_at {
+                std::mem::take(&mut failed_channels)
+                    .iter()
+                    .for_each(|channel| self.backfill.enqueue(channel));
             }
-            if self.now() >= marks {
-                marks = self.now() + self.settings.sync_interval;
+            if self.now() >= advance_at {
+                advance_at = self.now() + self.settings.sync_interval;
                 if let Some(since) = self.connection.state().connected_since
                     && let Err(error) = self.advance_read_cursors(since, self.now() - OVERLAP).await
                 {
-                    warn!("how far channels are read could not be noted: {error}");
+                    warn!(platform = "discord", %error, "could not store the read cursors");
                 }
             }
         }
     }
 
-    /// Reads first where something is to be done. Never ends.
+    /// Backfills the conversations that a due step waits for. Never ends.
     pub(super) async fn run_prioritized_backfill(&self) {
         loop {
-            let (place, since) = self.backfill.next_prioritized(&self.connection).await;
-            match self.backfill_target(&place, since).await {
+            let (target, since) = self.backfill.next_prioritized(&self.connection).await;
+            match self.backfill_target(&target, since).await {
                 Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => {
-                    self.backfill.mark_complete(place, since);
+                    self.backfill.mark_complete(target, since);
                 }
-                // Whoever waits asks again.
-                Err(error) => warn!("what is waited for could not be read: {error}"),
+                // The waiting step asks again.
+                Err(error) => {
+                    warn!(
+                        platform = "discord",
+                        channel = %target.0,
+                        %error,
+                        "priority backfill failed"
+                    );
+                }
             }
         }
     }
 
-    /// What was said there lately may not have been heard yet.
+    /// Whether a conversation may have messages that were not heard yet. If so, its backfill is prioritized.
     pub(super) fn is_backfill_pending(&self, conversation: &ConversationId) -> bool {
         let Some(since) = self.connection.state().connected_since else { return true };
         let channel = &conversation.channel;
-        match self.cache.channel(channel).map(|room| room.membership) {
+        match self.cache.channel(channel).map(|cached| cached.membership) {
             Some(Membership::Member) => {
-                let place = (channel.clone(), conversation.thread.clone());
-                let is_behind = !self.backfill.is_complete(&place, since);
+                let target = (channel.clone(), conversation.thread.clone());
+                let is_behind = !self.backfill.is_complete(&target, since);
                 if is_behind {
-                    self.backfill.prioritize(place);
+                    self.backfill.prioritize(target);
                 }
                 is_behind
             }
-            // Its server has not been told of yet.
+            // Discord has not described its server yet.
             Some(Membership::Unknown) => true,
             Some(Membership::NotMember) | None => false,
         }
     }
 
-    /// A room is to be read, unless it was since nothing is missing.
-    pub(super) fn request_backfill(&self, room: &ChannelId) {
-        let mark = self.read_cursor(room);
+    /// Queues a channel for backfill, unless it was read since the last gap.
+    pub(super) fn request_backfill(&self, channel: &ChannelId) {
+        let cursor = self.read_cursor(channel);
         match self.connection.state().connected_since {
-            Some(since) if mark.is_some_and(|mark| mark.since == since) => {
-                self.backfill.mark_channel_complete(room, since);
+            Some(since) if cursor.is_some_and(|cursor| cursor.since == since) => {
+                self.backfill.mark_channel_complete(channel, since);
             }
-            Some(_) | None => self.backfill.enqueue(room),
+            Some(_) | None => self.backfill.enqueue(channel),
         }
     }
 
-    /// Reads what was said in a place since its mark, and a little before.
+    /// Reads a channel's top level or one thread from shortly before the cursor.
     async fn backfill_target(
         &self,
-        place: &BackfillTarget,
+        target: &BackfillTarget,
         since: Timestamp,
     ) -> Result<(), IngestError> {
-        let (room, thread) = place;
-        let mark = self.read_cursor(room);
-        let from = mark.map_or(self.now(), |mark| mark.until) - OVERLAP;
-        let mut pass = self.start_pass(room, from, since).await?;
-        let place = thread.as_ref().map_or(room.clone(), |it| ChannelId::new(it.as_str()));
-        self.read_messages(&place, &mut pass).await?;
+        let (channel, thread) = target;
+        let cursor = self.read_cursor(channel);
+        let from = cursor.map_or(self.now(), |cursor| cursor.until) - OVERLAP;
+        let mut pass = self.start_pass(channel, from, since).await?;
+        let target = thread.as_ref().map_or(channel.clone(), |it| ChannelId::new(it.as_str()));
+        self.read_messages(&target, &mut pass).await?;
         self.hear_missing_deletions(&pass).await
     }
 
-    /// Reads what was said in a room since its mark.
+    /// Reads a channel and its threads since the cursor.
     async fn backfill_channel(
         &self,
-        room: &ChannelId,
+        channel: &ChannelId,
         since: Timestamp,
         failed: usize,
     ) -> Result<(), IngestError> {
-        let began = self.now();
-        let horizon = began - self.settings.history_span;
-        let from = match self.read_cursor(room) {
-            Some(mark) => (mark.until - OVERLAP).min(horizon.max(began - CHANGE_WINDOW)),
+        let started_at = self.now();
+        let horizon = started_at - self.settings.history_span;
+        let from = match self.read_cursor(channel) {
+            Some(cursor) => (cursor.until - OVERLAP).min(horizon.max(started_at - CHANGE_WINDOW)),
             None => horizon,
         };
-        let mut pass = self.start_pass(room, from, since).await?;
+        let mut pass = self.start_pass(channel, from, since).await?;
         match self.read_channel(&mut pass).await {
-            // Where nothing may be read, it goes on with what it hears.
+            // Without access to the history, only live messages are heard.
             Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
-                info!("a channel's history may not be read: Discord says {refusal}");
+                info!(platform = "discord", %channel, error = %refusal, "no access to the history");
             }
-            read => read?,
+            result => result?,
         }
-        self.backfill.mark_channel_complete(room, since);
-        self.backfill.log_progress("Discord", room, pass.new_messages, failed);
-        // Since then, everything has come by itself.
+        self.backfill.mark_channel_complete(channel, since);
+        self.backfill.log_progress("Discord", channel, pass.new_messages, failed);
+        // Everything since then arrived live.
         if self.connection.state().connected_since == Some(since) {
-            self.store_read_cursor(room, ReadCursor { until: began, since }).await?;
+            self.store_read_cursor(channel, ReadCursor { until: started_at, since }).await?;
         }
         Ok(())
     }
 
-    fn read_cursor(&self, room: &ChannelId) -> Option<ReadCursor> {
-        let marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        marks.get(room).copied()
+    fn read_cursor(&self, channel: &ChannelId) -> Option<ReadCursor> {
+        let read_cursors =
+            self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        read_cursors.get(channel).copied()
     }
 
     async fn store_read_cursor(
         &self,
-        room: &ChannelId,
-        mark: ReadCursor,
+        channel: &ChannelId,
+        cursor: ReadCursor,
     ) -> Result<(), StoreError> {
-        let Some(known) = self.cache.channel(room) else { return Ok(()) };
-        let bookmark = Cursor {
-            workspace: known.channel.workspace,
-            stream: room.as_str().into(),
-            value: mark.to_text().into(),
+        let Some(cached) = self.cache.channel(channel) else { return Ok(()) };
+        let stored = Cursor {
+            workspace: cached.channel.workspace,
+            stream: channel.as_str().into(),
+            value: cursor.to_text().into(),
         };
-        self.inbox.hear(Heard::Cursor(bookmark)).await?;
-        let mut marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        marks.insert(room.clone(), mark);
+        self.inbox.hear(Heard::Cursor(stored)).await?;
+        let mut read_cursors =
+            self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        read_cursors.insert(channel.clone(), cursor);
         Ok(())
     }
 
-    /// Nothing was missed in rooms that have been read since a gap, until then; so nothing before it need be
-    /// read again.
+    /// Moves the cursors of all channels that were backfilled since the last gap: they missed nothing until then.
     pub(super) async fn advance_read_cursors(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        let marks = {
-            let marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            marks.clone()
+        let read_cursors = {
+            let read_cursors =
+                self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            read_cursors.clone()
         };
-        let whole = marks.iter().filter(|(_, mark)| mark.since == since && mark.until < until);
-        let moved =
-            whole.map(|(room, mark)| self.store_read_cursor(room, ReadCursor { until, ..*mark }));
-        try_join_all(moved).await.map(|_| ())
+        let unbroken =
+            read_cursors.iter().filter(|(_, cursor)| cursor.since == since && cursor.until < until);
+        let updates = unbroken.map(|(channel, cursor)| {
+            self.store_read_cursor(channel, ReadCursor { until, ..*cursor })
+        });
+        try_join_all(updates).await.map(|_| ())
     }
 }

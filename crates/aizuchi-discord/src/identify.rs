@@ -1,6 +1,5 @@
-//! How often it may introduce itself to the gateway. Discord ends all sessions and takes the token away
-//! from a bot that does so more than a thousand times a day, so it is counted where a crash does not reach:
-//! however often the program is started anew, the count goes on.
+//! How often the bot may identify to the gateway. Discord ends all sessions and resets the token of a bot that
+//! identifies more than a thousand times a day, so the count is stored: it survives crashes and restarts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,30 +9,31 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};
 use twilight_gateway::queue::Queue;
 
-use crate::{DiscordPlatform, platform_workspace};
+use crate::DiscordPlatform;
+use crate::identity::platform_workspace;
 use aizuchi_core::chat::{Cursor, Heard};
 use aizuchi_core::clock::{duration_from_seconds, seeded_random};
 use aizuchi_core::store::StoreError;
 
-/// A hundred fewer than Discord allows.
+/// A hundred less than Discord's limit.
 const MAX_PER_DAY: usize = 900;
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// Discord wants so much between two of them.
+/// Discord's minimum between two.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// At this pace, a day has 720 of them.
+/// At this pace, a day has 720.
 const MAX_INTERVAL: SignedDuration = SignedDuration::from_secs(120);
-/// So many within an hour are nothing unusual.
+/// Up to this many within an hour do not slow down the next.
 const BACKOFF_THRESHOLD: u32 = 5;
-/// Where they are counted.
+/// The key of the stored count.
 const BUDGET_KEY: &str = "identifies";
 
-/// When it has introduced itself within the last day, oldest first.
+/// When the bot identified within the last day, oldest first, in Unix seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdentifyBudget(Vec<i64>);
 
 impl IdentifyBudget {
-    pub fn parse(written: &str) -> Self {
-        Self(written.split(' ').filter_map(|second| second.parse().ok()).collect())
+    pub fn parse(text: &str) -> Self {
+        Self(text.split(' ').filter_map(|second| second.parse().ok()).collect())
     }
 
     pub fn to_text(&self) -> String {
@@ -46,48 +46,48 @@ impl IdentifyBudget {
         self.0.push(now.as_second());
     }
 
-    /// When it may do so next, where so many shards share the budget.
+    /// When the bot may identify next, if this many shards share the budget.
     pub fn next_at(&self, now: Timestamp, shards: u32) -> Timestamp {
         let Some(last) = self.0.last() else { return now };
         let at = |second: i64| Timestamp::from_second(second).unwrap_or(now);
-        let lately = self.0.iter().filter(|second| **second > now.as_second() - 3600).count();
-        let lately = u32::try_from(lately).unwrap_or(u32::MAX) / shards.max(1);
-        let doublings = lately.saturating_sub(BACKOFF_THRESHOLD).min(5);
+        let recent = self.0.iter().filter(|second| **second > now.as_second() - 3600).count();
+        let recent = u32::try_from(recent).unwrap_or(u32::MAX) / shards.max(1);
+        let doublings = recent.saturating_sub(BACKOFF_THRESHOLD).min(5);
         let pause = (MIN_INTERVAL * (1 << doublings)).min(MAX_INTERVAL);
-        let rested = at(*last) + pause;
+        let after_pause = at(*last) + pause;
         // The oldest of the last 900 has to be a day ago.
         let spent = self.0.len().checked_sub(MAX_PER_DAY).and_then(|over| self.0.get(over));
-        let renewed = spent.map_or(Timestamp::MIN, |second| at(*second) + DAY);
-        rested.max(renewed)
+        let after_renewal = spent.map_or(Timestamp::MIN, |second| at(*second) + DAY);
+        after_pause.max(after_renewal)
     }
 }
 
-/// Where a connection asks whether it may introduce itself.
+/// The queue in which a connection waits until it may identify.
 #[derive(Clone, Debug)]
 pub struct IdentifyQueue {
     requests: mpsc::UnboundedSender<IdentifyRequest>,
     permitted: Arc<Notify>,
 }
 
-/// A connection waits for its turn.
+/// A connection's place in the queue.
 #[derive(Debug)]
 pub struct IdentifyRequest {
     permit: oneshot::Sender<()>,
-    /// Whoever watches the connection is told.
+    /// Notified with the permit; the connection's timeout starts then.
     permitted: Arc<Notify>,
 }
 
 impl IdentifyQueue {
-    pub fn new(asks: mpsc::UnboundedSender<IdentifyRequest>) -> Self {
-        Self { requests: asks, permitted: Arc::default() }
+    pub fn new(requests: mpsc::UnboundedSender<IdentifyRequest>) -> Self {
+        Self { requests, permitted: Arc::default() }
     }
 
-    /// Whoever goes on with a session needs no turn.
+    /// Resuming a session needs no permit.
     pub fn skip(&self) {
         self.permitted.notify_one();
     }
 
-    /// Returns when the connection may introduce itself.
+    /// Returns once the connection may identify.
     pub async fn wait_for_permit(&self) {
         self.permitted.notified().await;
     }
@@ -95,69 +95,71 @@ impl IdentifyQueue {
 
 impl Queue for IdentifyQueue {
     fn enqueue(&self, _shard: u32) -> oneshot::Receiver<()> {
-        let (granted, grant) = oneshot::channel();
-        // Where nobody grants anything, it all ends.
+        let (permit_sender, permit) = oneshot::channel();
+        // It fails only if the permit loop has ended, which ends the whole adapter.
         let _ = self
             .requests
-            .send(IdentifyRequest { permit: granted, permitted: self.permitted.clone() });
-        grant
+            .send(IdentifyRequest { permit: permit_sender, permitted: self.permitted.clone() });
+        permit
     }
 }
 
 impl DiscordPlatform {
-    /// Lets one shard after the other introduce itself, and counts them before they do. Ends only where
-    /// they cannot be counted.
+    /// Permits one Identify after the other, and stores the count before each. Ends only if the count cannot be
+    /// stored.
     pub(super) async fn permit(
         &self,
-        mut asked: mpsc::UnboundedReceiver<IdentifyRequest>,
+        mut requests: mpsc::UnboundedReceiver<IdentifyRequest>,
         shards: u32,
     ) -> Result<Infallible, StoreError> {
         loop {
-            let Some(IdentifyRequest { permit: granted, permitted: passed }) = asked.recv().await
+            let Some(IdentifyRequest { permit: permit_sender, permitted }) = requests.recv().await
             else {
                 return std::future::pending().await;
             };
             let next = self.next_identify_at(shards).await?;
             self.clock.sleep_until(next).await;
-            // Its connection may be gone by now.
-            if granted.is_closed() {
+            // The connection may have been lost while it waited.
+            if permit_sender.is_closed() {
                 continue;
             }
             let mut budget = self.load_identify_budget().await?;
             budget.record(self.now());
             let value = budget.to_text().into();
-            let bookmark =
+            let cursor =
                 Cursor { workspace: platform_workspace(), stream: BUDGET_KEY.into(), value };
-            self.inbox.hear(Heard::Cursor(bookmark)).await?;
-            let _ = granted.send(());
-            passed.notify_one();
+            self.inbox.hear(Heard::Cursor(cursor)).await?;
+            let _ = permit_sender.send(());
+            permitted.notify_one();
         }
     }
 
-    /// When it may introduce itself next, spread a little.
+    /// When the bot may identify next, with some jitter.
     pub(super) async fn next_identify_at(&self, shards: u32) -> Result<Timestamp, StoreError> {
         let (budget, now) = (self.load_identify_budget().await?, self.now());
         let next = budget.next_at(now, shards).max(self.identify_not_before());
         let wait = next.duration_since(now);
         if wait > MAX_INTERVAL * 2 {
             error!(
-                "it has introduced itself to Discord so often today that Discord might take the token \
-                 away; the next time is in {wait:#}"
+                platform = "discord",
+                ?wait,
+                "the bot has identified so often today that Discord might reset the token; waiting"
             );
         } else if wait > MIN_INTERVAL {
-            info!("it introduces itself to Discord again in {wait:#}");
+            info!(platform = "discord", ?wait, "waiting before the bot identifies again");
         }
         if next <= now {
             return Ok(now);
         }
-        let draw = seeded_random(self.inbox.random_seed, &["identify", &next.to_string()]);
-        Ok(next + duration_from_seconds(draw))
+        let jitter = seeded_random(self.inbox.random_seed, &["identify", &next.to_string()]);
+        Ok(next + duration_from_seconds(jitter))
     }
 
     async fn load_identify_budget(&self) -> Result<IdentifyBudget, StoreError> {
-        let known = self.archive.cursors(&platform_workspace()).await?;
-        let known = known.iter().find(|bookmark| *bookmark.stream == *BUDGET_KEY);
-        Ok(known.map_or_else(IdentifyBudget::default, |known| IdentifyBudget::parse(&known.value)))
+        let cursors = self.archive.cursors(&platform_workspace()).await?;
+        let stored = cursors.iter().find(|cursor| *cursor.stream == *BUDGET_KEY);
+        Ok(stored
+            .map_or_else(IdentifyBudget::default, |cursor| IdentifyBudget::parse(&cursor.value)))
     }
 }
 
@@ -169,8 +171,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// As many as there can be within some time, if it is tried again at once each time.
-    fn tried(seconds: i64, shards: u32) -> usize {
+    /// How often the bot identifies within some time if every attempt fails at once.
+    fn attempts_within(seconds: i64, shards: u32) -> usize {
         let (mut budget, mut now, mut count) = (IdentifyBudget::default(), 0, 0);
         while now < seconds {
             budget.record(at(now));
@@ -181,18 +183,18 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_loop_never_spends_what_discord_allows() {
-        assert_eq!(tried(20, 1), 4);
-        assert!(tried(3600, 1) < 40, "{}", tried(3600, 1));
-        assert!(tried(86_400, 1) < 800, "{}", tried(86_400, 1));
-        // However many shards there are, the day has no more than that.
+    fn a_crash_loop_stays_below_discords_limit() {
+        assert_eq!(attempts_within(20, 1), 4);
+        assert!(attempts_within(3600, 1) < 40, "{}", attempts_within(3600, 1));
+        assert!(attempts_within(86_400, 1) < 800, "{}", attempts_within(86_400, 1));
+        // The limit holds for any number of shards.
         for shards in [16, 1000] {
-            assert!(tried(86_400, shards) <= MAX_PER_DAY, "{shards}");
+            assert!(attempts_within(86_400, shards) <= MAX_PER_DAY, "{shards}");
         }
     }
 
     #[test]
-    fn a_usual_restart_does_not_wait() {
+    fn a_single_restart_does_not_wait() {
         let mut budget = IdentifyBudget::default();
         assert_eq!(budget.next_at(at(100), 1), at(100));
         budget.record(at(100));

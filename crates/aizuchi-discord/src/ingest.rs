@@ -1,27 +1,30 @@
-//! What comes from Discord is taken: read, put into plain words, and heard. A room and a server are known
-//! before anything is heard in them.
+//! Events from Discord are parsed, turned into plain text, and heard. A server and a channel are heard before any
+//! message in them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tracing::{debug, warn};
+use tracing::{Instrument as _, debug, info_span, warn};
 
+use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
-use crate::from_discord::message::{DiscordMessage, is_thread_starter};
-use crate::from_discord::{self, ChannelRef, DiscordEvent, DiscordUser, parse_event, parse_user};
-use crate::guild_workspace as of_server;
+use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter};
+use crate::from_discord::user::{DiscordUser, parse_user};
+use crate::from_discord::{self, DiscordEvent, parse_event};
+use crate::identity::{direct_workspace, guild_workspace};
+use crate::json::non_empty_str;
 use crate::message_text::read_message_text;
+use crate::snowflake::id_timestamp;
 use crate::text::{NameLookup, RoleName};
-use crate::{DiscordPlatform, direct_workspace, guild_workspace};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_core::store::{HearReceipt, MessageQuery, MessageRange, StoreError};
 
-/// Why something could not be taken.
+/// Why an event could not be ingested.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IngestError {
     #[error(transparent)]
@@ -30,62 +33,77 @@ pub(super) enum IngestError {
     Store(#[from] StoreError),
 }
 
-/// How far its stream is heard with something; it is taken by what it is kept with.
+/// The gateway cursor of an event. It is taken by the write that it is stored with, in one transaction.
 pub(super) type PendingCursor = Option<Cursor>;
 
-/// A mention that an edit adds is owed an answer only so long after the line was said (DESIGN §3).
+/// A mention that an edit adds is owed an answer only if the edit comes this soon after the message.
 const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// So many lines of a thread that is gone are forgotten at a time.
+/// How many messages of a deleted thread are read at a time.
 const PAGE_SIZE: usize = 500;
 
-/// Where something is said.
+/// The conversation of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     pub conversation: ConversationId,
-    /// The persona has opened this thread, so what is said in it is said to the persona.
+    /// The persona opened this thread, so every message in it is addressed to the persona.
     pub is_opened_by_persona: bool,
-    /// What a post in a forum is called.
+    /// The title, if the thread is a forum post.
     pub forum_post_title: Option<Arc<str>>,
 }
 
 impl DiscordPlatform {
-    /// Hears what an event tells. What cannot be heard now comes again.
+    /// Ingests one event. If it fails, Discord replays the event.
     pub(super) async fn ingest(
         &self,
         name: &str,
         data: &Value,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        match self.hear_event(parse_event(name, data), so_far).await {
+        let channel = non_empty_str(&data["channel_id"]);
+        let message = non_empty_str(&data["message_id"]).or(non_empty_str(&data["id"]));
+        let span = info_span!("event", platform = "discord", kind = name, channel, message);
+        match self.hear_event(parse_event(name, data), cursor).instrument(span).await {
             Err(IngestError::Store(StoreError::Refused(why))) => {
-                // The next time it would be refused as well.
-                warn!("something from Discord could not be kept: {why}");
+                // A replay would be refused as well.
+                warn!(
+                    platform = "discord",
+                    channel,
+                    message,
+                    error = %why,
+                    "the store refused an event"
+                );
                 Ok(())
             }
             Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
-                debug!("something happened where nothing may be seen: Discord says {refusal}");
+                debug!(
+                    platform = "discord",
+                    channel,
+                    message,
+                    error = %refusal,
+                    "no access to an event's channel"
+                );
                 Ok(())
             }
-            taken => taken,
+            result => result,
         }
     }
 
     async fn hear_event(
         &self,
-        told: DiscordEvent,
-        so_far: &mut PendingCursor,
+        event: DiscordEvent,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        match told {
-            DiscordEvent::Message(line) => self.hear_live_message(&line, so_far).await,
-            DiscordEvent::MessageChanged { message: line, edited_at: at } => {
-                self.hear_changed_message(&line, at, so_far).await
+        match event {
+            DiscordEvent::Message(message) => self.hear_live_message(&message, cursor).await,
+            DiscordEvent::MessageChanged { message, edited_at: at } => {
+                self.hear_changed_message(&message, at, cursor).await
             }
-            DiscordEvent::MessagesDeleted { channel_ref: place, messages: lines } => {
-                self.hear_deletions(&place, &lines, so_far).await
+            DiscordEvent::MessagesDeleted { channel_ref, messages } => {
+                self.hear_deletions(&channel_ref, &messages, cursor).await
             }
-            DiscordEvent::Reaction(reaction) => self.hear_reaction(reaction, so_far).await,
-            DiscordEvent::ReactionsRemoved { channel_ref: place, message, emoji } => {
-                self.hear_reactions_removed(&place, &message, emoji.as_deref()).await
+            DiscordEvent::Reaction(reaction) => self.hear_reaction(reaction, cursor).await,
+            DiscordEvent::ReactionsRemoved { channel_ref, message, emoji } => {
+                self.hear_reactions_removed(&channel_ref, &message, emoji.as_deref()).await
             }
             DiscordEvent::Guild(guild) => Ok(self.hear_guild_available(*guild).await?),
             DiscordEvent::GuildSettingsChanged(guild) => Ok(self.hear_guild_update(*guild).await?),
@@ -93,9 +111,9 @@ impl DiscordPlatform {
                 self.leave_guild(guild);
                 Ok(())
             }
-            DiscordEvent::ChannelChanged(room) => Ok(self.hear_channel_update(room).await?),
-            DiscordEvent::ChannelDeleted(room) => {
-                self.leave_channel(&room);
+            DiscordEvent::ChannelChanged(channel) => Ok(self.hear_channel_update(channel).await?),
+            DiscordEvent::ChannelDeleted(channel) => {
+                self.leave_channel(&channel);
                 Ok(())
             }
             DiscordEvent::Thread(thread) => Ok(self.hear_thread(thread).await?),
@@ -105,7 +123,7 @@ impl DiscordPlatform {
                 }
                 Ok(())
             }
-            DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(&thread, so_far).await,
+            DiscordEvent::ThreadDeleted(thread) => self.hear_thread_deletion(&thread, cursor).await,
             DiscordEvent::Role(guild, role) => {
                 Ok(self.update_guild(guild, |guild| guild.put_role(role)).await?)
             }
@@ -121,7 +139,7 @@ impl DiscordPlatform {
                 Ok(self.hear_user(&guild_workspace(member.guild), &member.user).await?)
             }
             DiscordEvent::Interaction(interaction) => {
-                // Whoever answers has three seconds; nothing else waits for that.
+                // It is answered apart, within three seconds, so it does not wait for other events.
                 let _ = self.interaction_sender.send(interaction);
                 Ok(())
             }
@@ -131,140 +149,147 @@ impl DiscordPlatform {
 
     async fn hear_live_message(
         &self,
-        line: &DiscordMessage,
-        so_far: &mut PendingCursor,
+        message: &DiscordMessage,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        // The flow keeps its own words itself, as it wrote them; it may be just about to.
-        if self.is_own(line) && line.key.is_some() {
+        // The agent stores its own posts as it wrote them, and may be about to.
+        if self.is_own(message) && message.key.is_some() {
             return Ok(());
         }
-        let ground = self.locate(&line.channel_ref, Some(line)).await?;
-        self.hear_message(line, &ground, Arrival::Live, so_far).await.map(|_| ())
+        let location = self.locate(&message.channel_ref, Some(message)).await?;
+        self.hear_message(message, &location, Arrival::Live, cursor).await.map(|_| ())
     }
 
-    /// A line, as it was said.
+    /// Hears a message and its author.
     pub(super) async fn hear_message(
         &self,
-        line: &DiscordMessage,
-        ground: &Location,
+        message: &DiscordMessage,
+        location: &Location,
         arrival: Arrival,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<HearReceipt, IngestError> {
-        self.hear_author(line, &ground.conversation.workspace).await?;
-        let arrival = if line.is_content_missing { self.warn_content_missing() } else { arrival };
-        let message = self.to_message(line, ground);
-        Ok(self.hear_with_cursor(Heard::Message(message, arrival), so_far).await?)
+        self.hear_author(message, &location.conversation.workspace).await?;
+        let arrival =
+            if message.is_content_missing { self.warn_content_missing() } else { arrival };
+        let message = self.to_message(message, location);
+        Ok(self.hear_with_cursor(Heard::Message(message, arrival), cursor).await?)
     }
 
-    /// A line has another text. If it has not been heard before, it is heard now.
+    /// Hears an edit. A message that was not heard before is heard now.
     async fn hear_changed_message(
         &self,
-        line: &DiscordMessage,
+        message: &DiscordMessage,
         at: Timestamp,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        if self.is_own(line) {
+        if self.is_own(message) {
             return Ok(());
         }
-        let ground = self.locate(&line.channel_ref, Some(line)).await?;
-        let is_young = at.duration_since(line.at) < EDITED_MENTION_WINDOW;
-        let arrival = if is_young { Arrival::Live } else { Arrival::Backfilled };
-        if self.hear_message(line, &ground, arrival, &mut None).await?.is_new {
+        let location = self.locate(&message.channel_ref, Some(message)).await?;
+        let is_recent = at.duration_since(message.at) < EDITED_MENTION_WINDOW;
+        let arrival = if is_recent { Arrival::Live } else { Arrival::Backfilled };
+        if self.hear_message(message, &location, arrival, &mut None).await?.is_new {
             return Ok(());
         }
-        Ok(self.hear_edit(line, &ground, at, so_far).await?)
+        Ok(self.hear_edit(message, &location, at, cursor).await?)
     }
 
     pub(super) async fn hear_edit(
         &self,
-        line: &DiscordMessage,
-        ground: &Location,
+        message: &DiscordMessage,
+        location: &Location,
         at: Timestamp,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<(), StoreError> {
         let Message { conversation, id: message, text, mentions, .. } =
-            self.to_message(line, ground);
+            self.to_message(message, location);
         let edit = Edit { conversation, message, at, text, mentions };
-        self.hear_with_cursor(Heard::Edit(edit), so_far).await.map(|_| ())
+        self.hear_with_cursor(Heard::Edit(edit), cursor).await.map(|_| ())
     }
 
-    /// Lines are gone.
     async fn hear_deletions(
         &self,
-        place: &ChannelRef,
-        lines: &[MessageId],
-        so_far: &mut PendingCursor,
+        channel_ref: &ChannelRef,
+        messages: &[MessageId],
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        let ground = self.locate(place, None).await?;
-        for (left, line) in lines.iter().enumerate().map(|(at, line)| (lines.len() - at, line)) {
-            let so_far = if left == 1 { &mut *so_far } else { &mut None };
-            self.hear_deletion(line, &ground, so_far).await?;
+        let location = self.locate(channel_ref, None).await?;
+        for (remaining, message) in
+            messages.iter().enumerate().map(|(at, message)| (messages.len() - at, message))
+        {
+            let cursor = if remaining == 1 { &mut *cursor } else { &mut None };
+            self.hear_deletion(message, &location, cursor).await?;
         }
         Ok(())
     }
 
-    /// A line is gone. Where it is still to be read what was said, one that has not been heard leaves its
-    /// place, so that it is not heard when it is read.
+    /// Hears a deletion. While the channel still waits for its backfill, an unknown message leaves a tombstone, so that
+    /// a page of the history read before the deletion does not bring it in.
     async fn hear_deletion(
         &self,
-        line: &MessageId,
-        ground: &Location,
-        so_far: &mut PendingCursor,
+        message: &MessageId,
+        location: &Location,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        let place = &ground.conversation;
-        let known = self.archive.message(&place.workspace, &place.channel, line).await?;
-        let conversation = match known {
-            Some(known) => known.message.conversation.clone(),
-            None if !self.is_backfill_pending(place) => return Ok(()),
+        let conversation = &location.conversation;
+        let stored =
+            self.archive.message(&conversation.workspace, &conversation.channel, message).await?;
+        let stored_conversation = match stored {
+            Some(stored) => stored.message.conversation.clone(),
+            None if !self.is_backfill_pending(conversation) => return Ok(()),
             None => {
-                let Some(at) = from_discord::id_timestamp(line.as_str()) else { return Ok(()) };
-                let nobody = Author { id: UserId::new("unknown"), kind: AuthorKind::Bot };
-                let message = Message {
-                    conversation: place.clone(),
-                    id: line.clone(),
+                let Some(at) = id_timestamp(message.as_str()) else { return Ok(()) };
+                let unknown = Author { id: UserId::new("unknown"), kind: AuthorKind::Bot };
+                let tombstone = Message {
+                    conversation: conversation.clone(),
+                    id: message.clone(),
                     at,
-                    author: nobody,
+                    author: unknown,
                     text: "".into(),
                     mentions: Vec::new(),
                     edits: 0,
                 };
-                self.inbox.hear(Heard::Message(message, Arrival::BackfilledAnswered)).await?;
-                place.clone()
+                self.inbox.hear(Heard::Message(tombstone, Arrival::BackfilledAnswered)).await?;
+                conversation.clone()
             }
         };
-        let deletion = Deletion { conversation, message: line.clone(), at: self.now() };
-        self.hear_with_cursor(Heard::Deletion(deletion), so_far).await?;
+        let deletion = Deletion {
+            conversation: stored_conversation,
+            message: message.clone(),
+            at: self.now(),
+        };
+        self.hear_with_cursor(Heard::Deletion(deletion), cursor).await?;
         Ok(())
     }
 
-    /// With a thread, all that was said in it is gone.
+    /// Deletes all messages of a deleted thread.
     async fn hear_thread_deletion(
         &self,
         id: &ChannelId,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
         let Some(thread) = self.cache.remove_thread(id) else { return Ok(()) };
-        let place = ChannelRef { guild: Some(thread.guild), channel: id.clone() };
-        let ground = Location::from_thread(&thread, &self.identity.user, None);
+        let channel_ref = ChannelRef { guild: Some(thread.guild), channel: id.clone() };
+        let location = Location::from_thread(&thread, &self.identity.user, None);
         self.leave_channel(id);
-        let conversation = &ground.conversation;
-        let mut span = MessageRange::AfterTime(Timestamp::MIN);
+        let conversation = &location.conversation;
+        let mut range = MessageRange::AfterTime(Timestamp::MIN);
         loop {
             let query = MessageQuery {
                 workspace: conversation.workspace.clone(),
                 channel: conversation.channel.clone(),
                 thread: conversation.thread.clone(),
-                range: span,
+                range,
                 limit: PAGE_SIZE,
             };
-            let lines = self.archive.messages(query).await?;
-            let Some(last) = lines.last() else { return Ok(()) };
-            span = MessageRange::After(last.message.id.clone());
-            let ids = lines
-                .iter()
-                .filter(|line| !line.is_deleted && is_in_channel(&line.message, &place));
-            for line in ids {
-                self.hear_deletion(&line.message.id, &ground, so_far).await?;
+            let stored_messages = self.archive.messages(query).await?;
+            let Some(last) = stored_messages.last() else { return Ok(()) };
+            range = MessageRange::After(last.message.id.clone());
+            let ids = stored_messages.iter().filter(|stored| {
+                !stored.is_deleted && is_in_channel(&stored.message, &channel_ref)
+            });
+            for stored in ids {
+                self.hear_deletion(&stored.message.id, &location, cursor).await?;
             }
         }
     }
@@ -272,17 +297,17 @@ impl DiscordPlatform {
     pub(super) async fn hear_reaction(
         &self,
         reaction: from_discord::DiscordReaction,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
-        let ground = self.locate(&reaction.channel_ref, None).await?;
-        let workspace = ground.conversation.workspace;
+        let location = self.locate(&reaction.channel_ref, None).await?;
+        let workspace = location.conversation.workspace;
         let kind = match (self.author_kind(&workspace, &reaction.user), reaction.is_bot) {
             (AuthorKind::Human, Some(true)) => AuthorKind::Bot,
             (kind, _) => kind,
         };
         let heard = Reaction {
             workspace,
-            channel: ground.conversation.channel,
+            channel: location.conversation.channel,
             message: reaction.message,
             user: reaction.user,
             kind,
@@ -290,32 +315,33 @@ impl DiscordPlatform {
             at: self.now(),
             change: reaction.change,
         };
-        self.hear_with_cursor(Heard::Reaction(heard), so_far).await?;
+        self.hear_with_cursor(Heard::Reaction(heard), cursor).await?;
         Ok(())
     }
 
-    /// Each reaction to a line is taken back, or each with one emoji.
+    /// Hears the removal of all reactions to a message, or of all with one emoji.
     pub(super) async fn hear_reactions_removed(
         &self,
-        place: &ChannelRef,
+        channel_ref: &ChannelRef,
         message: &MessageId,
         emoji: Option<&str>,
     ) -> Result<(), IngestError> {
         let ConversationId { workspace, channel, .. } =
-            self.locate(place, None).await?.conversation;
-        let Some(line) = self.archive.message(&workspace, &channel, message).await? else {
+            self.locate(channel_ref, None).await?.conversation;
+        let Some(stored) = self.archive.message(&workspace, &channel, message).await? else {
             return Ok(());
         };
-        let gone = line.reactions.iter().filter(|it| emoji.is_none_or(|emoji| *it.emoji == *emoji));
-        for reacted in gone {
-            for user in &reacted.users {
+        let gone =
+            stored.reactions.iter().filter(|it| emoji.is_none_or(|emoji| *it.emoji == *emoji));
+        for group in gone {
+            for user in &group.users {
                 let heard = Reaction {
                     workspace: workspace.clone(),
                     channel: channel.clone(),
                     message: message.clone(),
                     user: user.id.clone(),
                     kind: user.kind,
-                    emoji: reacted.emoji.clone(),
+                    emoji: group.emoji.clone(),
                     at: self.now(),
                     change: ReactionChange::Removed,
                 };
@@ -325,54 +351,54 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Whoever spoke is known by name. What a history shows has the name for all servers only.
+    /// Hears a message's author. A history holds the global name only, so it does not replace a name on the server.
     async fn hear_author(
         &self,
-        line: &DiscordMessage,
+        message: &DiscordMessage,
         workspace: &WorkspaceId,
     ) -> Result<(), StoreError> {
-        let is_here = line.channel_ref.guild.is_none() || line.raw["member"].is_object();
-        if !is_here && self.cache.author_kind(workspace, &line.author.id).is_some() {
+        let is_here = message.channel_ref.guild.is_none() || message.raw["member"].is_object();
+        if !is_here && self.cache.author_kind(workspace, &message.author.id).is_some() {
             return Ok(());
         }
-        self.hear_user(workspace, &line.author).await
+        self.hear_user(workspace, &message.author).await
     }
 
     pub(super) async fn hear_user(
         &self,
         workspace: &WorkspaceId,
-        person: &DiscordUser,
+        user: &DiscordUser,
     ) -> Result<(), StoreError> {
-        let kind = if person.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
-        let user = User {
+        let kind = if user.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
+        let stored = User {
             workspace: workspace.clone(),
-            id: person.id.clone(),
-            name: person.name.clone(),
+            id: user.id.clone(),
+            name: user.name.clone(),
             kind,
-            role: self.user_role(workspace, person),
+            role: self.user_role(workspace, user),
         };
-        if person.id == self.identity.user || self.cache.is_current(&user) {
+        if user.id == self.identity.user || self.cache.is_current(&stored) {
             return Ok(());
         }
-        self.inbox.hear(Heard::User(user.clone())).await?;
-        // Not before it is kept: who is known is not kept again.
-        self.cache.put_user(user);
+        self.inbox.hear(Heard::User(stored.clone())).await?;
+        // After the store, because a cached user is not stored again.
+        self.cache.put_user(stored);
         Ok(())
     }
 
-    /// Whoever owns or manages the server looks after it. Where nothing is told, what was known holds.
+    /// The owner and managers of a server are admins. Without roles in the event, the known role stays.
     pub(super) fn user_role(
         &self,
         workspace: &WorkspaceId,
-        person: &DiscordUser,
+        user: &DiscordUser,
     ) -> aizuchi_core::chat::Role {
-        let known = || self.cache.user_role(workspace, &person.id);
+        let known = || self.cache.user_role(workspace, &user.id);
         let guilds = self.cache.guilds();
-        let here = guilds.into_iter().find(|guild| of_server(*guild) == *workspace);
+        let here = guilds.into_iter().find(|guild| guild_workspace(*guild) == *workspace);
         let guild = here.and_then(|guild| self.cache.guild(guild));
-        match (guild, &person.roles) {
-            (Some(guild), Some(held)) => {
-                let is_admin = guild.is_managed_by(&person.id, held);
+        match (guild, &user.roles) {
+            (Some(guild), Some(roles)) => {
+                let is_admin = guild.is_managed_by(&user.id, roles);
                 if is_admin {
                     aizuchi_core::chat::Role::Admin
                 } else {
@@ -383,30 +409,31 @@ impl DiscordPlatform {
         }
     }
 
-    /// Keeps something together with how far its stream is heard, if that is not kept yet.
+    /// Stores an event together with the gateway cursor, if that is still pending.
     async fn hear_with_cursor(
         &self,
         heard: Heard,
-        so_far: &mut PendingCursor,
+        cursor: &mut PendingCursor,
     ) -> Result<HearReceipt, StoreError> {
-        match so_far.take() {
-            Some(so_far) => self.inbox.hear_with_cursor(heard, so_far).await,
+        match cursor.take() {
+            Some(cursor) => self.inbox.hear_with_cursor(heard, cursor).await,
             None => self.inbox.hear(heard).await,
         }
     }
 
-    /// Discord tells that somebody wrote, and not what. The log hears of it once an hour.
+    /// A message came without its content. Logged once an hour.
     fn warn_content_missing(&self) -> Arrival {
         const HOUR_MS: i64 = 3_600_000;
         let now = self.now().as_millisecond();
         if now - self.content_warned_ms.load(Ordering::Relaxed) > HOUR_MS {
             self.content_warned_ms.store(now, Ordering::Relaxed);
             warn!(
-                "messages come from Discord without their text: switch on \"Message Content Intent\" on the \
-                 page Bot of the application, at https://discord.com/developers/applications"
+                platform = "discord",
+                "messages arrive without their content; switch on \"Message Content Intent\" on the page Bot \
+                 of the application, at https://discord.com/developers/applications"
             );
         }
-        // What nobody can read is answered by nobody.
+        // A message that cannot be read is never answered.
         Arrival::BackfilledAnswered
     }
 
@@ -417,82 +444,83 @@ impl DiscordPlatform {
         self.cache.author_kind(workspace, user).unwrap_or(AuthorKind::Human)
     }
 
-    pub(super) fn is_own(&self, line: &DiscordMessage) -> bool {
-        line.author.id == self.identity.user
+    pub(super) fn is_own(&self, message: &DiscordMessage) -> bool {
+        message.author.id == self.identity.user
     }
 
-    /// The line in plain words, with who is named in it.
-    pub(super) fn to_message(&self, line: &DiscordMessage, ground: &Location) -> Message {
-        let kind = match (self.is_own(line), line.author.is_bot) {
+    /// The message in plain text, with its mentions.
+    pub(super) fn to_message(&self, message: &DiscordMessage, location: &Location) -> Message {
+        let kind = match (self.is_own(message), message.author.is_bot) {
             (true, _) => AuthorKind::Persona,
             (false, true) => AuthorKind::Bot,
             (false, false) => AuthorKind::Human,
         };
-        let (text, mut mentions) = self.read_text(line, ground);
-        // What is said in a thread that the persona has opened is said to the persona.
-        let is_to_it = ground.is_opened_by_persona && kind == AuthorKind::Human;
-        if is_to_it && !mentions.contains(&Mention::Persona) {
+        let (text, mut mentions) = self.read_text(message, location);
+        // A message in a thread that the persona opened is addressed to the persona.
+        let is_addressed = location.is_opened_by_persona && kind == AuthorKind::Human;
+        if is_addressed && !mentions.contains(&Mention::Persona) {
             mentions.push(Mention::Persona);
         }
         Message {
-            conversation: ground.conversation.clone(),
-            id: line.id.clone(),
-            at: line.at,
-            author: Author { id: line.author.id.clone(), kind },
+            conversation: location.conversation.clone(),
+            id: message.id.clone(),
+            at: message.at,
+            author: Author { id: message.author.id.clone(), kind },
             text,
             mentions,
             edits: 0,
         }
     }
 
-    fn read_text(&self, line: &DiscordMessage, ground: &Location) -> (Arc<str>, Vec<Mention>) {
-        let workspace = &ground.conversation.workspace;
-        let told = |user: &UserId| {
-            let told = line.raw["mentions"].as_array()?;
-            let told = told.iter().find(|told| told["id"] == user.as_str())?;
-            parse_user(told, &told["member"]).map(|person| person.name)
+    fn read_text(&self, message: &DiscordMessage, location: &Location) -> (Arc<str>, Vec<Mention>) {
+        let workspace = &location.conversation.workspace;
+        let mentioned = |user: &UserId| {
+            let mentioned = message.raw["mentions"].as_array()?;
+            let mentioned = mentioned.iter().find(|mentioned| mentioned["id"] == user.as_str())?;
+            parse_user(mentioned, &mentioned["member"]).map(|user| user.name)
         };
-        let channel = |id: &ChannelId| self.visible_channel_name(id, &ground.conversation.channel);
+        let channel =
+            |id: &ChannelId| self.visible_channel_name(id, &location.conversation.channel);
         let role = |id: &str| {
-            let role = self.cache.guild_role(line.channel_ref.guild?, id)?;
+            let role = self.cache.guild_role(message.channel_ref.guild?, id)?;
             let is_ours = role.bot.as_ref() == Some(&self.identity.user);
             Some(if is_ours { RoleName::Persona } else { RoleName::Named(role.name) })
         };
         let names = NameLookup {
             persona: &self.identity.user,
             persona_name: &self.persona.name,
-            user: &|id| self.cache.user_name(workspace, id).or_else(|| told(id)),
+            user: &|id| self.cache.user_name(workspace, id).or_else(|| mentioned(id)),
             channel: &channel,
             role: &role,
             time_zone: &self.settings.time_zone,
         };
-        let read = read_message_text(&line.raw, &names, self.persona.language);
-        let mut mentions = read.mentions;
-        // A reply notifies whom it answers without a word.
-        let notified = line.raw["mentions"].as_array().into_iter().flatten();
-        let notified = notified.filter_map(|told| told["id"].as_str()).map(UserId::new);
-        for user in notified.chain(line.replied_user.clone()) {
+        let parsed = read_message_text(&message.raw, &names, self.persona.language);
+        let mut mentions = parsed.mentions;
+        // A reply notifies the author it answers without naming them.
+        let notified = message.raw["mentions"].as_array().into_iter().flatten();
+        let notified = notified.filter_map(|mentioned| mentioned["id"].as_str()).map(UserId::new);
+        for user in notified.chain(message.replied_user.clone()) {
             let is_persona = user == self.identity.user;
             let mention = if is_persona { Mention::Persona } else { Mention::User(user) };
             if !mentions.contains(&mention) {
                 mentions.push(mention);
             }
         }
-        let thread = ground.conversation.thread.as_ref().map(|it| ChannelId::new(it.as_str()));
-        let is_post = thread.is_some_and(|thread| is_thread_starter(line, &thread));
-        let text = match ground.forum_post_title.as_ref().filter(|_| is_post) {
-            Some(title) => format!("**{title}**\n{}", read.text).trim_end().into(),
-            None => read.text.into(),
+        let thread = location.conversation.thread.as_ref().map(|it| ChannelId::new(it.as_str()));
+        let is_post = thread.is_some_and(|thread| is_thread_starter(message, &thread));
+        let text = match location.forum_post_title.as_ref().filter(|_| is_post) {
+            Some(title) => format!("**{title}**\n{}", parsed.text).trim_end().into(),
+            None => parsed.text.into(),
         };
         (text, mentions)
     }
 }
 
-/// Is the line in this thread, or in this room of its own?
-fn is_in_channel(message: &Message, place: &ChannelRef) -> bool {
+/// Whether a message is in this thread or channel.
+fn is_in_channel(message: &Message, channel_ref: &ChannelRef) -> bool {
     let ConversationId { channel, thread, .. } = &message.conversation;
-    let stands = thread.as_ref().map_or(channel.as_str(), MessageId::as_str);
-    stands == place.channel.as_str()
+    let stored_in = thread.as_ref().map_or(channel.as_str(), MessageId::as_str);
+    stored_in == channel_ref.channel.as_str()
 }
 
 impl Location {

@@ -1,8 +1,8 @@
-//! The address at which somebody lets the bot in on a server.
+//! The link with which an admin invites the bot to a server.
 
 use crate::permissions::invite_permissions;
 
-/// The command `/aizuchi` comes along with the bot.
+/// The invite link, with the scopes for the bot and its slash command.
 pub fn invite_url(application: u64) -> String {
     format!(
         "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={}",
@@ -10,13 +10,13 @@ pub fn invite_url(application: u64) -> String {
     )
 }
 
-/// The application's page on which the token is, and what may be read.
+/// The application's page with the token and the intents.
 pub fn bot_page_url(application: u64) -> String {
     format!("https://discord.com/developers/applications/{application}/bot")
 }
 
-/// The application of a token. Its first part is the bot's id, which is the application's: Discord says so
-/// of every application that was made since 2016.
+/// The application of a token. The token's first part is the bot's id, which equals the application's id for every
+/// application created since 2016.
 pub fn application_id(token: &str) -> Option<u64> {
     let first = token.split('.').next()?;
     let id = String::from_utf8(decode_base64(first)?).ok()?;
@@ -24,7 +24,7 @@ pub fn application_id(token: &str) -> Option<u64> {
     id.parse().ok().filter(|_| is_whole)
 }
 
-/// Base64, without what fills it up at the end.
+/// Decodes Base64, ignoring padding.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bytes = Vec::new();
@@ -46,14 +46,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invitation_asks_for_what_is_needed_and_no_more() {
+    fn the_invite_requests_exactly_the_required_permissions() {
         let expected = "https://discord.com/oauth2/authorize?client_id=42&\
                         scope=bot+applications.commands&permissions=309237713984";
         assert_eq!(invite_url(42), expected);
     }
 
     #[test]
-    fn a_token_names_its_application() {
+    fn a_token_holds_its_application_id() {
         for (token, expected) in [
             ("MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z", Some(123_456_789_012_345_678)),
             ("MTIzNDU2Nzg5MDEyMzQ1Njc4", None),

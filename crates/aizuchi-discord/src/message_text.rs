@@ -1,38 +1,39 @@
-//! A whole message as Discord delivers it: its words, and a line for everything else that people see: what
-//! was forwarded, files, stickers, a poll and how it ended, what a program put into a box. Whatever has another shape than
-//! expected is passed over.
+//! The text of a whole message: its content, and a line for everything else that users see: forwarded messages,
+//! files, stickers, polls and their results, embeds of bots. A part of an unexpected shape is skipped.
 
 use serde_json::Value;
 
 use crate::from_discord::message::{POLL_RESULT, STAGE_END, STAGE_START, STAGE_TOPIC};
+use crate::json::array_at;
 use crate::text::NameLookup;
 use crate::text::read::parse_discord_markdown;
 use aizuchi_core::chat::{Mention, to_single_line};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
 
-/// What was said, and who was named in its own words.
+/// A message's text, and the users mentioned in its own content.
 pub fn read_message_text(
     message: &Value,
     names: &NameLookup<'_>,
     language: Language,
 ) -> ParsedText {
-    let reading = MessageReader { names, language };
-    if let Some(text) = reading.system_text(message) {
+    let reader = MessageReader { names, language };
+    if let Some(text) = reader.system_text(message) {
         return ParsedText { text, mentions: Vec::new() };
     }
     let mut mentions = Vec::new();
-    let words = reading.text(str_at(message, "content"), &mut mentions);
-    // For people, boxes only show what a link leads to.
-    let has_boxes = words.trim().is_empty() || message["author"]["bot"] == true;
-    let boxes = array_at(message, "embeds").filter(|_| has_boxes).map(|embed| reading.embed(embed));
+    let content = reader.text(str_at(message, "content"), &mut mentions);
+    // A human's embeds are only link previews.
+    let reads_embeds = content.trim().is_empty() || message["author"]["bot"] == true;
+    let embeds =
+        array_at(message, "embeds").filter(|_| reads_embeds).map(|embed| reader.embed(embed));
     let poll = Some(&message["poll"]).filter(|poll| poll.is_object());
     let forwarded = array_at(message, "message_snapshots").map(|snapshot| &snapshot["message"]);
-    let lines = boxes
-        .chain(reading.attachments(message))
-        .chain(poll.map(|poll| reading.poll(poll)))
-        .chain(forwarded.map(|forwarded| reading.forwarded(forwarded)));
-    ParsedText { text: join_non_empty([words.clone()].into_iter().chain(lines), "\n"), mentions }
+    let extras = embeds
+        .chain(reader.attachments(message))
+        .chain(poll.map(|poll| reader.poll(poll)))
+        .chain(forwarded.map(|forwarded| reader.forwarded(forwarded)));
+    ParsedText { text: join_non_empty([content.clone()].into_iter().chain(extras), "\n"), mentions }
 }
 
 struct MessageReader<'a> {
@@ -42,14 +43,14 @@ struct MessageReader<'a> {
 
 impl MessageReader<'_> {
     fn text(&self, text: &str, mentions: &mut Vec<Mention>) -> String {
-        let read = parse_discord_markdown(text, self.names);
-        mentions.extend(read.mentions);
-        read.text.trim_end().to_owned()
+        let parsed = parse_discord_markdown(text, self.names);
+        mentions.extend(parsed.mentions);
+        parsed.text.trim_end().to_owned()
     }
 
-    /// What Discord itself tells.
+    /// The text of a system message.
     fn system_text(&self, message: &Value) -> Option<String> {
-        let (kind, about) = match message["type"].as_u64()? {
+        let (kind, detail) = match message["type"].as_u64()? {
             STAGE_START => {
                 (self.language.pick("a stage begins", "ステージ開始"), self.stage_topic(message))
             }
@@ -65,14 +66,14 @@ impl MessageReader<'_> {
             }
             _ => return None,
         };
-        Some(format!("[{}]", join_non_empty([kind.to_owned(), about], ": ")))
+        Some(format!("[{}]", join_non_empty([kind.to_owned(), detail], ": ")))
     }
 
     fn stage_topic(&self, message: &Value) -> String {
         to_single_line(&self.text_without_mentions(str_at(message, "content")))
     }
 
-    /// `Tea?: green (3/5)`, or that nobody has won, out of a box made for programs.
+    /// `Tea?: green (3/5)`, or that there is no winner, from the embed of a poll result.
     fn poll_result(&self, message: &Value) -> String {
         let result = array_at(message, "embeds").find(|embed| embed["type"] == "poll_result");
         let field = |name: &str| {
@@ -80,15 +81,15 @@ impl MessageReader<'_> {
             let value = fields.into_iter().find(|field| field["name"] == name);
             to_single_line(value.map_or("", |field| str_at(field, "value")))
         };
-        let won = [field("victor_answer_emoji_name"), field("victor_answer_text")];
-        let won = join_non_empty(won, " ");
+        let winner = [field("victor_answer_emoji_name"), field("victor_answer_text")];
+        let winner = join_non_empty(winner, " ");
         let votes = [field("victor_answer_votes"), field("total_votes")];
-        let ended = match (won.is_empty(), &votes[1]) {
+        let outcome = match (winner.is_empty(), &votes[1]) {
             (true, all) => self.no_winner_text(all),
-            (false, all) if all.is_empty() => won,
-            (false, _) => format!("{won} ({})", join_non_empty(votes, "/")),
+            (false, all) if all.is_empty() => winner,
+            (false, _) => format!("{winner} ({})", join_non_empty(votes, "/")),
         };
-        join_non_empty([field("poll_question_text"), ended], ": ")
+        join_non_empty([field("poll_question_text"), outcome], ": ")
     }
 
     fn no_winner_text(&self, votes: &str) -> String {
@@ -100,7 +101,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Words in which nobody is named, as far as notifications go.
+    /// A text whose mentions do not count, because they notify no user.
     fn text_without_mentions(&self, text: &str) -> String {
         self.text(text, &mut Vec::new())
     }
@@ -119,11 +120,11 @@ impl MessageReader<'_> {
         };
         let name = [str_at(file, "title"), str_at(file, "filename")];
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
-        let known = [name, str_at(file, "content_type")].map(to_single_line);
-        let known =
-            if is_voice { String::new() } else { join_non_empty(known, self.list_separator()) };
-        let told = to_single_line(str_at(file, "description"));
-        format!("[{}]", join_non_empty([kind.to_owned(), known, told], ": "))
+        let details = [name, str_at(file, "content_type")].map(to_single_line);
+        let details =
+            if is_voice { String::new() } else { join_non_empty(details, self.list_separator()) };
+        let description = to_single_line(str_at(file, "description"));
+        format!("[{}]", join_non_empty([kind.to_owned(), details, description], ": "))
     }
 
     fn list_separator(&self) -> &'static str {
@@ -149,12 +150,14 @@ impl MessageReader<'_> {
         format!("[{}]", join_non_empty([kind, question, answers], ": "))
     }
 
-    /// Somebody else's words, which their sender shows here.
+    /// A message of another user, quoted.
     fn forwarded(&self, message: &Value) -> String {
-        let words = self.text_without_mentions(str_at(message, "content"));
-        let boxes = array_at(message, "embeds").map(|embed| self.embed(embed));
-        let all =
-            join_non_empty([words].into_iter().chain(boxes).chain(self.attachments(message)), "\n");
+        let content = self.text_without_mentions(str_at(message, "content"));
+        let embeds = array_at(message, "embeds").map(|embed| self.embed(embed));
+        let all = join_non_empty(
+            [content].into_iter().chain(embeds).chain(self.attachments(message)),
+            "\n",
+        );
         let quoted = all.lines().map(|line| format!("> {line}"));
         let forwarded = self.language.pick("[forwarded]", "[転送]").to_owned();
         join_non_empty([forwarded].into_iter().chain(quoted), "\n")
@@ -167,7 +170,7 @@ impl MessageReader<'_> {
             (url, false) => format!("{title} ({})", to_single_line(url)),
         };
         let author = to_single_line(str_at(&embed["author"], "name"));
-        let told = self.text_without_mentions(str_at(embed, "description"));
+        let description = self.text_without_mentions(str_at(embed, "description"));
         let fields = array_at(embed, "fields").map(|field| {
             join_non_empty(
                 ["name", "value"].map(|part| self.text_without_mentions(str_at(field, part))),
@@ -175,22 +178,18 @@ impl MessageReader<'_> {
             )
         });
         let footer = to_single_line(str_at(&embed["footer"], "text"));
-        join_non_empty([author, title, told].into_iter().chain(fields).chain([footer]), "\n")
+        join_non_empty([author, title, description].into_iter().chain(fields).chain([footer]), "\n")
     }
 }
 
-fn array_at<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    holder[key].as_array().into_iter().flatten()
+fn str_at<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
 }
 
-fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {
-    holder[key].as_str().unwrap_or_default()
-}
-
-/// Those that say anything.
-fn join_non_empty(parts: impl IntoIterator<Item = String>, between: &str) -> String {
-    let said = parts.into_iter().filter(|part| !part.trim().is_empty());
-    said.collect::<Vec<_>>().join(between)
+/// Joins the parts that are not blank.
+fn join_non_empty(parts: impl IntoIterator<Item = String>, separator: &str) -> String {
+    let present = parts.into_iter().filter(|part| !part.trim().is_empty());
+    present.collect::<Vec<_>>().join(separator)
 }
 
 #[cfg(test)]
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
     use aizuchi_core::chat::UserId;
 
-    fn reads(message: Value, language: Language) -> ParsedText {
+    fn read_text(message: Value, language: Language) -> ParsedText {
         let persona = UserId::new("900");
         let names = NameLookup {
             persona: &persona,
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_people_see_is_told() {
+    fn everything_that_users_see_becomes_text() {
         let message = json!({
             "content": "see <@900>\n",
             "attachments": [
@@ -233,7 +232,7 @@ mod tests {
             "sticker_items": [{"format_type": 1, "id": "5", "name": "Wave"}],
             "embeds": [{"type": "link", "title": "a preview of the link"}],
         });
-        let read = reads(message, Language::En);
+        let read = read_text(message, Language::En);
         assert_eq!(
             read.text,
             "see @Aizuchi\n[file: plan.pdf, application/pdf: our plan for May]\n[voice message]\n\
@@ -241,30 +240,30 @@ mod tests {
         );
         assert_eq!(read.mentions, [Mention::Persona]);
         let message = json!({"attachments": [file(json!({}))]});
-        assert_eq!(reads(message, Language::Ja).text, "[ファイル: plan.pdf]");
+        assert_eq!(read_text(message, Language::Ja).text, "[ファイル: plan.pdf]");
         let odd = json!({"content": 5, "attachments": [1], "sticker_items": [{}], "embeds": "x", "poll": []});
-        assert_eq!(reads(odd, Language::En).text, "[file]\n[sticker]");
+        assert_eq!(read_text(odd, Language::En).text, "[file]\n[sticker]");
     }
 
     #[test]
-    fn boxes_are_read_where_a_program_wrote_them_or_nothing_else_is_there() {
+    fn embeds_are_read_from_bots_or_if_there_is_no_content() {
         let embed = json!({
             "type": "rich", "title": "Build 7", "url": "https://ci.example/7", "description": "it **failed**",
             "author": {"name": "CI"}, "footer": {"text": "main"},
             "fields": [{"name": "branch", "value": "`main`", "inline": true}],
         });
         let expected = "CI\nBuild 7 (https://ci.example/7)\nit **failed**\nbranch: `main`\nmain";
-        let read = reads(json!({ "embeds": [embed] }), Language::En);
+        let read = read_text(json!({ "embeds": [embed] }), Language::En);
         assert_eq!(read.text, expected);
         let bot =
             json!({"id": "3", "username": "ci", "discriminator": "0", "avatar": null, "bot": true});
         let read =
-            reads(json!({"content": "done", "embeds": [embed], "author": bot}), Language::En);
+            read_text(json!({"content": "done", "embeds": [embed], "author": bot}), Language::En);
         assert_eq!(read.text, format!("done\n{expected}"));
     }
 
     #[test]
-    fn what_was_forwarded_names_nobody() {
+    fn forwarded_messages_mention_no_user() {
         let message = json!({
             "message_snapshots": [{"message": {
                 "attachments": [file(json!({}))], "content": "old words <@900>\nmore", "embeds": [],
@@ -272,13 +271,13 @@ mod tests {
                 "edited_timestamp": null,
             }}],
         });
-        let read = reads(message, Language::En);
+        let read = read_text(message, Language::En);
         assert_eq!(read.text, "[forwarded]\n> old words @Aizuchi\n> more\n> [file: plan.pdf]");
         assert_eq!(read.mentions, []);
     }
 
     #[test]
-    fn a_poll_is_its_question_and_its_answers() {
+    fn a_poll_shows_its_question_and_answers() {
         let message = json!({"poll": {
             "question": {"text": "Tea?"}, "allow_multiselect": false, "layout_type": 1, "expiry": null,
             "answers": [
@@ -286,43 +285,43 @@ mod tests {
                 {"answer_id": 2, "poll_media": {"text": "black"}},
             ],
         }});
-        assert_eq!(reads(message, Language::Ja).text, "[投票: Tea?: green / black]");
+        assert_eq!(read_text(message, Language::Ja).text, "[投票: Tea?: green / black]");
         let message = json!({"poll": {"question": {"text": ""}, "answers": [
             {"poll_media": {"text": "green", "emoji": {"id": null, "name": "🍵"}}}, {"poll_media": 5}, {},
         ]}});
-        assert_eq!(reads(message, Language::En).text, "[poll: 🍵 green]");
+        assert_eq!(read_text(message, Language::En).text, "[poll: 🍵 green]");
     }
 
     #[test]
-    fn how_a_poll_has_ended_is_told() {
+    fn a_poll_result_shows_the_winner() {
         let result_in = |language, fields: Value| {
             let fields = fields.as_object().unwrap().iter();
             let fields = fields.map(|(name, value)| json!({"name": name, "value": value}));
             let embed = json!({"type": "poll_result", "fields": fields.collect::<Vec<_>>()});
-            reads(json!({"type": 46, "content": "", "embeds": [embed]}), language).text
+            read_text(json!({"type": 46, "content": "", "embeds": [embed]}), language).text
         };
         let result = |fields| result_in(Language::En, fields);
-        let won = json!({"poll_question_text": "Tea?", "victor_answer_votes": "3", "total_votes": "5",
+        let winner = json!({"poll_question_text": "Tea?", "victor_answer_votes": "3", "total_votes": "5",
             "victor_answer_id": "1", "victor_answer_text": "green", "victor_answer_emoji_name": "🍵"});
-        assert_eq!(result(won), "[the poll has ended: Tea?: 🍵 green (3/5)]");
+        assert_eq!(result(winner), "[the poll has ended: Tea?: 🍵 green (3/5)]");
         let drawn =
             json!({"poll_question_text": "Tea?", "victor_answer_votes": "2", "total_votes": "4"});
         assert_eq!(result(drawn.clone()), "[the poll has ended: Tea?: no winner, 4 votes]");
         assert_eq!(result_in(Language::Ja, drawn), "[投票終了: Tea?: 勝者なし、4 票]");
         assert_eq!(result(json!({})), "[the poll has ended]");
         let odd = json!({"type": 46, "embeds": [5, {"type": "poll_result", "fields": {}}]});
-        assert_eq!(reads(odd, Language::Ja).text, "[投票終了]");
+        assert_eq!(read_text(odd, Language::Ja).text, "[投票終了]");
     }
 
     #[test]
-    fn what_happens_on_a_stage_is_told() {
+    fn stage_events_become_text() {
         for (kind, expected) in [
             (27, "[a stage begins: Roses, with @Aizuchi]"),
             (28, "[the stage ends: Roses, with @Aizuchi]"),
             (31, "[the stage is about: Roses, with @Aizuchi]"),
         ] {
             let message = json!({"type": kind, "content": "Roses,\nwith <@900>"});
-            let read = reads(message, Language::En);
+            let read = read_text(message, Language::En);
             assert_eq!((read.text.as_str(), read.mentions), (expected, vec![]));
         }
     }

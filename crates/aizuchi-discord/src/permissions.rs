@@ -1,4 +1,4 @@
-//! What somebody may do in a channel of a server, and what the bot needs there.
+//! What a user may do in a server's channel, and what the bot needs there.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::PermissionOverwrite;
@@ -10,9 +10,9 @@ use twilight_util::permission_calculator::PermissionCalculator;
 /// A permission that the bot asks for.
 pub struct RequiredPermission {
     pub permission: Permissions,
-    /// As Discord's pages call it.
+    /// Discord's name for it.
     pub name: &'static str,
-    /// What for, in words that go on after “to”.
+    /// What the bot needs it for; completes “to …”.
     pub reason: &'static str,
 }
 
@@ -41,27 +41,27 @@ pub const REQUIRED_PERMISSIONS: [RequiredPermission; 6] = [
     ),
 ];
 
-/// Only needed where `discord.threads` is `auto`.
+/// Needed only if `discord.threads` is `auto`.
 pub const THREAD_PERMISSIONS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
 
-/// What it takes to say something in a channel.
+/// Needed to post in a channel.
 pub const POST_PERMISSIONS: Permissions =
     Permissions::VIEW_CHANNEL.union(Permissions::SEND_MESSAGES);
 
-/// Who may do any of this looks after the server.
+/// A user with any of these is an admin.
 pub const ADMIN_PERMISSIONS: Permissions =
     Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
 
-/// Everything that an invitation asks for.
+/// All permissions that the invite link requests.
 pub fn invite_permissions() -> Permissions {
     REQUIRED_PERMISSIONS.iter().fold(Permissions::empty(), |all, need| all | need.permission)
 }
 
-/// A server, as far as it decides who may do what.
+/// The parts of a server that decide permissions.
 pub struct GuildPermissions<'a> {
     pub guild: Id<GuildMarker>,
     pub owner: Option<Id<UserMarker>>,
-    /// All roles of the server. The one with the server's own id is everyone's.
+    /// All roles of the server. The role with the server's own id is @everyone.
     pub roles: &'a [(Id<RoleMarker>, Permissions)],
 }
 
@@ -85,11 +85,11 @@ impl GuildPermissions<'_> {
         calculator.in_channel(kind, overwrites)
     }
 
-    /// Everyone on the server may read the channel, also what was said before they came.
+    /// Whether everyone on the server may read the channel and its history.
     pub fn is_public(&self, kind: ChannelType, overwrites: &[PermissionOverwrite]) -> bool {
-        let nobody = Id::new(u64::MAX);
+        let no_user = Id::new(u64::MAX);
         let calculator =
-            PermissionCalculator::new(self.guild, nobody, self.everyone_permissions(), &[]);
+            PermissionCalculator::new(self.guild, no_user, self.everyone_permissions(), &[]);
         let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
         calculator.in_channel(kind, overwrites).contains(reading)
     }
@@ -100,7 +100,7 @@ impl GuildPermissions<'_> {
     }
 }
 
-/// What the bot lacks of what it needs.
+/// The required permissions that the bot lacks.
 pub fn missing(has: Permissions) -> impl Iterator<Item = &'static RequiredPermission> {
     REQUIRED_PERMISSIONS.iter().filter(move |need| !has.contains(need.permission))
 }
@@ -140,23 +140,23 @@ mod tests {
             (Permissions::ADMINISTRATOR, vec![], true),
         ] {
             let roles = [(Id::new(1), everyone), (Id::new(5), READING)];
-            let rights = GuildPermissions { guild: GUILD, owner: Some(BOT), roles: &roles };
-            let is_public = rights.is_public(ChannelType::GuildText, &overwrites);
+            let permissions = GuildPermissions { guild: GUILD, owner: Some(BOT), roles: &roles };
+            let is_public = permissions.is_public(ChannelType::GuildText, &overwrites);
             assert_eq!(is_public, expected, "{everyone:?} {overwrites:?}");
         }
     }
 
     #[test]
-    fn what_the_bot_lacks_is_named() {
+    fn missing_permissions_are_named() {
         let roles = [
             (Id::new(1), READING),
             (Id::new(5), Permissions::SEND_MESSAGES),
             (Id::new(6), invite_permissions()),
         ];
-        let rights = GuildPermissions { guild: GUILD, owner: None, roles: &roles };
+        let permissions = GuildPermissions { guild: GUILD, owner: None, roles: &roles };
         let lacks = |held: &[u64], overwrites: &[PermissionOverwrite]| {
             let held: Vec<_> = held.iter().map(|role| Id::new(*role)).collect();
-            let has = rights.in_channel(BOT, &held, ChannelType::GuildText, overwrites);
+            let has = permissions.in_channel(BOT, &held, ChannelType::GuildText, overwrites);
             missing(has).map(|need| need.name).collect::<Vec<_>>()
         };
         assert_eq!(lacks(&[6], &[]), [""; 0]);

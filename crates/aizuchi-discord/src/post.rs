@@ -1,5 +1,5 @@
-//! Speaking on Discord. A post carries a nonce that is made from its key: for some minutes Discord takes
-//! the same nonce for the same post, and after that the history tells whether it was said.
+//! Posting to Discord. A post carries a nonce derived from its key, so posting is idempotent while Discord remembers
+//! the nonce (some minutes). After that, the history shows whether the post went out.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use twilight_model::channel::message::MessageFlags;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
+use crate::identity::direct_workspace;
+use crate::snowflake::{first_id_at, id_timestamp};
 use crate::text::fuzzy_match::is_fuzzy_match;
 use crate::text::write::{
     MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown, to_markdown_without_names,
 };
-use crate::{DiscordPlatform, direct_workspace};
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
@@ -21,55 +23,50 @@ use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::rhythm::typing::typing_time;
 use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
 
-/// Discord takes a nonce that is no longer.
+/// Discord's limit for a nonce.
 const NONCE_LENGTH: usize = 25;
-/// Discord shows for so long that somebody types.
+/// How often typing is sent again; Discord shows it for ten seconds.
 const TYPING_REFRESH: SignedDuration = SignedDuration::from_secs(8);
-/// What was not asked for is not said out of nowhere.
+/// The longest time that typing is shown before an unsolicited post.
 const MAX_TYPING: SignedDuration = SignedDuration::from_secs(3);
-/// Discord knows a nonce again for some minutes; it does not say how many.
+/// How long Discord surely remembers a nonce; it documents only “some minutes”.
 const NONCE_LIFETIME: SignedDuration = SignedDuration::from_mins(2);
-/// Clocks differ, so the history is read from before the dispatch.
+/// The history is read from this long before the dispatch, because clocks differ.
 const SEARCH_MARGIN: SignedDuration = SignedDuration::from_mins(15);
-/// A post without its nonce is ours if it says the same and is not older than the dispatch by more.
+/// A post without a nonce matches if its text does and it is at most this much older than the dispatch.
 const MATCH_MARGIN: SignedDuration = SignedDuration::from_secs(10);
-/// The first millisecond that Discord counts.
-const EPOCH_MS: i64 = 1_420_070_400_000;
 const PAGE_SIZE: usize = 100;
 
-/// Discord's numbers for what will be otherwise after a while.
+/// Discord's error codes for limits that pass, such as slow mode.
 const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
-/// Discord's number for a reply where what was said before may not be read.
+/// Discord's error code for a reply without access to the history.
 const REPLY_NEEDS_HISTORY: u64 = 160_002;
-/// Discord's numbers for a channel, a line or a thread that is not there.
+/// Discord's error codes for an unknown channel and an unknown message.
 const UNKNOWN_CODES: [u64; 2] = [10_003, 10_008];
 
 #[async_trait]
 impl Platform for DiscordPlatform {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        if let Some(on) = &piece.reaction_to {
-            return self.add_reaction(piece, on).await;
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        if let Some(on) = &item.reaction_to {
+            return self.add_reaction(item, on).await;
         }
-        let thread = match self.thread_starter(piece).await {
-            Some(asked) => self.open_thread(piece, &asked).await?,
+        let thread = match self.thread_starter(item).await {
+            Some(starter) => self.open_thread(item, &starter).await?,
             None => None,
         };
-        self.post_message(piece, thread.or_else(|| piece.conversation.thread.clone())).await
+        self.post_message(item, thread.or_else(|| item.conversation.thread.clone())).await
     }
 
-    async fn find_posted(
-        &self,
-        piece: &OutboxItem,
-    ) -> Result<Option<PostedMessage>, PlatformError> {
-        if let Some(on) = &piece.reaction_to {
-            return self.find_reaction(piece, on).await;
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
+        if let Some(on) = &item.reaction_to {
+            return self.find_reaction(item, on).await;
         }
-        if let Some(asked) = self.thread_starter(piece).await
-            && let Some(posted) = self.find_post(piece, Some(asked)).await?
+        if let Some(starter) = self.thread_starter(item).await
+            && let Some(posted) = self.find_post(item, Some(starter)).await?
         {
             return Ok(Some(posted));
         }
-        self.find_post(piece, piece.conversation.thread.clone()).await
+        self.find_post(item, item.conversation.thread.clone()).await
     }
 
     async fn show_thinking(&self, conversation: &ConversationId) {
@@ -79,17 +76,17 @@ impl Platform for DiscordPlatform {
         }
     }
 
-    async fn show_typing(&self, piece: &OutboxItem) -> SignedDuration {
-        let is_asked = !piece.metadata.owed.is_empty();
-        // Whoever waits has seen it think.
-        if piece.reaction_to.is_some()
-            || piece.is_sending()
-            || (is_asked && piece.id == piece.first_in_draft)
+    async fn show_typing(&self, item: &OutboxItem) -> SignedDuration {
+        let is_owed = !item.metadata.owed.is_empty();
+        // A user who waits for an answer has seen typing while the model was called.
+        if item.reaction_to.is_some()
+            || item.is_sending()
+            || (is_owed && item.id == item.first_in_draft)
         {
             return SignedDuration::ZERO;
         }
-        self.send_typing(&piece.conversation).await;
-        typing_time(&piece.text, self.persona.language).min(MAX_TYPING)
+        self.send_typing(&item.conversation).await;
+        typing_time(&item.text, self.persona.language).min(MAX_TYPING)
     }
 
     fn settle_time(&self) -> SignedDuration {
@@ -97,15 +94,15 @@ impl Platform for DiscordPlatform {
     }
 
     fn outage(&self) -> Option<String> {
-        let is_off = self.connection.state().connected_since.is_none();
-        is_off.then(|| "there is no connection to Discord".to_owned())
+        let is_disconnected = self.connection.state().connected_since.is_none();
+        is_disconnected.then(|| "there is no connection to Discord".to_owned())
     }
 
     fn backfill_progress(&self) -> Option<BackfillProgress> {
-        let rooms = self.cache.joined();
+        let channels = self.cache.joined();
         Some(self.backfill.backfill_progress(
             "Discord",
-            &rooms,
+            &channels,
             self.connection.state().connected_since,
         ))
     }
@@ -122,44 +119,44 @@ impl Platform for DiscordPlatform {
 impl DiscordPlatform {
     async fn post_message(
         &self,
-        piece: &OutboxItem,
+        item: &OutboxItem,
         thread: Option<MessageId>,
     ) -> Result<PostedMessage, PlatformError> {
-        let lines = self.recent_messages(&piece.conversation).await;
-        let people = UserNames::from_messages(&lines);
+        let messages = self.recent_messages(&item.conversation).await;
+        let users = UserNames::from_messages(&messages);
         let mut body = json!({
-            "content": self.rendered(piece, &people),
-            "nonce": nonce(&piece.key),
+            "content": self.rendered(item, &users),
+            "nonce": nonce(&item.key),
             "enforce_nonce": true,
-            // Nobody is notified, whatever the words are.
+            // No user is notified, whatever the text holds.
             "allowed_mentions": { "parse": [], "replied_user": false },
-            // A preview is a page that somebody else's words make Discord fetch, and larger than what is said.
+            // A link preview would make Discord fetch a page that a user's text chose.
             "flags": MessageFlags::SUPPRESS_EMBEDS.bits(),
         });
-        if let Some(answered) = reply_target(piece, thread.as_ref(), &lines) {
+        if let Some(answered) = reply_target(item, thread.as_ref(), &messages) {
             body["message_reference"] =
                 json!({ "message_id": answered, "fail_if_not_exists": false });
         }
-        let place = discord_channel(&piece.conversation, thread.as_ref());
-        let call = ApiRequest::post(format!("/channels/{place}/messages"), body);
-        // Nobody waits for what is said unasked; while that waited, somebody might speak.
-        let is_unasked = piece.metadata.owed.is_empty() && piece.id == piece.first_in_draft;
-        let call = if is_unasked { call.without_wait() } else { call };
-        let said = match self.call(&call).await {
+        let channel = discord_channel(&item.conversation, thread.as_ref());
+        let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
+        // No user waits for an unsolicited post, and new messages might arrive while it waits for its turn.
+        let is_unsolicited = item.metadata.owed.is_empty() && item.id == item.first_in_draft;
+        let call = if is_unsolicited { call.without_wait() } else { call };
+        let posted = match self.call(&call).await {
             Err(error) if error.code() == Some(REPLY_NEEDS_HISTORY) => {
                 self.call(&without_reference(call)).await.map_err(post_error)?
             }
-            said => said.map_err(post_error)?,
+            posted => posted.map_err(post_error)?,
         };
-        self.to_posted(&said["id"], thread).ok_or_else(|| {
+        self.to_posted(&posted["id"], thread).ok_or_else(|| {
             PlatformError::OutcomeUnknown("Discord does not say what became of it".to_owned())
         })
     }
 
-    fn rendered(&self, piece: &OutboxItem, people: &UserNames) -> String {
-        let people = |name: &str| people.find_user(name);
-        let emoji = |name: &str| self.guild_emoji(piece, name);
-        to_discord_markdown(&piece.text, &MentionLookup { find_user: &people, find_emoji: &emoji })
+    fn rendered(&self, item: &OutboxItem, users: &UserNames) -> String {
+        let users = |name: &str| users.find_user(name);
+        let emoji = |name: &str| self.guild_emoji(item, name);
+        to_discord_markdown(&item.text, &MentionLookup { find_user: &users, find_emoji: &emoji })
     }
 
     fn to_posted(&self, id: &Value, thread: Option<MessageId>) -> Option<PostedMessage> {
@@ -173,13 +170,14 @@ impl DiscordPlatform {
     }
 
     async fn send_typing(&self, conversation: &ConversationId) {
-        let place = discord_channel(conversation, conversation.thread.as_ref());
-        let call = ApiRequest::post(format!("/channels/{place}/typing"), json!({})).without_wait();
-        // It is only for show.
+        let channel = discord_channel(conversation, conversation.thread.as_ref());
+        let call =
+            ApiRequest::post(format!("/channels/{channel}/typing"), json!({})).without_wait();
+        // Typing is cosmetic, so errors are ignored.
         let _ = self.call(&call).await;
     }
 
-    /// The newest lines of a channel, from whose authors is known who is there.
+    /// The newest messages of a channel, whose authors may be mentioned.
     async fn recent_messages(&self, conversation: &ConversationId) -> Vec<StoredMessage> {
         let query = MessageQuery {
             workspace: conversation.workspace.clone(),
@@ -191,26 +189,26 @@ impl DiscordPlatform {
         self.archive.messages(query).await.unwrap_or_default()
     }
 
-    /// Looks for a post in all that was said since the dispatch.
+    /// Looks for a post in the history since its dispatch.
     async fn find_post(
         &self,
-        piece: &OutboxItem,
+        item: &OutboxItem,
         thread: Option<MessageId>,
     ) -> Result<Option<PostedMessage>, PlatformError> {
-        let Some(dispatched) = piece.dispatched_at else { return Ok(None) };
-        let place = discord_channel(&piece.conversation, thread.as_ref());
-        let wanted = PostFingerprint {
-            nonce: nonce(&piece.key),
+        let Some(dispatched) = item.dispatched_at else { return Ok(None) };
+        let channel = discord_channel(&item.conversation, thread.as_ref());
+        let fingerprint = PostFingerprint {
+            nonce: nonce(&item.key),
             author: self.identity.user.as_str(),
-            texts: to_markdown_without_names(&piece.text),
+            texts: to_markdown_without_names(&item.text),
             since: dispatched - MATCH_MARGIN,
         };
         let mut after = first_id_at(dispatched - SEARCH_MARGIN);
         loop {
-            let path = format!("/channels/{place}/messages?limit={PAGE_SIZE}&after={after}");
+            let path = format!("/channels/{channel}/messages?limit={PAGE_SIZE}&after={after}");
             let page = match self.call(&ApiRequest::get(path)).await {
                 Ok(page) => page,
-                // A thread that was not opened holds nothing.
+                // A thread that was never opened holds no post.
                 Err(error) if error.code().is_some_and(|code| UNKNOWN_CODES.contains(&code)) => {
                     return Ok(None);
                 }
@@ -219,38 +217,39 @@ impl DiscordPlatform {
             let Value::Array(page) = page else {
                 return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
             };
-            if let Some(found) = page.iter().find(|line| wanted.matches(line)) {
+            if let Some(found) = page.iter().find(|message| fingerprint.matches(message)) {
                 return Ok(self.to_posted(&found["id"], thread));
             }
-            let newest = page.iter().filter_map(|line| line["id"].as_str()?.parse::<u64>().ok());
+            let newest =
+                page.iter().filter_map(|message| message["id"].as_str()?.parse::<u64>().ok());
             after = newest.max().unwrap_or(after).max(after);
             if page.len() < PAGE_SIZE {
-                return self.confirm_absent(dispatched, page.is_empty(), place).await;
+                return self.confirm_absent(dispatched, page.is_empty(), channel).await;
             }
         }
     }
 
-    /// Discord shows an empty history to whoever may not read it.
+    /// Without access to the history Discord returns an empty page, so an empty page proves nothing on its own.
     async fn confirm_absent(
         &self,
         dispatched: Timestamp,
         is_empty: bool,
-        place: &str,
+        channel: &str,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         if !is_empty || self.now() < dispatched + NONCE_LIFETIME {
             return Ok(None);
         }
-        let any = ApiRequest::get(format!("/channels/{place}/messages?limit=1"));
+        let any = ApiRequest::get(format!("/channels/{channel}/messages?limit=1"));
         let any = self.call(&any).await.map_err(history_error)?;
         let can_read = any.as_array().is_some_and(|any| !any.is_empty());
         can_read.then_some(None).ok_or_else(|| {
-            let why = "without Read Message History nobody knows whether it was said";
-            PlatformError::Refused(why.to_owned())
+            let reason = "without Read Message History nobody knows whether it was said";
+            PlatformError::Refused(reason.to_owned())
         })
     }
 }
 
-/// The same, without pointing to what it answers.
+/// The same call, without the reply reference.
 fn without_reference(mut call: ApiRequest) -> ApiRequest {
     if let Some(Value::Object(body)) = &mut call.body {
         body.remove("message_reference");
@@ -258,34 +257,36 @@ fn without_reference(mut call: ApiRequest) -> ApiRequest {
     call
 }
 
-/// What a post is known by.
+/// How a post is recognized in the history.
 struct PostFingerprint<'a> {
     nonce: String,
     author: &'a str,
-    /// As they are where nothing has a name: what is known may have changed.
+    /// The text without resolved names, because the cache may have changed since.
     texts: [String; 2],
     since: Timestamp,
 }
 
 impl PostFingerprint<'_> {
-    /// Anybody may send a nonce; only ours counts. Discord need not show it.
-    fn matches(&self, line: &Value) -> bool {
-        if line["author"]["id"] != self.author {
+    /// Any user can send a nonce, so the author must match, too. Discord does not always return the nonce.
+    fn matches(&self, message: &Value) -> bool {
+        if message["author"]["id"] != self.author {
             return false;
         }
-        match line["nonce"].as_str() {
+        match message["nonce"].as_str() {
             Some(nonce) => nonce == self.nonce,
             None => {
-                let is_new =
-                    line["id"].as_str().and_then(id_timestamp).is_some_and(|at| at >= self.since);
-                let content = line["content"].as_str().unwrap_or_default();
+                let is_new = message["id"]
+                    .as_str()
+                    .and_then(id_timestamp)
+                    .is_some_and(|at| at >= self.since);
+                let content = message["content"].as_str().unwrap_or_default();
                 is_new && self.texts.iter().any(|text| is_fuzzy_match(content, text))
             }
         }
     }
 }
 
-/// The channel that Discord has a conversation in: a thread is one of its own.
+/// The Discord channel of a conversation; a thread is a channel of its own.
 pub(super) fn discord_channel<'a>(
     conversation: &'a ConversationId,
     thread: Option<&'a MessageId>,
@@ -293,26 +294,27 @@ pub(super) fn discord_channel<'a>(
     thread.map_or(conversation.channel.as_str(), MessageId::as_str)
 }
 
-/// The line that a post replies to, as people see it: the one it answers, unless a post of the same answer
-/// has done so, or it stands right above. Of two people alone everybody knows who is meant.
+/// The message that a post visibly replies to: the one it answers, unless an earlier post of the same draft did so,
+/// or it is the newest message (for unsolicited posts). Direct messages need no reply reference.
 fn reply_target<'a>(
-    piece: &'a OutboxItem,
+    item: &'a OutboxItem,
     thread: Option<&MessageId>,
-    lines: &[StoredMessage],
+    messages: &[StoredMessage],
 ) -> Option<&'a MessageId> {
-    let place = &piece.conversation;
-    if piece.id != piece.first_in_draft
-        || place.workspace == direct_workspace()
-        || thread != place.thread.as_ref()
+    let conversation = &item.conversation;
+    if item.id != item.first_in_draft
+        || conversation.workspace == direct_workspace()
+        || thread != conversation.thread.as_ref()
     {
         return None;
     }
-    let notes = &piece.metadata;
-    let newest = lines.iter().rev().find(|line| line.message.conversation == *place);
+    let metadata = &item.metadata;
+    let newest =
+        messages.iter().rev().find(|message| message.message.conversation == *conversation);
     let is_newest = |id: &MessageId| newest.is_some_and(|newest| newest.message.id == *id);
     let answered =
-        notes.newest_owed().or(notes.about.as_ref().filter(|about| !is_newest(about)))?;
-    // What a thread was opened below is not in it.
+        metadata.newest_owed().or(metadata.about.as_ref().filter(|about| !is_newest(about)))?;
+    // The message from which a thread was opened is not in the thread.
     (thread != Some(answered)).then_some(answered)
 }
 
@@ -320,18 +322,6 @@ pub(super) fn nonce(key: &str) -> String {
     let digest = Sha256::digest(key.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     hex[..NONCE_LENGTH].to_owned()
-}
-
-/// Ids hold when they were made.
-fn id_timestamp(id: &str) -> Option<Timestamp> {
-    let id: i64 = id.parse().ok()?;
-    Timestamp::from_millisecond((id >> 22) + EPOCH_MS).ok()
-}
-
-/// The lowest id that could have been made then.
-fn first_id_at(at: Timestamp) -> u64 {
-    let milliseconds = u64::try_from(at.as_millisecond() - EPOCH_MS).unwrap_or(0);
-    milliseconds << 22
 }
 
 pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
@@ -347,7 +337,7 @@ pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
     }
 }
 
-/// A history that could not be read says nothing about what is in it.
+/// If the history could not be read, the outcome stays unknown.
 pub(super) fn history_error(error: DiscordApiError) -> PlatformError {
     let why = error.to_string();
     match error {
@@ -364,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_is_short_and_each_piece_has_its_own() {
+    fn a_nonce_is_short_and_unique_per_item() {
         let (one, other) = (nonce("0a1b-1"), nonce("0a1b-2"));
         assert_eq!(one.len(), NONCE_LENGTH);
         assert_eq!(one, nonce("0a1b-1"));
@@ -372,31 +362,22 @@ mod tests {
     }
 
     #[test]
-    fn ids_hold_their_time() {
-        let at = id_timestamp("175928847299117063").unwrap();
-        assert_eq!(at.to_string(), "2016-04-30T11:18:25.796Z");
-        assert!(first_id_at(at) <= 175_928_847_299_117_063);
-        assert_eq!(id_timestamp(&first_id_at(at).to_string()), Some(at));
-        assert_eq!(id_timestamp("x"), None);
-    }
-
-    #[test]
-    fn a_post_is_known_by_its_nonce_or_by_what_it_says() {
+    fn a_post_is_recognized_by_its_nonce_or_its_text() {
         let since = id_timestamp("1000000000000000000").unwrap();
         let texts = to_markdown_without_names("hi @Mio");
-        let wanted = PostFingerprint { nonce: "abc".to_owned(), author: "9", texts, since };
-        let line = |id: &str, author: &str, nonce: Value, content: &str| json!({"id": id, "author": {"id": author}, "nonce": nonce, "content": content});
+        let fingerprint = PostFingerprint { nonce: "abc".to_owned(), author: "9", texts, since };
+        let message = |id: &str, author: &str, nonce: Value, content: &str| json!({"id": id, "author": {"id": author}, "nonce": nonce, "content": content});
         let (new, old) = ("1000000000000000001", "900000000000000000");
-        for (line, expected) in [
-            (line(new, "9", json!("abc"), "other"), true),
-            (line(new, "9", json!("abd"), "hi <@1>"), false),
-            (line(new, "1", json!("abc"), "hi <@1>"), false),
-            (line(new, "9", Value::Null, "hi <@1>"), true),
-            (line(new, "9", Value::Null, "hi @Mio"), true),
-            (line(new, "9", Value::Null, "hi"), false),
-            (line(old, "9", Value::Null, "hi @Mio"), false),
+        for (message, expected) in [
+            (message(new, "9", json!("abc"), "other"), true),
+            (message(new, "9", json!("abd"), "hi <@1>"), false),
+            (message(new, "1", json!("abc"), "hi <@1>"), false),
+            (message(new, "9", Value::Null, "hi <@1>"), true),
+            (message(new, "9", Value::Null, "hi @Mio"), true),
+            (message(new, "9", Value::Null, "hi"), false),
+            (message(old, "9", Value::Null, "hi @Mio"), false),
         ] {
-            assert_eq!(wanted.matches(&line), expected, "{line}");
+            assert_eq!(fingerprint.matches(&message), expected, "{message}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Whose turn is when. Discord counts calls in buckets, which it names in its answers: a bucket is full of
-//! calls again after a while, and one that is empty holds up nobody else.
+//! Rate limits. Discord counts calls in buckets, which it names in its responses. A bucket refills after a
+//! while, and an empty one delays no calls of other buckets.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// So many calls a second are answered at all.
+/// Calls per second that Discord allows a bot in all.
 const GLOBAL_LIMIT: u32 = 50;
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
@@ -16,21 +16,21 @@ pub struct RateLimiter(Mutex<RateLimiterState>);
 #[derive(Default)]
 struct RateLimiterState {
     global: Option<RateLimitBucket>,
-    /// Which bucket a route's calls are in, by the name that Discord gives it.
+    /// The bucket of each route, by Discord's name for it.
     names: HashMap<String, String>,
     buckets: HashMap<(String, String), RateLimitBucket>,
 }
 
-/// What a call is counted as.
+/// What a call counts against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RateLimitRoute {
     /// The method and the path, without ids.
     pub template: String,
-    /// The channel or the server, which has buckets of its own.
+    /// The channel or server: each has buckets of its own.
     pub major_parameter: String,
 }
 
-/// So many calls are left until then.
+/// How many calls are left until the bucket refills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitBucket {
     pub limit: u32,
@@ -42,7 +42,7 @@ impl RateLimitBucket {
     fn next_turn(&mut self, now: Timestamp) -> Timestamp {
         if self.resets_at <= now {
             self.remaining = self.limit.max(1);
-            // Until Discord says how long it takes this time.
+            // A guess, until the next response tells the real time.
             self.resets_at = now + SECOND;
         }
         if self.remaining == 0 { self.resets_at } else { now }
@@ -50,61 +50,66 @@ impl RateLimitBucket {
 }
 
 impl RateLimiter {
-    /// Takes the next turn, unless it is too far away. The error is how far.
+    /// Reserves the next turn. Fails with the wait if it is longer than `longest`.
     pub fn reserve_turn(
         &self,
         route: &RateLimitRoute,
         now: Timestamp,
         longest: SignedDuration,
     ) -> Result<Timestamp, SignedDuration> {
-        let mut known = self.lock();
-        let known = &mut *known;
-        known.buckets.retain(|_, bucket| now.duration_since(bucket.resets_at) < SECOND * 60);
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.buckets.retain(|_, bucket| now.duration_since(bucket.resets_at) < SECOND * 60);
         let full = RateLimitBucket {
             limit: GLOBAL_LIMIT,
             remaining: GLOBAL_LIMIT,
             resets_at: now + SECOND,
         };
-        let everywhere = known.global.get_or_insert(full);
-        let own = known.buckets.get_mut(&bucket_key(&known.names, route));
-        let turns = [everywhere.next_turn(now)];
-        let own_turn = own.map(|own| (own.next_turn(now), own));
-        let turn = own_turn.iter().map(|(turn, _)| *turn).chain(turns).max().unwrap_or(now);
+        let global = state.global.get_or_insert(full);
+        let own_bucket = state.buckets.get_mut(&bucket_key(&state.names, route));
+        let global_turn = [global.next_turn(now)];
+        let own_turn = own_bucket.map(|own_bucket| (own_bucket.next_turn(now), own_bucket));
+        let turn = own_turn.iter().map(|(turn, _)| *turn).chain(global_turn).max().unwrap_or(now);
         let wait = turn.duration_since(now);
         if wait > longest {
             return Err(wait);
         }
-        everywhere.remaining = everywhere.remaining.saturating_sub(1);
-        if let Some((_, own)) = own_turn {
-            own.remaining = own.remaining.saturating_sub(1);
+        global.remaining = global.remaining.saturating_sub(1);
+        if let Some((_, own_bucket)) = own_turn {
+            own_bucket.remaining = own_bucket.remaining.saturating_sub(1);
         }
         Ok(turn)
     }
 
-    /// Discord has told how full a route's bucket is.
-    pub fn update(&self, route: &RateLimitRoute, name: &str, told: RateLimitBucket) {
-        let mut known = self.lock();
-        known.rename(&route.template, name);
-        let bucket =
-            known.buckets.entry((name.to_owned(), route.major_parameter.clone())).or_insert(told);
-        // Answers come in any order: within one filling, the lowest is the newest.
-        let is_same_filling = bucket.resets_at.duration_since(told.resets_at).abs() < SECOND;
-        let left =
-            if is_same_filling { bucket.remaining.min(told.remaining) } else { told.remaining };
-        *bucket = RateLimitBucket { remaining: left, ..told };
+    /// Applies what a response says about a route's bucket.
+    pub fn update(&self, route: &RateLimitRoute, name: &str, reported: RateLimitBucket) {
+        let mut state = self.lock();
+        state.rename(&route.template, name);
+        let bucket = state
+            .buckets
+            .entry((name.to_owned(), route.major_parameter.clone()))
+            .or_insert(reported);
+        // Responses arrive in any order: until the refill, the lowest count is the newest.
+        let is_same_window = bucket.resets_at.duration_since(reported.resets_at).abs() < SECOND;
+        let remaining = if is_same_window {
+            bucket.remaining.min(reported.remaining)
+        } else {
+            reported.remaining
+        };
+        *bucket = RateLimitBucket { remaining, ..reported };
     }
 
-    /// Discord wants no such call before then.
+    /// Blocks a route until a time.
     pub fn block(&self, route: &RateLimitRoute, until: Timestamp) {
-        let mut known = self.lock();
-        let key = bucket_key(&known.names, route);
+        let mut state = self.lock();
+        let key = bucket_key(&state.names, route);
         let empty = RateLimitBucket { limit: 1, remaining: 0, resets_at: until };
-        let bucket = known.buckets.entry(key).or_insert(empty);
+        let bucket = state.buckets.entry(key).or_insert(empty);
         *bucket =
             RateLimitBucket { remaining: 0, resets_at: until.max(bucket.resets_at), ..*bucket };
     }
 
-    /// Discord wants no call at all before then.
+    /// Blocks all calls until a time.
     pub fn block_all(&self, until: Timestamp) {
         let empty = RateLimitBucket { limit: GLOBAL_LIMIT, remaining: 0, resets_at: until };
         self.lock().global = Some(empty);
@@ -116,23 +121,24 @@ impl RateLimiter {
 }
 
 impl RateLimiterState {
-    /// What is held stays so under another name.
-    fn rename(&mut self, shape: &str, name: &str) {
-        let before = self.names.insert(shape.to_owned(), name.to_owned());
-        let before = before.unwrap_or_else(|| shape.to_owned());
-        if before == name {
+    /// Gives a route's buckets another name. Their counts and blocks stay.
+    fn rename(&mut self, template: &str, name: &str) {
+        let old_name = self.names.insert(template.to_owned(), name.to_owned());
+        let old_name = old_name.unwrap_or_else(|| template.to_owned());
+        if old_name == name {
             return;
         }
-        let moved = self.buckets.extract_if(|(known, _), _| *known == before);
-        let moved: Vec<_> =
-            moved.map(|((_, of), bucket)| ((name.to_owned(), of), bucket)).collect();
+        let moved = self.buckets.extract_if(|(known, _), _| *known == old_name);
+        let moved: Vec<_> = moved
+            .map(|((_, major_parameter), bucket)| ((name.to_owned(), major_parameter), bucket))
+            .collect();
         for (key, bucket) in moved {
             self.buckets.entry(key).or_insert(bucket);
         }
     }
 }
 
-/// Routes may share a bucket.
+/// The key of a route's bucket. Several routes may share one.
 fn bucket_key(names: &HashMap<String, String>, route: &RateLimitRoute) -> (String, String) {
     let name = names.get(&route.template).unwrap_or(&route.template);
     (name.clone(), route.major_parameter.clone())
@@ -146,58 +152,58 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn route(of: &str) -> RateLimitRoute {
+    fn route(channel: &str) -> RateLimitRoute {
         RateLimitRoute {
             template: "POST /channels/*/messages".to_owned(),
-            major_parameter: of.to_owned(),
+            major_parameter: channel.to_owned(),
         }
     }
 
     #[test]
-    fn an_empty_bucket_holds_up_nobody_else() {
-        let buckets = RateLimiter::default();
+    fn an_empty_bucket_does_not_delay_other_channels() {
+        let limiter = RateLimiter::default();
         let (tea, attic, short) = (route("1"), route("2"), SignedDuration::from_secs(2));
-        assert_eq!(buckets.reserve_turn(&tea, at(10), short), Ok(at(10)));
-        buckets.update(&tea, "abc", RateLimitBucket { limit: 2, remaining: 1, resets_at: at(15) });
-        assert_eq!(buckets.reserve_turn(&tea, at(10), short), Ok(at(10)));
-        assert_eq!(buckets.reserve_turn(&tea, at(10), short), Err(SignedDuration::from_secs(5)));
-        assert_eq!(buckets.reserve_turn(&tea, at(13), short), Ok(at(15)));
-        assert_eq!(buckets.reserve_turn(&attic, at(10), short), Ok(at(10)));
-        assert_eq!(buckets.reserve_turn(&tea, at(16), short), Ok(at(16)));
+        assert_eq!(limiter.reserve_turn(&tea, at(10), short), Ok(at(10)));
+        limiter.update(&tea, "abc", RateLimitBucket { limit: 2, remaining: 1, resets_at: at(15) });
+        assert_eq!(limiter.reserve_turn(&tea, at(10), short), Ok(at(10)));
+        assert_eq!(limiter.reserve_turn(&tea, at(10), short), Err(SignedDuration::from_secs(5)));
+        assert_eq!(limiter.reserve_turn(&tea, at(13), short), Ok(at(15)));
+        assert_eq!(limiter.reserve_turn(&attic, at(10), short), Ok(at(10)));
+        assert_eq!(limiter.reserve_turn(&tea, at(16), short), Ok(at(16)));
     }
 
     #[test]
-    fn an_answer_that_comes_late_fills_no_bucket() {
-        let (buckets, tea) = (RateLimiter::default(), route("1"));
-        buckets.update(&tea, "abc", RateLimitBucket { limit: 5, remaining: 0, resets_at: at(15) });
-        buckets.update(&tea, "abc", RateLimitBucket { limit: 5, remaining: 1, resets_at: at(15) });
-        let turn = buckets.reserve_turn(&tea, at(10), SignedDuration::ZERO);
+    fn a_late_response_does_not_refill_a_bucket() {
+        let (limiter, tea) = (RateLimiter::default(), route("1"));
+        limiter.update(&tea, "abc", RateLimitBucket { limit: 5, remaining: 0, resets_at: at(15) });
+        limiter.update(&tea, "abc", RateLimitBucket { limit: 5, remaining: 1, resets_at: at(15) });
+        let turn = limiter.reserve_turn(&tea, at(10), SignedDuration::ZERO);
         assert_eq!(turn, Err(SignedDuration::from_secs(5)));
     }
 
     #[test]
-    fn what_discord_wants_held_is_held() {
-        let (buckets, tea) = (RateLimiter::default(), route("1"));
-        let turn = |second| buckets.reserve_turn(&tea, at(second), SignedDuration::ZERO);
-        buckets.block(&tea, at(17));
+    fn blocks_are_honored() {
+        let (limiter, tea) = (RateLimiter::default(), route("1"));
+        let turn = |second| limiter.reserve_turn(&tea, at(second), SignedDuration::ZERO);
+        limiter.block(&tea, at(17));
         assert_eq!(turn(10), Err(SignedDuration::from_secs(7)));
         assert_eq!(turn(17), Ok(at(17)));
-        // What another channel tells of the bucket changes nothing.
-        buckets.block(&tea, at(25));
-        buckets.update(
+        // A response for another channel of the bucket changes nothing.
+        limiter.block(&tea, at(25));
+        limiter.update(
             &route("2"),
             "abc",
             RateLimitBucket { limit: 5, remaining: 4, resets_at: at(19) },
         );
         assert_eq!(turn(18), Err(SignedDuration::from_secs(7)));
-        buckets.block_all(at(30));
+        limiter.block_all(at(30));
         assert_eq!(turn(20), Err(SignedDuration::from_secs(10)));
         assert_eq!(turn(30), Ok(at(30)));
-        // So many a second and no more.
-        let others = (0..).map(|of| route(&of.to_string()));
+        // Not more than 50 calls a second in all.
+        let others = (0..).map(|channel| route(&channel.to_string()));
         let soon = others
             .take(60)
-            .filter(|other| buckets.reserve_turn(other, at(40), SignedDuration::ZERO).is_ok());
+            .filter(|other| limiter.reserve_turn(other, at(40), SignedDuration::ZERO).is_ok());
         assert_eq!(soon.count(), 50);
     }
 }

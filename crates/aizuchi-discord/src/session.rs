@@ -1,22 +1,23 @@
-//! What outlives a connection to the gateway, and a process: the session and how far it was heard, so that
-//! Discord can go on where we stopped; and since when each room has been heard without a gap.
+//! State that outlives a connection and the process: the gateway session with its last sequence number, so that
+//! it can be resumed; and how far each channel's history has been read.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use twilight_gateway::{Session as Resumed, ShardId};
+use twilight_gateway::{Session as ResumeSession, ShardId};
 
-use crate::{DiscordPlatform, platform_workspace};
+use crate::DiscordPlatform;
+use crate::identity::platform_workspace;
 use aizuchi_core::chat::{Cursor, UserId};
 use aizuchi_core::store::StoreError;
 
-/// A session of the gateway, as far as it was heard.
+/// A gateway session, with the last event that was stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewaySession {
     pub id: String,
-    /// Where it can be gone on with.
+    /// The URL at which the session can be resumed.
     pub resume_url: Option<String>,
     pub sequence: u64,
-    /// Whose it is.
+    /// The bot's user to which the session belongs.
     user: UserId,
     since_ms: i64,
     heard_ms: i64,
@@ -27,29 +28,29 @@ impl GatewaySession {
         Self { id: id.to_owned(), resume_url, sequence, user, since_ms: 0, heard_ms: 0 }
     }
 
-    /// It begins now: what was said before is not told.
+    /// The session starts now. Discord does not replay earlier events.
     pub fn started_at(self, now: Timestamp) -> Self {
         Self { since_ms: now.as_millisecond(), heard_ms: now.as_millisecond(), ..self }
     }
 
-    /// So much of it was heard by now.
+    /// The session after an event was received.
     pub fn advanced_to(&self, sequence: u64, now: Timestamp) -> Self {
         Self { sequence, heard_ms: now.as_millisecond(), ..self.clone() }
     }
 
-    /// Since when nothing was missed.
+    /// Since when no event was missed.
     pub fn unbroken_since(&self) -> Timestamp {
         Timestamp::from_millisecond(self.since_ms).unwrap_or(Timestamp::MIN)
     }
 
-    /// Until when everything was heard.
+    /// When the last event was received.
     pub fn heard_until(&self) -> Timestamp {
         Timestamp::from_millisecond(self.heard_ms).unwrap_or(Timestamp::MIN)
     }
 
-    /// As the gateway's client wants it.
-    pub fn to_resume(&self) -> Resumed {
-        Resumed::new(self.sequence, self.id.clone())
+    /// The session for twilight's gateway client.
+    pub fn to_resume(&self) -> ResumeSession {
+        ResumeSession::new(self.sequence, self.id.clone())
     }
 
     pub fn to_cursor(&self, shard: ShardId) -> Cursor {
@@ -58,12 +59,12 @@ impl GatewaySession {
     }
 }
 
-/// How far a room's history has been read.
+/// How far a channel's history has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadCursor {
-    /// Nothing is missing before this.
+    /// Every message before this time is stored.
     pub until: Timestamp,
-    /// Nor since then, for as long as there is no gap.
+    /// Every message since this time is stored, as long as the connection has no gap.
     pub since: Timestamp,
 }
 
@@ -72,24 +73,24 @@ impl ReadCursor {
         format!("{} {}", self.until.as_millisecond(), self.since.as_millisecond())
     }
 
-    pub fn parse(written: &str) -> Option<Self> {
-        let (until, since) = written.split_once(' ')?;
-        let moment = |ms: &str| Timestamp::from_millisecond(ms.parse().ok()?).ok();
-        Some(Self { until: moment(until)?, since: moment(since)? })
+    pub fn parse(text: &str) -> Option<Self> {
+        let (until, since) = text.split_once(' ')?;
+        let timestamp = |ms: &str| Timestamp::from_millisecond(ms.parse().ok()?).ok();
+        Some(Self { until: timestamp(until)?, since: timestamp(since)? })
     }
 }
 
 impl DiscordPlatform {
-    /// The session that a shard had last, if it was ours.
+    /// A shard's last session, if it belongs to this bot.
     pub(super) async fn load_session(
         &self,
         shard: ShardId,
     ) -> Result<Option<GatewaySession>, StoreError> {
-        let place = session_key(shard);
-        let known = self.archive.cursors(&platform_workspace()).await?;
-        let known = known.iter().find(|bookmark| *bookmark.stream == *place);
+        let key = session_key(shard);
+        let cursors = self.archive.cursors(&platform_workspace()).await?;
+        let stored = cursors.iter().find(|cursor| *cursor.stream == *key);
         let session =
-            known.and_then(|known| serde_json::from_str::<GatewaySession>(&known.value).ok());
+            stored.and_then(|cursor| serde_json::from_str::<GatewaySession>(&cursor.value).ok());
         Ok(session.filter(|session| session.user == self.identity.user && !session.id.is_empty()))
     }
 }
@@ -103,10 +104,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_read_as_they_are_written() {
+    fn read_cursors_round_trip() {
         let at = |ms| Timestamp::from_millisecond(ms).unwrap();
-        let mark = ReadCursor { until: at(1_700_000_000_123), since: at(5) };
-        assert_eq!(ReadCursor::parse(&mark.to_text()), Some(mark));
+        let cursor = ReadCursor { until: at(1_700_000_000_123), since: at(5) };
+        assert_eq!(ReadCursor::parse(&cursor.to_text()), Some(cursor));
         for odd in ["", "1", "a b", "1 "] {
             assert_eq!(ReadCursor::parse(odd), None, "{odd}");
         }

@@ -1,5 +1,5 @@
-//! Which connections to the gateway there are to be, and which can be heard. A server's events come over one
-//! of them; what is said of all servers counts only where all can be heard.
+//! How many gateway connections (shards) there are, and which of them are connected. A server's events come over
+//! one shard, so the adapter counts as connected only while all shards are.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,9 +12,9 @@ use crate::api::DiscordApiError;
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::platform::connection_status::{ConnectionState, ConnectionStatus};
 
-/// Where the gateway is, where Discord does not say.
+/// The gateway's URL while Discord does not tell it.
 const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";
-/// Discord counts how often a bot introduces itself. The last ones are left alone.
+/// Discord limits how often a bot may identify per day. This many are kept in reserve.
 const RESERVED_IDENTIFIES: u32 = 100;
 
 #[derive(Default)]
@@ -22,20 +22,20 @@ pub struct Shards(Mutex<ShardStates>);
 
 #[derive(Default)]
 struct ShardStates {
-    /// Since when each can be heard without a gap.
+    /// For each shard, since when no event was missed. `None`: not connected.
     since: Vec<Option<Timestamp>>,
-    /// Before then, nobody introduces themselves.
+    /// No shard identifies before this time.
     not_before: Option<Timestamp>,
 }
 
-/// How the gateway is to be joined.
+/// How to connect to the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayPlan {
     pub url: String,
     pub shards: u32,
 }
 
-/// What Discord answers to `/gateway/bot`.
+/// Discord's response to `/gateway/bot`.
 #[derive(Deserialize)]
 struct GatewayInfo {
     url: String,
@@ -55,21 +55,26 @@ impl Shards {
         self.lock().since = vec![None; count as usize];
     }
 
-    /// One can be heard, and could without a gap since then.
-    pub fn mark_connected(&self, shard: ShardId, since: Timestamp, air: &ConnectionStatus) {
-        self.set_unbroken_since(shard, Some(since), air);
+    /// A shard is connected, and no event was missed since then.
+    pub fn mark_connected(&self, shard: ShardId, since: Timestamp, connection: &ConnectionStatus) {
+        self.set_unbroken_since(shard, Some(since), connection);
     }
 
-    pub fn mark_disconnected(&self, shard: ShardId, air: &ConnectionStatus) {
-        self.set_unbroken_since(shard, None, air);
+    pub fn mark_disconnected(&self, shard: ShardId, connection: &ConnectionStatus) {
+        self.set_unbroken_since(shard, None, connection);
     }
 
-    fn set_unbroken_since(&self, shard: ShardId, since: Option<Timestamp>, air: &ConnectionStatus) {
-        let mut known = self.lock();
-        if let Some(place) = known.since.get_mut(shard.number() as usize) {
-            *place = since;
+    fn set_unbroken_since(
+        &self,
+        shard: ShardId,
+        since: Option<Timestamp>,
+        connection: &ConnectionStatus,
+    ) {
+        let mut state = self.lock();
+        if let Some(shard_since) = state.since.get_mut(shard.number() as usize) {
+            *shard_since = since;
         }
-        air.set(combined_status(&known.since));
+        connection.set(combined_status(&state.since));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, ShardStates> {
@@ -77,25 +82,29 @@ impl Shards {
     }
 }
 
-/// A gap of one is a gap.
+/// A gap in one shard is a gap in all.
 fn combined_status(shards: &[Option<Timestamp>]) -> ConnectionState {
-    let open = shards.iter().flatten().count();
-    let since = if open == shards.len() { shards.iter().flatten().max().copied() } else { None };
-    ConnectionState { open_connections: open, connected_since: since }
+    let open_connections = shards.iter().flatten().count();
+    let since = if open_connections == shards.len() {
+        shards.iter().flatten().max().copied()
+    } else {
+        None
+    };
+    ConnectionState { open_connections, connected_since: since }
 }
 
 impl DiscordPlatform {
-    /// Asks Discord how to join, unless the settings say it all.
+    /// Asks Discord how to connect, unless the settings say everything.
     pub(super) async fn plan_gateway(&self) -> Result<GatewayPlan, DiscordApiError> {
         let (url, shards) = (self.settings.gateway_url.clone(), self.settings.shards);
         let plan = match (url, shards) {
             (Some(url), Some(shards)) => GatewayPlan { url, shards },
             (url, shards) => match self.read_with_retries::<GatewayInfo>("/gateway/bot").await {
-                Ok(told) => {
-                    self.apply_limits(&told);
+                Ok(info) => {
+                    self.apply_limits(&info);
                     GatewayPlan {
-                        url: url.unwrap_or(told.url),
-                        shards: shards.unwrap_or(told.shards.max(1)),
+                        url: url.unwrap_or(info.url),
+                        shards: shards.unwrap_or(info.shards.max(1)),
                     }
                 }
                 Err(error @ DiscordApiError::Refused(_)) => return Err(error),
@@ -113,8 +122,8 @@ impl DiscordPlatform {
         Ok(plan)
     }
 
-    fn apply_limits(&self, told: &GatewayInfo) {
-        if let Some(limit) = &told.session_start_limit
+    fn apply_limits(&self, info: &GatewayInfo) {
+        if let Some(limit) = &info.session_start_limit
             && limit.remaining <= RESERVED_IDENTIFIES
         {
             let wait = duration_from_seconds(limit.reset_after as f64 / 1000.0);
@@ -122,7 +131,7 @@ impl DiscordPlatform {
         }
     }
 
-    /// When Discord lets it introduce itself again.
+    /// The time before which Discord accepts no further Identify.
     pub(super) fn identify_not_before(&self) -> Timestamp {
         self.shards.lock().not_before.unwrap_or(Timestamp::MIN)
     }
@@ -133,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_heard_where_all_shards_are() {
+    fn the_adapter_is_connected_if_all_shards_are() {
         let at = |second| Timestamp::from_second(second).unwrap();
         for (shards, open, since) in [
             (vec![None], 0, None),

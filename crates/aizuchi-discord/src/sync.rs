@@ -1,5 +1,5 @@
-//! Servers as Discord lists them: read where a session went on after the program was started anew, which
-//! tells nothing of what there is, and every now and then. A list that broke off changes nothing.
+//! Reads the servers from the REST API: after a restart that resumed a session (Discord does not describe the
+//! servers then), and periodically. An incomplete read changes nothing.
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
@@ -8,17 +8,18 @@ use twilight_model::id::marker::GuildMarker;
 
 use jiff::SignedDuration;
 
+use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild;
+use crate::identity::guild_workspace;
 use crate::ingest::IngestError;
-use crate::{DiscordPlatform, guild_workspace};
 use aizuchi_core::chat::WorkspaceId;
 
-/// After a list could not be read.
+/// The wait after a failed sync.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl DiscordPlatform {
-    /// Reads all lists where that is wanted, and now and then. Never ends.
+    /// Syncs on request and periodically. Never ends.
     pub(super) async fn run_sync(&self) {
         let mut next = self.now() + self.settings.sync_interval;
         loop {
@@ -29,7 +30,7 @@ impl DiscordPlatform {
             next = match self.sync().await {
                 Ok(()) => self.now() + self.settings.sync_interval,
                 Err(error) => {
-                    warn!("Discord's lists could not be read and are tried again: {error}");
+                    warn!(platform = "discord", %error, "could not sync the servers; retrying");
                     self.now() + RETRY_DELAY
                 }
             };
@@ -46,34 +47,39 @@ impl DiscordPlatform {
                 Err(IngestError::Api(DiscordApiError::Refused(refusal)))
                     if matches!(refusal.status, 403 | 404) =>
                 {
-                    info!("a server may not be read any more: Discord says {refusal}");
+                    info!(
+                        platform = "discord",
+                        server = %guild,
+                        error = %refusal,
+                        "no access to a server"
+                    );
                     self.leave_guild(guild);
                 }
-                synced => synced?,
+                result => result?,
             }
         }
         Ok(())
     }
 
-    /// As a session's beginning would tell of it.
+    /// Reads one server, in the form that a new session would send.
     async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), IngestError> {
-        let mut told: Value = self.read_with_retries(&format!("/guilds/{id}")).await?;
-        told["channels"] = self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
+        let mut json: Value = self.read_with_retries(&format!("/guilds/{id}")).await?;
+        json["channels"] = self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
         let mut active: Value =
             self.read_with_retries(&format!("/guilds/{id}/threads/active")).await?;
-        told["threads"] = active["threads"].take();
-        let us: Value =
+        json["threads"] = active["threads"].take();
+        let member: Value =
             self.read_with_retries(&format!("/guilds/{id}/members/{}", self.identity.user)).await?;
-        told["members"] = json!([us]);
-        if let Some(guild) = guild::parse_guild(&told) {
+        json["members"] = json!([member]);
+        if let Some(guild) = guild::parse_guild(&json) {
             self.hear_guild(guild).await?;
         }
         Ok(())
     }
 
-    /// The server that is this workspace.
-    pub(super) fn guild_id(&self, of: &WorkspaceId) -> Option<Id<GuildMarker>> {
-        let number = of.as_str().rsplit_once(':')?.1.parse().ok()?;
-        (guild_workspace(number) == *of).then_some(number)
+    /// The server of a workspace.
+    pub(super) fn guild_id(&self, workspace: &WorkspaceId) -> Option<Id<GuildMarker>> {
+        let number = workspace.as_str().rsplit_once(':')?.1.parse().ok()?;
+        (guild_workspace(number) == *workspace).then_some(number)
     }
 }

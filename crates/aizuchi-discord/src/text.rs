@@ -1,5 +1,4 @@
-//! Discord's way to write text, both ways: what it delivers becomes what people read, and what a model
-//! writes becomes what Discord shows.
+//! Text in both directions: Discord's markup becomes plain text, and a model's Markdown becomes Discord's.
 
 pub mod fuzzy_match;
 pub mod emoji;
@@ -13,25 +12,25 @@ use jiff::tz::TimeZone;
 
 use aizuchi_core::chat::{ChannelId, UserId};
 
-/// Who and what an id stands for.
+/// The names of the users, channels and roles that a text mentions by id.
 pub struct NameLookup<'a> {
     pub persona: &'a UserId,
     pub persona_name: &'a str,
     pub user: &'a dyn Fn(&UserId) -> Option<Arc<str>>,
     pub channel: &'a dyn Fn(&ChannelId) -> Option<Arc<str>>,
     pub role: &'a dyn Fn(&str) -> Option<RoleName>,
-    /// Discord shows times by each reader's clock; the persona has one, too.
+    /// Discord shows timestamps in each reader's time zone; this is the persona's.
     pub time_zone: &'a TimeZone,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoleName {
-    /// Discord gave it to the bot, by the bot's name; people take it for the bot.
+    /// The role that Discord created for the bot, under the bot's name. Users mention it to mean the bot.
     Persona,
     Named(Arc<str>),
 }
 
-/// Snowflakes.
+/// Whether a text is a snowflake.
 pub fn is_id(id: &str) -> bool {
     (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }

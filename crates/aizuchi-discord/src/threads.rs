@@ -1,68 +1,67 @@
-//! Threads that a mention opens, so that the talk goes on there and need not mention anybody. One that is
-//! opened below a line has the line's id: opening it twice is opening it once, and whoever looks for a post
-//! knows where it would be.
+//! Threads opened by a mention, in which the conversation continues without mentions. A thread opened from a message
+//! has the message's id, so opening it is idempotent, and a lost post can be looked for in it.
 
 use serde_json::json;
 use tracing::info;
 
+use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
+use crate::identity::direct_workspace;
 use crate::post::post_error;
-use crate::{DiscordPlatform, ThreadPolicy, ThreadSettings, direct_workspace};
+use crate::settings::ThreadPolicy;
 use aizuchi_core::chat::{MessageId, to_single_line};
 use aizuchi_core::event::OutboxItem;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 
-/// Discord lets a thread's name be longer; a list of them is read at a glance.
+/// Shorter than Discord's limit, so that a list of threads stays readable.
 const MAX_NAME_CHARS: usize = 50;
-/// Discord's number for a thread that is there already.
+/// Discord's error code for a message that already has a thread.
 const THREAD_ALREADY_EXISTS: u64 = 160_004;
 
-impl ThreadSettings {
-    /// What holds in a channel. Its id says more than its name.
-    pub fn for_channel(&self, id: &str, name: Option<&str>) -> ThreadPolicy {
-        let by_name = || self.channels.get(&format!("#{}", name?));
-        self.channels.get(id).or_else(by_name).copied().unwrap_or(self.default)
-    }
-}
-
 impl DiscordPlatform {
-    /// The line below which an answer opens a thread, or would have.
-    pub(super) async fn thread_starter(&self, piece: &OutboxItem) -> Option<MessageId> {
-        let place = &piece.conversation;
-        let is_command = piece.metadata.only_for.is_some();
-        if place.thread.is_some() || place.workspace == direct_workspace() || is_command {
+    /// The message from which an answer opens a thread, or would have opened it.
+    pub(super) async fn thread_starter(&self, item: &OutboxItem) -> Option<MessageId> {
+        let conversation = &item.conversation;
+        let is_command = item.metadata.only_for.is_some();
+        if conversation.thread.is_some()
+            || conversation.workspace == direct_workspace()
+            || is_command
+        {
             return None;
         }
-        let asked = piece.metadata.newest_owed()?;
-        let name = self.channel_name(place).await;
-        let rule = self.settings.threads.for_channel(place.channel.as_str(), name.as_deref());
-        (rule == ThreadPolicy::Auto).then(|| asked.clone())
+        let asked = item.metadata.newest_owed()?;
+        let name = self.channel_name(conversation).await;
+        let policy =
+            self.settings.threads.for_channel(conversation.channel.as_str(), name.as_deref());
+        (policy == ThreadPolicy::Auto).then(|| asked.clone())
     }
 
-    /// Opens a thread below a line. Where there can be none, the answer stands beside the line.
+    /// Opens a thread from a message. `None` if Discord refuses: the answer then goes to the top level.
     pub(super) async fn open_thread(
         &self,
-        piece: &OutboxItem,
+        item: &OutboxItem,
         asked: &MessageId,
     ) -> Result<Option<MessageId>, PlatformError> {
-        let place = &piece.conversation;
-        let line = self.archive.message(&place.workspace, &place.channel, asked).await;
-        let text = line.ok().flatten().map(|line| line.message.text.clone()).unwrap_or_default();
+        let conversation = &item.conversation;
+        let message =
+            self.archive.message(&conversation.workspace, &conversation.channel, asked).await;
+        let text =
+            message.ok().flatten().map(|message| message.message.text.clone()).unwrap_or_default();
         let persona = &self.persona;
         let mut body = json!({ "name": thread_name(&text, &persona.name, persona.language) });
         if let Some(minutes) = self.settings.threads.archive_minutes {
             body["auto_archive_duration"] = minutes.into();
         }
-        let path = format!("/channels/{}/messages/{asked}/threads", place.channel);
+        let path = format!("/channels/{}/messages/{asked}/threads", conversation.channel);
         match self.call(&ApiRequest::post(path, body)).await {
             Ok(_) => Ok(Some(asked.clone())),
             Err(error) if error.code() == Some(THREAD_ALREADY_EXISTS) => Ok(Some(asked.clone())),
             Err(error @ DiscordApiError::Refused(_)) => {
-                info!(channel = %place.channel, "no thread can be opened there: {error}");
+                info!(platform = "discord", channel = %conversation.channel, %error, "could not open a thread");
                 Ok(None)
             }
-            // It may be open now, and will be asked for again: nothing was said yet.
+            // The thread may be open, but nothing was posted, so retrying is safe.
             Err(DiscordApiError::OutcomeUnknown(why)) => {
                 Err(PlatformError::Busy { why, retry_after: None })
             }
@@ -73,18 +72,18 @@ impl DiscordPlatform {
     }
 }
 
-/// The first sentence of a question, without the name that it calls.
+/// The first sentence of a question, without the mention of the persona.
 fn thread_name(text: &str, persona: &str, language: Language) -> String {
-    let called = format!("@{persona}");
-    let text = to_single_line(&text.replace(&format!("{called}さん"), " ").replace(&called, " "));
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = words.trim_start_matches([',', '、', ':', '：', ' ']);
-    let ends = words.char_indices().find(|(at, mark)| {
-        let behind = &words[at + mark.len_utf8()..];
-        let is_stop = behind.is_empty() || behind.starts_with([' ', '.', '!', '?']);
+    let mention = format!("@{persona}");
+    let text = to_single_line(&text.replace(&format!("{mention}さん"), " ").replace(&mention, " "));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.trim_start_matches([',', '、', ':', '：', ' ']);
+    let ends = text.char_indices().find(|(at, mark)| {
+        let after = &text[at + mark.len_utf8()..];
+        let is_stop = after.is_empty() || after.starts_with([' ', '.', '!', '?']);
         matches!(mark, '。' | '！' | '？') || (matches!(mark, '.' | '!' | '?') && is_stop)
     });
-    let sentence = ends.map_or(words, |(at, _)| &words[..at]);
+    let sentence = ends.map_or(text, |(at, _)| &text[..at]);
     let mut letters = sentence.chars();
     let mut name: String = letters.by_ref().take(MAX_NAME_CHARS).collect();
     if !letters.as_str().trim().is_empty() {
@@ -96,8 +95,6 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
 
     #[test]
@@ -111,22 +108,6 @@ mod tests {
             (&"long ".repeat(20), "long long long long long long long long long long…"),
         ] {
             assert_eq!(thread_name(text, "Aizuchi", Language::En), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_channel_may_differ() {
-        let channels = HashMap::from([
-            ("#tea".to_owned(), ThreadPolicy::Never),
-            ("12".to_owned(), ThreadPolicy::Auto),
-        ]);
-        let rules = ThreadSettings { default: ThreadPolicy::Auto, channels, archive_minutes: None };
-        for (id, name, expected) in [
-            ("12", Some("tea"), ThreadPolicy::Auto),
-            ("13", Some("tea"), ThreadPolicy::Never),
-            ("13", None, ThreadPolicy::Auto),
-        ] {
-            assert_eq!(rules.for_channel(id, name), expected, "{id} {name:?}");
         }
     }
 }

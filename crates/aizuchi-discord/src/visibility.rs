@@ -1,4 +1,4 @@
-//! How far a channel of a server can be read: by everybody there, and by us.
+//! Who can read a server's channel: everyone on the server, and the bot.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
@@ -11,42 +11,47 @@ use aizuchi_core::chat::{UserId, Visibility};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelVisibility {
     pub visibility: Visibility,
-    /// We see what is said there.
+    /// The bot receives the channel's messages.
     pub is_visible: bool,
-    /// We may read what was said there before.
+    /// The bot may read the channel's history.
     pub can_read_history: bool,
 }
 
-pub fn channel_visibility(guild: &Guild, room: &GuildChannel, us: &UserId) -> ChannelVisibility {
-    let ours = own_permissions(guild, room, us);
-    let is_public =
-        with_guild_permissions(guild, |rights| rights.is_public(room.kind, &room.overwrites));
-    let is_seen = has_conversations(room.kind) && ours.contains(Permissions::VIEW_CHANNEL);
+pub fn channel_visibility(
+    guild: &Guild,
+    channel: &GuildChannel,
+    bot: &UserId,
+) -> ChannelVisibility {
+    let own = own_permissions(guild, channel, bot);
+    let is_public = with_guild_permissions(guild, |permissions| {
+        permissions.is_public(channel.kind, &channel.overwrites)
+    });
+    let is_visible = has_conversations(channel.kind) && own.contains(Permissions::VIEW_CHANNEL);
     ChannelVisibility {
         visibility: match is_public {
             true => Visibility::Public,
             false => Visibility::Private,
         },
-        is_visible: is_seen,
-        can_read_history: is_seen && ours.contains(Permissions::READ_MESSAGE_HISTORY),
+        is_visible,
+        can_read_history: is_visible && own.contains(Permissions::READ_MESSAGE_HISTORY),
     }
 }
 
-/// What we may do in a channel.
-pub fn own_permissions(guild: &Guild, room: &GuildChannel, us: &UserId) -> Permissions {
-    let held: Vec<_> = roles_of(guild, us).into_iter().filter_map(|id| id.parse().ok()).collect();
-    let us = us.as_str().parse().unwrap_or(Id::new(u64::MAX));
-    with_guild_permissions(guild, |rights| {
-        rights.in_channel(us, &held, room.kind, &room.overwrites)
+/// The bot's permissions in a channel.
+pub fn own_permissions(guild: &Guild, channel: &GuildChannel, bot: &UserId) -> Permissions {
+    let roles: Vec<_> = roles_of(guild, bot).into_iter().filter_map(|id| id.parse().ok()).collect();
+    let bot = bot.as_str().parse().unwrap_or(Id::new(u64::MAX));
+    with_guild_permissions(guild, |permissions| {
+        permissions.in_channel(bot, &roles, channel.kind, &channel.overwrites)
     })
 }
 
-fn with_guild_permissions<T>(guild: &Guild, then: impl FnOnce(&GuildPermissions<'_>) -> T) -> T {
+fn with_guild_permissions<T>(guild: &Guild, check: impl FnOnce(&GuildPermissions<'_>) -> T) -> T {
     let roles = guild.roles.iter();
     let roles = roles.filter_map(|role| Some((role.id.parse().ok()?, role.permissions)));
     let roles: Vec<_> = roles.collect();
     let owner = guild.owner.as_ref().and_then(|owner| owner.as_str().parse().ok());
-    then(&GuildPermissions { guild: guild.id, owner, roles: &roles })
+    check(&GuildPermissions { guild: guild.id, owner, roles: &roles })
 }
 
 fn roles_of<'a>(guild: &'a Guild, user: &UserId) -> Vec<&'a str> {
@@ -54,12 +59,12 @@ fn roles_of<'a>(guild: &'a Guild, user: &UserId) -> Vec<&'a str> {
     member.into_iter().flat_map(|member| member.roles.iter().map(|role| &**role)).collect()
 }
 
-/// Something is said there, or in its threads.
+/// Whether the channel or its threads hold messages.
 fn has_conversations(kind: ChannelType) -> bool {
     has_messages(kind) || matches!(kind, ChannelType::GuildForum | ChannelType::GuildMedia)
 }
 
-/// Lines stand in it, and not only in its threads.
+/// Whether the channel itself holds messages, not only its threads.
 pub fn has_messages(kind: ChannelType) -> bool {
     matches!(
         kind,
@@ -81,26 +86,26 @@ mod tests {
     use crate::from_discord::guild::{parse_channel, parse_guild};
 
     const VIEW: &str = "1024";
-    /// To see, and to read the history.
+    /// View Channel and Read Message History.
     const READ: &str = "66560";
 
-    fn seen(everyone: &str, ours: &str, kind: u8, overwrites: &Value) -> (Visibility, bool, bool) {
+    fn seen(everyone: &str, own: &str, kind: u8, overwrites: &Value) -> (Visibility, bool, bool) {
         let guild = parse_guild(&json!({"id": "1", "name": "Garden", "owner_id": "3",
-            "roles": [{"id": "1", "permissions": everyone}, {"id": "8", "permissions": ours}],
+            "roles": [{"id": "1", "permissions": everyone}, {"id": "8", "permissions": own}],
             "members": [{"user": {"id": "7"}, "roles": ["8"]}]}))
         .unwrap();
-        let room = json!({"id": "2", "type": kind, "name": "tea", "guild_id": "1",
+        let channel = json!({"id": "2", "type": kind, "name": "tea", "guild_id": "1",
             "permission_overwrites": overwrites});
-        let reach = channel_visibility(&guild, &room_of(&room), &UserId::new("7"));
-        (reach.visibility, reach.is_visible, reach.can_read_history)
+        let visibility = channel_visibility(&guild, &channel_from(&channel), &UserId::new("7"));
+        (visibility.visibility, visibility.is_visible, visibility.can_read_history)
     }
 
-    fn room_of(whole: &Value) -> GuildChannel {
-        parse_channel(whole, None).unwrap()
+    fn channel_from(json: &Value) -> GuildChannel {
+        parse_channel(json, None).unwrap()
     }
 
     #[test]
-    fn a_channel_is_public_if_everybody_may_read_it() {
+    fn a_channel_is_public_if_everyone_may_read_it() {
         use Visibility::{Private, Public};
         let none = json!([]);
         let hidden = json!([{"id": "1", "type": 0, "allow": "0", "deny": VIEW}]);
@@ -109,7 +114,7 @@ mod tests {
         let for_our_role = json!([{"id": "1", "type": 0, "allow": "0", "deny": VIEW},
             {"id": "8", "type": 0, "allow": VIEW, "deny": "0"}]);
         let opened = json!([{"id": "1", "type": 0, "allow": READ, "deny": "0"}]);
-        for (everyone, ours, overwrites, expected) in [
+        for (everyone, own, overwrites, expected) in [
             (READ, "0", &none, (Public, true, true)),
             (VIEW, "0", &none, (Private, true, false)),
             (READ, "0", &hidden, (Private, false, false)),
@@ -118,19 +123,19 @@ mod tests {
             ("0", "0", &none, (Private, false, false)),
             ("0", READ, &none, (Private, true, true)),
             ("0", "0", &opened, (Public, true, true)),
-            // An administrator sees everything; that makes nothing public.
+            // The bot is an administrator, which does not make the channel public.
             ("0", "8", &hidden, (Private, true, true)),
         ] {
-            assert_eq!(seen(everyone, ours, 0, overwrites), expected, "{everyone} {overwrites}");
+            assert_eq!(seen(everyone, own, 0, overwrites), expected, "{everyone} {overwrites}");
         }
     }
 
     #[test]
-    fn nothing_is_heard_where_nothing_is_said() {
-        for (kind, is_seen) in
+    fn channels_without_messages_are_not_visible() {
+        for (kind, is_visible) in
             [(0, true), (2, true), (4, false), (5, true), (14, false), (15, true)]
         {
-            assert_eq!(seen(READ, "0", kind, &json!([])).1, is_seen, "{kind}");
+            assert_eq!(seen(READ, "0", kind, &json!([])).1, is_visible, "{kind}");
         }
     }
 }

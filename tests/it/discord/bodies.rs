@@ -1,6 +1,6 @@
-//! Whatever the program sends in any of these stories is what Discord's API takes, and what it is answered is what
-//! Discord's API gives: both are read with twilight's types, a field that is none of the API's is an error, and
-//! lengths are checked by `twilight-validate`. The stage sees to it when a story ends.
+//! Every request of the program in these tests is valid for Discord's API, and so is every response of the fake. Both
+//! are parsed with twilight's types, an unknown field is an error, and `twilight-validate` checks lengths. The harness
+//! runs these checks at the end of each test.
 
 use aizuchi_fakes::discord::journal::RecordedCall;
 use aizuchi_fakes::discord::method::Method;
@@ -17,7 +17,7 @@ use twilight_model::id::marker::UserMarker;
 use twilight_model::user::User;
 use twilight_validate::{channel, command, message, request};
 
-/// The body of a new message, as far as it is used.
+/// The body of a new message, with the fields that the program uses.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewMessage {
@@ -31,7 +31,7 @@ struct NewMessage {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Changed {
+struct EditedMessage {
     content: String,
     allowed_mentions: AllowedMentions,
     flags: MessageFlags,
@@ -46,7 +46,7 @@ struct NewThread {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NewDirect {
+struct NewDirectMessage {
     #[serde(rename = "recipient_id")]
     _recipient: Id<UserMarker>,
 }
@@ -75,20 +75,20 @@ fn is_valid(call: &RecordedCall) {
             answered::<Channel>(call);
         }
         Method::CreateDirect => {
-            sent::<NewDirect>(call);
+            sent::<NewDirectMessage>(call);
             answered::<Channel>(call);
         }
         Method::SetCommands => {
-            for mut offered in sent::<Vec<Value>>(call) {
-                offered["version"] = "1".into();
-                command::command(&serde_json::from_value(offered).unwrap()).unwrap();
+            for mut subcommand in sent::<Vec<Value>>(call) {
+                subcommand["version"] = "1".into();
+                command::command(&serde_json::from_value(subcommand).unwrap()).unwrap();
             }
             answered::<Vec<Command>>(call);
         }
         Method::SetGuildCommands => assert_eq!(call.body, serde_json::json!([])),
         Method::AnswerInteraction => answers(&sent(call)),
         Method::ChangeAnswer => {
-            let body: Changed = sent(call);
+            let body: EditedMessage = sent(call);
             message::content(&body.content).unwrap();
             assert_eq!(body.allowed_mentions, AllowedMentions::default());
             assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
@@ -121,23 +121,23 @@ fn answers(response: &InteractionResponse) {
         InteractionResponseType::ChannelMessageWithSource => {
             message::content(data.content.as_ref().unwrap()).unwrap();
             assert_eq!(data.allowed_mentions, Some(AllowedMentions::default()));
-            let hidden = MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS;
-            assert_eq!(data.flags, Some(hidden));
+            let ephemeral = MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS;
+            assert_eq!(data.flags, Some(ephemeral));
         }
         InteractionResponseType::DeferredChannelMessageWithSource => {
             assert_eq!(data.flags, Some(MessageFlags::EPHEMERAL));
         }
-        kind => panic!("nobody answers with {kind:?}"),
+        kind => panic!("unexpected response {kind:?}"),
     }
 }
 
-/// A call's body, as Discord's API takes it.
+/// Parses the body of a call.
 fn sent<T: DeserializeOwned>(call: &RecordedCall) -> T {
     let read = serde_json::from_value(call.body.clone());
     read.unwrap_or_else(|error| panic!("{:?}: {error}: {}", call.method, call.body))
 }
 
-/// What a call was answered, if it came to that and was not refused.
+/// Checks the response to a call, if the call succeeded.
 fn answered<T: DeserializeOwned>(call: &RecordedCall) {
     let Some(answer) = call.answer.as_ref().filter(|_| matches!(call.status, Some(200..300)))
     else {
@@ -160,7 +160,7 @@ fn is_empty(body: &Value) -> bool {
 
 #[test]
 #[should_panic(expected = "unknown field `allowed_mention`")]
-fn a_field_that_is_none_is_noticed() {
+fn an_unknown_field_is_an_error() {
     let body = serde_json::json!({"content": "hi", "nonce": "1", "enforce_nonce": true, "flags": 4,
         "allowed_mention": {"parse": []}});
     let (path, at) = (String::new(), jiff::Timestamp::UNIX_EPOCH);

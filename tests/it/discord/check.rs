@@ -1,4 +1,4 @@
-//! `aizuchi check` and `aizuchi discord invite` in front of Discord.
+//! `aizuchi check` and `aizuchi discord invite` against Discord.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use twilight_model::guild::Permissions;
 use crate::program::Home;
 use crate::subprocess::serve_apart;
 
-struct Stage {
+struct CheckHarness {
     fake: Arc<FakeDiscord>,
     home: Home,
     _stop: DropGuard,
 }
 
-impl Stage {
-    /// A server of Mio's with a channel for all.
+impl CheckHarness {
+    /// A server owned by Mio. `more` is added to the config.
     fn new(more: &str) -> Self {
         let fake = FakeDiscord::new(FakeDiscordSettings::default());
         let mio = fake.add_user("Mio");
@@ -34,14 +34,14 @@ impl Stage {
         Self { fake, home, _stop }
     }
 
-    /// What it says of Discord, and whether all is well.
+    /// Runs `aizuchi check`: its lines about Discord, and whether it succeeded.
     fn check(&self) -> (Vec<String>, bool) {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
         let output = command.arg("--config").arg(self.home.config()).arg("check").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let told = text.lines().filter(|line| line.contains(" discord "));
-        let told = told.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-        (told.collect(), output.status.success())
+        let findings = text.lines().filter(|line| line.contains(" discord "));
+        let findings = findings.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        (findings.collect(), output.status.success())
     }
 
     fn channel(&self, name: &str) -> aizuchi_fakes::discord::id::ChannelId {
@@ -51,36 +51,36 @@ impl Stage {
 }
 
 #[test]
-fn all_is_well() {
-    let stage = Stage::new("");
-    stage.channel("tea");
-    let (told, is_well) = stage.check();
-    assert!(is_well, "{told:#?}");
+fn a_correct_setup_passes() {
+    let harness = CheckHarness::new("");
+    harness.channel("tea");
+    let (findings, is_well) = harness.check();
+    assert!(is_well, "{findings:#?}");
     let expected = [
         "ok discord logs in as Aizuchi",
         "ok discord it may read what people write (Message Content Intent)",
         "ok discord 1000 of 1000 logins a day are left",
         "ok discord on the server Tea House it hears #tea",
     ];
-    assert_eq!(told, expected);
-    assert_eq!(stage.fake.connection_count(), 0);
+    assert_eq!(findings, expected);
+    assert_eq!(harness.fake.connection_count(), 0);
 }
 
 #[test]
-fn what_is_missing_is_named() {
-    let stage = Stage::new(
+fn missing_permissions_and_intents_are_named() {
+    let harness = CheckHarness::new(
         "  threads: auto\nchannels: {\"#news\": {mode: observe}, \"#attic\": {mode: companion}, C012: {mode: off}}\n",
     );
-    let (tea, news) = (stage.channel("tea"), stage.channel("news"));
+    let (tea, news) = (harness.channel("tea"), harness.channel("news"));
     let speaking = Permissions::SEND_MESSAGES | Permissions::CREATE_PUBLIC_THREADS;
-    stage.fake.set_permissions(tea, PermissionEffect::Deny, speaking).unwrap();
-    stage.fake.set_permissions(news, PermissionEffect::Deny, speaking).unwrap();
-    stage.fake.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
-    stage.fake.set_remaining_session_starts(20);
-    let (told, is_well) = stage.check();
+    harness.fake.set_permissions(tea, PermissionEffect::Deny, speaking).unwrap();
+    harness.fake.set_permissions(news, PermissionEffect::Deny, speaking).unwrap();
+    harness.fake.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
+    harness.fake.set_remaining_session_starts(20);
+    let (findings, is_well) = harness.check();
     assert!(!is_well);
     let failed: Vec<&str> =
-        told.iter().filter_map(|line| line.strip_prefix("FAIL discord ")).collect();
+        findings.iter().filter_map(|line| line.strip_prefix("FAIL discord ")).collect();
     assert!(failed[0].starts_with("the Message Content Intent is off"), "{failed:#?}");
     assert!(failed[0].contains("https://discord.com/developers/applications/"), "{failed:#?}");
     let expected = [
@@ -94,32 +94,32 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn a_token_that_is_refused_is_said_alone() {
-    let stage = Stage::new("");
-    stage.fake.set_token_status(TokenStatus::Reset);
-    let (told, is_well) = stage.check();
+fn a_refused_token_is_the_only_finding() {
+    let harness = CheckHarness::new("");
+    harness.fake.set_token_status(TokenStatus::Reset);
+    let (findings, is_well) = harness.check();
     assert!(!is_well);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].starts_with("FAIL discord Discord refuses discord.token"), "{told:?}");
-    assert!(!told[0].contains("dev-discord-token"));
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].starts_with("FAIL discord Discord refuses discord.token"), "{findings:?}");
+    assert!(!findings[0].contains("dev-discord-token"));
 }
 
 #[test]
-fn an_invitation_is_printed() {
-    let told = |arguments: &[&str], token: &str| {
+fn the_invite_link_is_printed() {
+    let invite = |arguments: &[&str], token: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
         let ran = command.args(["discord", "invite"]).args(arguments);
         let output = ran.env("DISCORD_TOKEN", token).output().unwrap();
-        let told = if output.status.success() { output.stdout } else { output.stderr };
-        String::from_utf8(told).unwrap()
+        let invite = if output.status.success() { output.stdout } else { output.stderr };
+        String::from_utf8(invite).unwrap()
     };
     let link = "https://discord.com/oauth2/authorize?client_id=123456789012345678&\
                 scope=bot+applications.commands&permissions=309237713984\n";
-    assert_eq!(told(&["--application", "123456789012345678"], ""), link);
-    assert_eq!(told(&[], "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z"), link);
-    assert!(told(&[], "odd").contains("--application"));
+    assert_eq!(invite(&["--application", "123456789012345678"], ""), link);
+    assert_eq!(invite(&[], "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z"), link);
+    assert!(invite(&[], "odd").contains("--application"));
     let sections = "discord: {token: MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z}\n";
     let home = Home::new(1.0);
     home.add(sections);
-    assert_eq!(told(&["--config", home.config().to_str().unwrap()], ""), link);
+    assert_eq!(invite(&["--config", home.config().to_str().unwrap()], ""), link);
 }

@@ -1,4 +1,4 @@
-//! What whoever uses `/aizuchi` sees, and nobody else.
+//! The slash command `/aizuchi` and its ephemeral responses.
 
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::command::{InteractionResponse, NewInteraction};
@@ -16,14 +16,14 @@ use crate::program::Program;
 const NO_OPTIONS: [(&str, Value); 0] = [];
 
 impl DiscordHarness {
-    /// Starts the program, and waits until its commands are known.
+    /// Starts the program, and waits until its commands are registered.
     async fn start_with_commands(&self) -> Program {
         let program = self.start().await;
         self.until(|discord| !discord.commands(None).is_empty()).await;
         program
     }
 
-    /// Somebody uses the program in a channel or a thread.
+    /// A user triggers an interaction in a channel or a thread.
     fn uses(&self, channel: ChannelId, user: UserId, kind: u8, options: Value) -> InteractionId {
         let name = "aizuchi".to_owned();
         self.discord
@@ -31,7 +31,7 @@ impl DiscordHarness {
             .unwrap()
     }
 
-    /// What somebody is told who gives a command.
+    /// The response to a user's command.
     async fn tells<const N: usize>(
         &self,
         channel: ChannelId,
@@ -41,15 +41,15 @@ impl DiscordHarness {
     ) -> String {
         let options = options.map(|(name, value)| json!({ "name": name, "value": value }));
         let options = json!([{ "name": command, "type": 1, "options": options.as_slice() }]);
-        let given = self.uses(channel, user, 2, options);
-        let answer = self.answer(given).await;
+        let interaction = self.uses(channel, user, 2, options);
+        let answer = self.answer(interaction).await;
         assert!(answer.is_ephemeral, "/aizuchi {command}");
         answer.message.content
     }
 
-    async fn answer(&self, given: InteractionId) -> InteractionResponse {
+    async fn answer(&self, interaction: InteractionId) -> InteractionResponse {
         let answers = |discord: &aizuchi_fakes::discord::FakeDiscord| {
-            discord.interaction(given).map(|it| it.responses).unwrap_or_default()
+            discord.interaction(interaction).map(|it| it.responses).unwrap_or_default()
         };
         self.until(|discord| answers(discord).len() == 1).await;
         answers(&self.discord).remove(0)
@@ -57,176 +57,187 @@ impl DiscordHarness {
 }
 
 #[tokio::test]
-async fn what_is_asked_is_answered_and_not_heard() {
-    let stage = DiscordHarness::new().await;
-    stage.home.add("channels: {\"#tea\": {mode: mention_only}}\n");
-    let program = stage.start_with_commands().await;
-    let (tea, ren) = (stage.tea, stage.ren);
-    let told = stage.tells(tea, ren, "status", NO_OPTIONS).await;
-    assert_eq!(told, "In this channel, Aizuchi speaks only when it is mentioned.");
-    let told = stage.tells(tea, ren, "why", NO_OPTIONS).await;
-    assert!(told.starts_with("I have decided nothing here yet"), "{told}");
-    let told = stage.tells(tea, ren, "memory", NO_OPTIONS).await;
-    assert!(told.starts_with("I remember nothing of this place yet"), "{told}");
-    let told = stage.tells(tea, ren, "help", NO_OPTIONS).await;
-    assert!(told.contains("`forget me`") && !told.contains("mute everywhere"), "{told}");
-    let told = stage.tells(tea, stage.mio, "help", NO_OPTIONS).await;
-    assert!(told.contains("mute everywhere"), "{told}");
-    for call in stage.discord.calls(Method::AnswerInteraction) {
+async fn commands_are_answered_and_not_heard() {
+    let harness = DiscordHarness::new().await;
+    harness.home.add("channels: {\"#tea\": {mode: mention_only}}\n");
+    let program = harness.start_with_commands().await;
+    let (tea, ren) = (harness.tea, harness.ren);
+    let response = harness.tells(tea, ren, "status", NO_OPTIONS).await;
+    assert_eq!(response, "In this channel, Aizuchi speaks only when it is mentioned.");
+    let response = harness.tells(tea, ren, "why", NO_OPTIONS).await;
+    assert!(response.starts_with("I have decided nothing here yet"), "{response}");
+    let response = harness.tells(tea, ren, "memory", NO_OPTIONS).await;
+    assert!(response.starts_with("I remember nothing of this place yet"), "{response}");
+    let response = harness.tells(tea, ren, "help", NO_OPTIONS).await;
+    assert!(
+        response.contains("`forget me`") && !response.contains("mute everywhere"),
+        "{response}"
+    );
+    let response = harness.tells(tea, harness.mio, "help", NO_OPTIONS).await;
+    assert!(response.contains("mute everywhere"), "{response}");
+    for call in harness.discord.calls(Method::AnswerInteraction) {
         let data = &call.body["data"];
-        // Hidden, and without previews.
+        // Ephemeral, and without link previews.
         assert_eq!((&call.body["type"], &data["flags"]), (&json!(4), &json!(64 | 4)));
         assert_eq!(data["allowed_mentions"], json!({ "parse": [] }));
     }
-    stage.says(tea, ren, "I see");
-    stage.until_line("I see").await;
-    assert_eq!(stage.lines(tea).await, ["I see"]);
+    harness.says(tea, ren, "I see");
+    harness.until_line("I see").await;
+    assert_eq!(harness.lines(tea).await, ["I see"]);
     let direct = "SELECT count(*) FROM channels WHERE workspace = 'discord:direct'";
-    assert_eq!(stage.count(direct).await, 0, "what is hidden is no direct message");
+    assert_eq!(harness.count(direct).await, 0, "an ephemeral message is not a direct message");
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn everybody_can_keep_it_quiet_where_they_are() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let (tea, attic, ren) = (stage.tea, stage.attic, stage.ren);
-    let told = stage.tells(tea, ren, "mute", NO_OPTIONS).await;
-    assert_eq!(told, "I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.");
-    stage.asks(tea, ren, "are you there?");
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
-    stage.will_say(&["Here I am."]);
-    stage.asks(attic, ren, "and here?");
-    assert_eq!(stage.posts(1).await[0].channel, attic);
-    let told = stage.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(told.starts_with("I am not muted."), "{told}");
-    let told = stage.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
-    assert!(told.starts_with("I say nothing here until ") && !told.contains("somebody"), "{told}");
-    let told = stage.tells(attic, ren, "stop", NO_OPTIONS).await;
-    assert!(told.starts_with("I say nothing here until "), "{told}");
-    let told = stage.tells(attic, ren, "mute", [("length", json!("a while"))]).await;
-    assert!(told.contains("`mute 2h`"), "{told}");
+async fn every_user_can_mute_a_channel() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let (tea, attic, ren) = (harness.tea, harness.attic, harness.ren);
+    let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
+    assert_eq!(
+        response,
+        "I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it."
+    );
+    harness.asks(tea, ren, "are you there?");
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
+    harness.will_say(&["Here I am."]);
+    harness.asks(attic, ren, "and here?");
+    assert_eq!(harness.posts(1).await[0].channel, attic);
+    let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
+    assert!(response.starts_with("I am not muted."), "{response}");
+    let response = harness.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
+    assert!(
+        response.starts_with("I say nothing here until ") && !response.contains("somebody"),
+        "{response}"
+    );
+    let response = harness.tells(attic, ren, "stop", NO_OPTIONS).await;
+    assert!(response.starts_with("I say nothing here until "), "{response}");
+    let response = harness.tells(attic, ren, "mute", [("length", json!("a while"))]).await;
+    assert!(response.contains("`mute 2h`"), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Discord says who is an admin; nobody needs to have been heard before.
+/// Discord sends the user's permissions along, so the user need not have been heard before.
 #[tokio::test]
-async fn what_holds_for_others_is_for_who_manages_the_server() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let (tea, ren) = (stage.tea, stage.ren);
+async fn commands_that_affect_others_are_for_admins() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let (tea, ren) = (harness.tea, harness.ren);
     let everywhere = || [("everywhere", json!(true))];
     let mode = |mode: &str| [("to", json!(mode))];
     let refused = "Only an admin may order that.";
-    assert_eq!(stage.tells(tea, ren, "mode", mode("observe")).await, refused);
-    assert_eq!(stage.tells(tea, ren, "mute", everywhere()).await, refused);
-    assert_eq!(stage.tells(tea, ren, "reset", NO_OPTIONS).await, refused);
+    assert_eq!(harness.tells(tea, ren, "mode", mode("observe")).await, refused);
+    assert_eq!(harness.tells(tea, ren, "mute", everywhere()).await, refused);
+    assert_eq!(harness.tells(tea, ren, "reset", NO_OPTIONS).await, refused);
     let manages = Permissions::MANAGE_GUILD;
-    let role = |name| stage.discord.change(|it| it.world.add_role(stage.guild, name, manages));
+    let role = |name| harness.discord.change(|it| it.world.add_role(harness.guild, name, manages));
     let role = role("gardeners").unwrap();
-    stage.discord.give_role(stage.guild, ren, role).unwrap();
-    let told = stage.tells(tea, ren, "mode", mode("observe")).await;
-    assert_eq!(told, "In this channel, Aizuchi listens and remembers, and never speaks.");
-    let told = stage.tells(tea, ren, "mode", mode("default")).await;
-    assert!(told.contains("joins in when the talk rests"), "{told}");
-    let told = stage.tells(tea, ren, "mute", everywhere()).await;
-    assert!(told.starts_with("I say nothing anywhere until somebody undoes it."), "{told}");
-    let told = stage.tells(stage.attic, ren, "unmute", everywhere()).await;
-    assert!(told.starts_with("I am not muted."), "{told}");
+    harness.discord.give_role(harness.guild, ren, role).unwrap();
+    let response = harness.tells(tea, ren, "mode", mode("observe")).await;
+    assert_eq!(response, "In this channel, Aizuchi listens and remembers, and never speaks.");
+    let response = harness.tells(tea, ren, "mode", mode("default")).await;
+    assert!(response.contains("joins in when the talk rests"), "{response}");
+    let response = harness.tells(tea, ren, "mute", everywhere()).await;
+    assert!(response.starts_with("I say nothing anywhere until somebody undoes it."), "{response}");
+    let response = harness.tells(harness.attic, ren, "unmute", everywhere()).await;
+    assert!(response.starts_with("I am not muted."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn people_speak_for_themselves() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let (tea, ren) = (stage.tea, stage.ren);
-    stage.says(tea, ren, "the shed leaks");
-    stage.until_line("the shed leaks").await;
-    let told = stage.tells(tea, ren, "forget-me", NO_OPTIONS).await;
-    assert!(told.starts_with("I have deleted what you said"), "{told}");
-    stage.until_kept("SELECT count(*) FROM messages WHERE text = 'the shed leaks'", 0).await;
-    let told = stage.tells(tea, ren, "opt-out", NO_OPTIONS).await;
-    assert!(told.starts_with("I do not listen to you"), "{told}");
-    stage.says(tea, ren, "I am not here");
-    stage.says(tea, stage.mio, "I am");
-    stage.until_line("I am").await;
-    assert!(!stage.lines(tea).await.contains(&"I am not here".to_owned()));
-    assert_eq!(stage.tells(tea, ren, "opt-in", NO_OPTIONS).await, "I listen to you.");
+async fn users_can_opt_out_and_be_forgotten() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let (tea, ren) = (harness.tea, harness.ren);
+    harness.says(tea, ren, "the shed leaks");
+    harness.until_line("the shed leaks").await;
+    let response = harness.tells(tea, ren, "forget-me", NO_OPTIONS).await;
+    assert!(response.starts_with("I have deleted what you said"), "{response}");
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'the shed leaks'", 0).await;
+    let response = harness.tells(tea, ren, "opt-out", NO_OPTIONS).await;
+    assert!(response.starts_with("I do not listen to you"), "{response}");
+    harness.says(tea, ren, "I am not here");
+    harness.says(tea, harness.mio, "I am");
+    harness.until_line("I am").await;
+    assert!(!harness.lines(tea).await.contains(&"I am not here".to_owned()));
+    assert_eq!(harness.tells(tea, ren, "opt-in", NO_OPTIONS).await, "I listen to you.");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A thread is a conversation of its own: what was decided there is told there.
+/// A thread is a conversation of its own, so `why` shows the thread's last decision.
 #[tokio::test]
-async fn in_a_thread_it_tells_of_the_thread() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let parent = stage.says(stage.tea, stage.ren, "what do roses need?");
-    let thread =
-        stage.discord.start_thread_from_message(stage.tea, parent, stage.mio, "roses").unwrap();
-    stage.will_say(&["Straw.", "Here I am."]);
-    stage.asks(thread, stage.mio, "what do you say?");
-    stage.posts(1).await;
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
-    stage.asks(stage.tea, stage.ren, "are you there?");
-    stage.posts(2).await;
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 2).await;
-    let told = stage.tells(thread, stage.ren, "why", NO_OPTIONS).await;
-    assert!(told.ends_with("I spoke: Mio asked me."), "{told}");
-    let told = stage.tells(stage.tea, stage.ren, "why", NO_OPTIONS).await;
-    assert!(told.ends_with("I spoke: Ren asked me."), "{told}");
+async fn why_in_a_thread_is_about_the_thread() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let parent = harness.says(harness.tea, harness.ren, "what do roses need?");
+    let thread = harness
+        .discord
+        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
+        .unwrap();
+    harness.will_say(&["Straw.", "Here I am."]);
+    harness.asks(thread, harness.mio, "what do you say?");
+    harness.posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    harness.asks(harness.tea, harness.ren, "are you there?");
+    harness.posts(2).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 2).await;
+    let response = harness.tells(thread, harness.ren, "why", NO_OPTIONS).await;
+    assert!(response.ends_with("I spoke: Mio asked me."), "{response}");
+    let response = harness.tells(harness.tea, harness.ren, "why", NO_OPTIONS).await;
+    assert!(response.ends_with("I spoke: Ren asked me."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn in_a_direct_message_it_obeys_whoever_writes_there() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
-    stage.says(direct, stage.ren, "my key hangs behind the shed");
-    stage.posts(1).await;
-    let told = stage.tells(direct, stage.ren, "reset", NO_OPTIONS).await;
-    assert!(told.starts_with("I begin anew here"), "{told}");
-    stage.says(direct, stage.ren, "where is my key?");
-    stage.posts(2).await;
-    assert!(!stage.prompt().contains("behind the shed"), "{}", stage.prompt());
-    let told = stage.tells(direct, stage.ren, "mute", NO_OPTIONS).await;
-    assert!(told.starts_with("I say nothing here until somebody undoes it."), "{told}");
+async fn a_user_controls_their_own_direct_message() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let direct = harness.discord.open_direct_message(harness.ren).unwrap();
+    harness.says(direct, harness.ren, "my key hangs behind the shed");
+    harness.posts(1).await;
+    let response = harness.tells(direct, harness.ren, "reset", NO_OPTIONS).await;
+    assert!(response.starts_with("I begin anew here"), "{response}");
+    harness.says(direct, harness.ren, "where is my key?");
+    harness.posts(2).await;
+    assert!(!harness.prompt().contains("behind the shed"), "{}", harness.prompt());
+    let response = harness.tells(direct, harness.ren, "mute", NO_OPTIONS).await;
+    assert!(response.starts_with("I say nothing here until somebody undoes it."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
 async fn commands_are_answered_in_japanese() {
-    let stage =
+    let harness =
         DiscordHarness::with(Setting { more: "language: ja\n", ..Setting::default() }).await;
-    let program = stage.start_with_commands().await;
-    let (tea, ren) = (stage.tea, stage.ren);
-    let told = stage.tells(tea, ren, "mute", NO_OPTIONS).await;
+    let program = harness.start_with_commands().await;
+    let (tea, ren) = (harness.tea, harness.ren);
+    let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
-        told,
+        response,
         "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。"
     );
-    let told = stage.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(told.starts_with("ミュートされていません。"), "{told}");
-    let told = stage.tells(tea, ren, "mode", [("to", json!("off"))]).await;
-    assert_eq!(told, "これを指示できるのは管理者だけです。");
-    let told = stage.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;
-    assert!(told.contains("まで、ここでは話しません。"), "{told}");
+    let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
+    assert!(response.starts_with("ミュートされていません。"), "{response}");
+    let response = harness.tells(tea, ren, "mode", [("to", json!("off"))]).await;
+    assert_eq!(response, "これを指示できるのは管理者だけです。");
+    let response = harness.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;
+    assert!(response.contains("まで、ここでは話しません。"), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// People whose Discord is in Japanese read Japanese labels, whatever language it speaks itself.
+/// Users whose Discord is in Japanese see Japanese labels, whatever the persona's language.
 #[tokio::test]
-async fn what_can_be_chosen_is_labelled_in_both_languages() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    let commands = stage.discord.commands(None);
+async fn subcommands_are_labeled_in_both_languages() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    let commands = harness.discord.commands(None);
     assert_eq!(commands.len(), 1);
-    let offered = commands[0]["options"].as_array().unwrap().iter().map(|offered| {
-        let ja = offered["name_localizations"]["ja"].as_str().unwrap();
-        format!("{} {ja}", offered["name"].as_str().unwrap())
+    let subcommand = commands[0]["options"].as_array().unwrap().iter().map(|subcommand| {
+        let ja = subcommand["name_localizations"]["ja"].as_str().unwrap();
+        format!("{} {ja}", subcommand["name"].as_str().unwrap())
     });
-    insta::assert_snapshot!(offered.collect::<Vec<_>>().join("\n"), @"
+    insta::assert_snapshot!(subcommand.collect::<Vec<_>>().join("\n"), @"
     why なぜ
     status 状態
     memory 記憶
@@ -245,76 +256,76 @@ async fn what_can_be_chosen_is_labelled_in_both_languages() {
 
 #[tokio::test]
 async fn a_length_is_completed_while_it_is_typed() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
     let typing = |typed: &str| {
         let typed = json!({ "name": "length", "type": 3, "value": typed, "focused": true });
         let options = json!([{ "name": "mute", "type": 1, "options": [typed] }]);
-        stage.uses(stage.tea, stage.ren, 4, options)
+        harness.uses(harness.tea, harness.ren, 4, options)
     };
     for (typed, expected) in [
         ("9", vec!["30m", "1h", "2h", "8h", "1d"]),
         ("90m", vec!["90m", "30m", "1h", "2h", "8h", "1d"]),
     ] {
         let typing = typing(typed);
-        let choices = || stage.discord.interaction(typing).and_then(|it| it.choices);
-        stage.until(|_| choices().is_some()).await;
+        let choices = || harness.discord.interaction(typing).and_then(|it| it.choices);
+        harness.until(|_| choices().is_some()).await;
         let choices = choices().unwrap();
         let values: Vec<_> =
             choices.as_array().unwrap().iter().map(|choice| choice["value"].clone()).collect();
         assert_eq!(values, expected);
     }
-    assert!(stage.discord.calls(Method::AnswerInteraction).iter().all(|it| it.body["type"] == 8));
+    assert!(harness.discord.calls(Method::AnswerInteraction).iter().all(|it| it.body["type"] == 8));
     assert_eq!(program.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn where_it_hears_nothing_it_says_so() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
-    stage
+async fn a_command_in_an_invisible_channel_says_so() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
+    harness
         .discord
-        .set_permissions(stage.tea, PermissionEffect::Deny, Permissions::VIEW_CHANNEL)
+        .set_permissions(harness.tea, PermissionEffect::Deny, Permissions::VIEW_CHANNEL)
         .unwrap();
-    stage.says(stage.attic, stage.ren, "now");
-    stage.until_line("now").await;
-    let told = stage.tells(stage.tea, stage.ren, "memory", NO_OPTIONS).await;
-    assert_eq!(told, "Aizuchi cannot see this channel. Give its role View Channels.");
+    harness.says(harness.attic, harness.ren, "now");
+    harness.until_line("now").await;
+    let response = harness.tells(harness.tea, harness.ren, "memory", NO_OPTIONS).await;
+    assert_eq!(response, "Aizuchi cannot see this channel. Give its role View Channels.");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// After a gap Discord tells of orders that nobody waits for any more.
+/// After a gap, Discord replays commands whose users do not wait any more.
 #[tokio::test]
-async fn an_order_that_comes_late_is_not_carried_out() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start_with_commands().await;
+async fn a_late_command_is_ignored() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start_with_commands().await;
     let at = Some(Timestamp::now() - SignedDuration::from_secs(70));
     let options = json!([{ "name": "mute", "type": 1, "options": [] }]);
-    let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
-    stage.discord.interact(NewInteraction { channel, user, kind: 2, name, options, at }).unwrap();
-    stage.says(stage.tea, stage.mio, "well");
-    stage.until_line("well").await;
-    let told = stage.tells(stage.tea, stage.ren, "unmute", NO_OPTIONS).await;
-    assert!(told.starts_with("I am not muted."), "{told}");
-    assert_eq!(stage.discord.calls(Method::AnswerInteraction).len(), 1);
+    let (channel, user, name) = (harness.tea, harness.ren, "aizuchi".to_owned());
+    harness.discord.interact(NewInteraction { channel, user, kind: 2, name, options, at }).unwrap();
+    harness.says(harness.tea, harness.mio, "well");
+    harness.until_line("well").await;
+    let response = harness.tells(harness.tea, harness.ren, "unmute", NO_OPTIONS).await;
+    assert!(response.starts_with("I am not muted."), "{response}");
+    assert_eq!(harness.discord.calls(Method::AnswerInteraction).len(), 1);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What a program offered that had the application before is not there to be tried in vain.
+/// Commands of a program that used the application before would not work.
 #[tokio::test]
-async fn commands_of_a_program_before_it_go() {
-    let stage = DiscordHarness::new().await;
+async fn commands_of_a_previous_program_are_removed() {
+    let harness = DiscordHarness::new().await;
     let chat = json!({ "name": "chat", "description": "Talk", "type": 1 });
-    for place in [None, Some(stage.guild)] {
-        stage.discord.change(|state| state.world.register_command(place, &chat));
+    for guild in [None, Some(harness.guild)] {
+        harness.discord.change(|state| state.world.register_command(guild, &chat));
     }
-    // Discord has had enough of the program for a moment.
+    // Each of these calls is rate limited once.
     for method in [Method::GetGuildCommands, Method::SetGuildCommands, Method::SetCommands] {
-        stage.discord.inject_fault(method, Fault::rate_limited(0.1, RateLimitScope::User));
+        harness.discord.inject_fault(method, Fault::rate_limited(0.1, RateLimitScope::User));
     }
-    let program = stage.start().await;
-    stage.until(|discord| discord.commands(Some(stage.guild)).is_empty()).await;
-    let everywhere = stage.discord.commands(None);
+    let program = harness.start().await;
+    harness.until(|discord| discord.commands(Some(harness.guild)).is_empty()).await;
+    let everywhere = harness.discord.commands(None);
     assert!(everywhere.iter().all(|command| command["name"] == "aizuchi"), "{everywhere:?}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! A server with two people and the program in a public and a private channel.
+//! A server with two users, a public and a private channel, and the program.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
 use aizuchi_harness::providers::{Limits, Server};
 
-/// The gateway's opcodes that a bot says.
+/// The opcodes with which a bot starts and resumes a session.
 pub const IDENTIFY: u64 = 2;
 pub const RESUME: u64 = 6;
 
 pub struct DiscordHarness {
     pub discord: Arc<FakeDiscord>,
-    /// Where its API is.
+    /// The base URL of the fake's API.
     pub api: String,
     pub model: Server,
     pub home: Home,
@@ -37,11 +37,11 @@ pub struct DiscordHarness {
     _stop: DropGuard,
 }
 
-/// What is different from the usual.
+/// What differs from the default setup.
 pub struct Setting {
     /// More of the section `discord`, indented by two.
     pub discord: &'static str,
-    /// How long the talk rests before it is judged, in seconds.
+    /// The debounce before a judgment, in seconds.
     pub wait: f64,
     /// More sections.
     pub more: &'static str,
@@ -50,7 +50,7 @@ pub struct Setting {
 
 impl Default for Setting {
     fn default() -> Self {
-        // Nobody waits for a real Discord's pace.
+        // The real interval of five seconds would slow down the tests.
         let world = FakeDiscordSettings {
             identify_interval: SignedDuration::from_millis(1),
             ..FakeDiscordSettings::default()
@@ -59,7 +59,7 @@ impl Default for Setting {
     }
 }
 
-/// What is kept of it is looked at where it is kept.
+/// The queries on the database are those of [`Home`].
 impl Deref for DiscordHarness {
     type Target = Home;
 
@@ -113,7 +113,7 @@ impl DiscordHarness {
         Self { discord: fake, api, model, home, bot, guild, mio, ren, tea, attic, _stop }
     }
 
-    /// Starts the program, and waits until it can be heard by Discord and has read what there is.
+    /// Starts the program, and waits until it is connected and has read both channels.
     pub async fn start(&self) -> Program {
         let program = self.home.start();
         self.until_heard().await;
@@ -129,9 +129,9 @@ impl DiscordHarness {
         self.until(|discord| discord.session_count() == 1).await;
     }
 
-    /// Waits until something is so on Discord.
-    pub async fn until(&self, is_so: impl Fn(&FakeDiscord) -> bool) {
-        self.home.until_changed(self.discord.subscribe(), || is_so(&self.discord)).await;
+    /// Waits until a condition holds on Discord.
+    pub async fn until(&self, holds: impl Fn(&FakeDiscord) -> bool) {
+        self.home.until_changed(self.discord.subscribe(), || holds(&self.discord)).await;
     }
 
     pub fn add_channel(&self, name: &str, kind: NewChannelKind) -> ChannelId {
@@ -139,7 +139,7 @@ impl DiscordHarness {
         self.discord.add_channel(NewChannel { name, kind, ..NewChannel::default() }).unwrap()
     }
 
-    /// Somebody says something in a channel or a thread.
+    /// A user posts in a channel or a thread.
     pub fn says(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
         self.discord.send_message(channel, user, text).unwrap()
     }
@@ -148,7 +148,7 @@ impl DiscordHarness {
         self.discord.send_message_with(saying).unwrap()
     }
 
-    /// Somebody mentions the program in a channel.
+    /// A user mentions the bot in a channel.
     pub fn asks(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
         self.says(channel, user, &format!("<@{}> {text}", self.bot))
     }
@@ -158,24 +158,24 @@ impl DiscordHarness {
         self.model.will_say(texts);
     }
 
-    /// Waits for so many posts, and returns them all.
+    /// Waits until there are this many posts, and returns all.
     pub async fn posts(&self, count: usize) -> Vec<RecordedPost> {
         self.until(|discord| discord.posts().len() >= count).await;
         self.discord.posts()
     }
 
-    /// Waits until somebody's line was kept, which was the last thing that happened.
+    /// Waits until a message is stored. Everything before it is then stored, too.
     pub async fn until_line(&self, text: &str) {
         let kept = format!("SELECT count(*) FROM messages WHERE text = '{text}'");
         self.until_kept(&kept, 1).await;
     }
 
-    /// What was kept of a channel.
+    /// The stored messages of a channel.
     pub async fn lines(&self, channel: ChannelId) -> Vec<String> {
         self.kept(&channel.to_string()).await
     }
 
-    /// What the model was asked last.
+    /// The last prompt that the model received.
     pub fn prompt(&self) -> String {
         self.model.prompt()
     }

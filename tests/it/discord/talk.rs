@@ -1,4 +1,4 @@
-//! What people see.
+//! What users see.
 
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
@@ -14,154 +14,158 @@ use twilight_model::guild::Permissions;
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
-/// The whole path: a private channel's thread, in which it is mentioned and answers, with the right context.
+/// The whole path: a mention in a private channel's thread is answered there, with the right context.
 #[tokio::test]
 async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread() {
-    let stage = DiscordHarness::new().await;
-    stage.says(stage.tea, stage.ren, "the kettle is in the kitchen");
-    let program = stage.start().await;
-    let parent = stage.says(stage.attic, stage.ren, "what do roses need in winter?");
-    let thread =
-        stage.discord.start_thread_from_message(stage.attic, parent, stage.mio, "roses").unwrap();
-    stage.says(thread, stage.mio, "straw, perhaps");
-    stage.will_say(&["Straw **and** patience."]);
-    stage.asks(thread, stage.mio, "what do you say?");
-    let post = stage.posts(1).await.remove(0);
+    let harness = DiscordHarness::new().await;
+    harness.says(harness.tea, harness.ren, "the kettle is in the kitchen");
+    let program = harness.start().await;
+    let parent = harness.says(harness.attic, harness.ren, "what do roses need in winter?");
+    let thread = harness
+        .discord
+        .start_thread_from_message(harness.attic, parent, harness.mio, "roses")
+        .unwrap();
+    harness.says(thread, harness.mio, "straw, perhaps");
+    harness.will_say(&["Straw **and** patience."]);
+    harness.asks(thread, harness.mio, "what do you say?");
+    let post = harness.posts(1).await.remove(0);
     assert_eq!(post.channel, thread);
     assert_eq!(post.text, "Straw **and** patience.");
-    let prompt = stage.prompt();
+    let prompt = harness.prompt();
     for part in
         ["what do roses need in winter?", "straw, perhaps", "@Aizuchi what do you say?", "Ren"]
     {
         assert!(prompt.contains(part), "{part} is in\n{prompt}");
     }
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
-    assert_eq!(stage.lines(stage.attic).await.last().unwrap(), "Straw **and** patience.");
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(harness.lines(harness.attic).await.last().unwrap(), "Straw **and** patience.");
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.discord.posts().len(), 1);
+    assert_eq!(harness.discord.posts().len(), 1);
 }
 
-/// Who is answered: a mention, its role, a reply to it, anybody in its thread or in a direct message.
+/// A mention, a reply to the persona, and a direct message are answered; other messages are not.
 #[tokio::test]
-async fn whoever_speaks_to_it_is_answered_and_nobody_else() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    stage.says(stage.tea, stage.ren, "nobody is meant by this");
-    stage.asks(stage.tea, stage.mio, "hello?");
-    let first = stage.posts(1).await.remove(0);
-    stage.discord.send_reply(stage.tea, stage.ren, first.id, "is that so?").unwrap();
-    stage.posts(2).await;
-    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
-    stage.says(direct, stage.ren, "and here?");
-    let third = stage.posts(3).await.remove(2);
+async fn only_addressed_messages_are_answered() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    harness.says(harness.tea, harness.ren, "nobody is meant by this");
+    harness.asks(harness.tea, harness.mio, "hello?");
+    let first = harness.posts(1).await.remove(0);
+    harness.discord.send_reply(harness.tea, harness.ren, first.id, "is that so?").unwrap();
+    harness.posts(2).await;
+    let direct = harness.discord.open_direct_message(harness.ren).unwrap();
+    harness.says(direct, harness.ren, "and here?");
+    let third = harness.posts(3).await.remove(2);
     assert_eq!(third.channel, direct);
-    // A reply to somebody else is for them.
-    let line = stage.says(stage.tea, stage.ren, "I have cut the roses");
-    stage.discord.send_reply(stage.tea, stage.mio, line, "well done").unwrap();
-    stage.until_line("well done").await;
-    stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
-    assert_eq!(stage.discord.posts().len(), 3);
+    // A reply to another user addresses that user.
+    let message = harness.says(harness.tea, harness.ren, "I have cut the roses");
+    harness.discord.send_reply(harness.tea, harness.mio, message, "well done").unwrap();
+    harness.until_line("well done").await;
+    harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
+    assert_eq!(harness.discord.posts().len(), 3);
     let named = format!(
         "SELECT count(*) FROM messages WHERE text = 'well done' AND mentions LIKE '%{}%'",
-        stage.ren
+        harness.ren
     );
-    assert_eq!(stage.count(&named).await, 1);
+    assert_eq!(harness.count(&named).await, 1);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// In a thread that it has opened itself, nobody needs to mention it.
+/// In a thread that the persona opened, no mention is needed.
 #[tokio::test]
-async fn in_its_own_thread_every_line_is_said_to_it() {
-    let stage =
+async fn every_message_in_the_personas_thread_is_addressed() {
+    let harness =
         DiscordHarness::with(Setting { discord: "  threads: auto\n", ..Setting::default() }).await;
-    let program = stage.start().await;
-    stage.asks(stage.tea, stage.mio, "what do roses need?");
-    let post = stage.posts(1).await.remove(0);
-    assert_ne!(post.channel, stage.tea);
-    stage.says(post.channel, stage.ren, "and in summer?");
-    let second = stage.posts(2).await.remove(1);
+    let program = harness.start().await;
+    harness.asks(harness.tea, harness.mio, "what do roses need?");
+    let post = harness.posts(1).await.remove(0);
+    assert_ne!(post.channel, harness.tea);
+    harness.says(post.channel, harness.ren, "and in summer?");
+    let second = harness.posts(2).await.remove(1);
     assert_eq!(second.channel, post.channel);
-    // It also knows so after it was started anew.
-    stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
+    // This also holds after a restart.
+    harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     assert_eq!(program.stop(), Some(0));
-    let program = stage.start().await;
-    stage.says(post.channel, stage.mio, "and in spring?");
-    assert_eq!(stage.posts(3).await.remove(2).channel, post.channel);
+    let program = harness.start().await;
+    harness.says(post.channel, harness.mio, "and in spring?");
+    assert_eq!(harness.posts(3).await.remove(2).channel, post.channel);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H09, H10: what is taken back before its answer was never said.
+/// Scenarios H09 and H10: edits and deletions before the answer are taken into account.
 #[tokio::test]
-async fn a_direct_line_that_is_edited_or_deleted_before_its_answer_counts_as_it_stands() {
-    let stage = DiscordHarness::new().await;
-    let direct = stage.discord.open_direct_message(stage.mio).unwrap();
-    let program = stage.start().await;
-    let line = stage.says(direct, stage.mio, "the first wording");
-    stage.discord.edit_message(direct, line, "the second wording").unwrap();
-    let slip = stage.says(direct, stage.mio, "a slip of the hand");
-    stage.discord.delete_message(direct, slip).unwrap();
-    stage.posts(1).await;
-    let prompt = stage.prompt();
+async fn a_direct_message_edited_or_deleted_before_its_answer_counts_as_changed() {
+    let harness = DiscordHarness::new().await;
+    let direct = harness.discord.open_direct_message(harness.mio).unwrap();
+    let program = harness.start().await;
+    let message = harness.says(direct, harness.mio, "the first wording");
+    harness.discord.edit_message(direct, message, "the second wording").unwrap();
+    let slip = harness.says(direct, harness.mio, "a slip of the hand");
+    harness.discord.delete_message(direct, slip).unwrap();
+    harness.posts(1).await;
+    let prompt = harness.prompt();
     assert!(prompt.contains("the second wording"), "{prompt}");
     assert!(!prompt.contains("the first wording") && !prompt.contains("a slip"), "{prompt}");
-    stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
-    assert_eq!(stage.discord.posts().len(), 1);
+    harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
+    assert_eq!(harness.discord.posts().len(), 1);
     assert_eq!(program.stop(), Some(0));
-    let bytes = std::fs::read(stage.database()).unwrap();
-    let holds = |words: &str| bytes.windows(words.len()).any(|part| part == words.as_bytes());
-    assert!(!holds("a slip of the hand"), "what was deleted is in the file no more");
+    let bytes = std::fs::read(harness.database()).unwrap();
+    let has_bytes = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(!has_bytes("a slip of the hand"), "the file still holds a deleted message");
 }
 
-/// An edit is an edit, a preview below a line is none, and many lines can go at once.
+/// A link preview is not an edit, and several messages can be deleted at once.
 #[tokio::test]
-async fn edits_previews_deletions_and_reactions_are_heard_as_what_they_are() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let kettle = stage.says(stage.tea, stage.mio, "see https://example.com/kettle");
-    stage.discord.unfurl(stage.tea, kettle).unwrap();
-    let typo = stage.says(stage.tea, stage.ren, "the kettel");
-    stage.discord.edit_message(stage.tea, typo, "the kettle").unwrap();
-    let gone = ["one", "two", "three"].map(|text| stage.says(stage.tea, stage.ren, text));
-    stage.discord.bulk_delete_messages(stage.tea, &gone).unwrap();
-    stage.discord.add_reaction(stage.tea, kettle, stage.ren, "👍").unwrap();
-    stage.discord.add_reaction(stage.tea, kettle, stage.mio, "👍").unwrap();
-    stage.discord.remove_reaction(stage.tea, kettle, stage.mio, "👍").unwrap();
-    stage.says(stage.tea, stage.ren, "that is all");
-    stage.until_line("that is all").await;
-    let lines = stage.lines(stage.tea).await;
+async fn edits_deletions_and_reactions_are_heard_and_previews_ignored() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let kettle = harness.says(harness.tea, harness.mio, "see https://example.com/kettle");
+    harness.discord.unfurl(harness.tea, kettle).unwrap();
+    let typo = harness.says(harness.tea, harness.ren, "the kettel");
+    harness.discord.edit_message(harness.tea, typo, "the kettle").unwrap();
+    let gone = ["one", "two", "three"].map(|text| harness.says(harness.tea, harness.ren, text));
+    harness.discord.bulk_delete_messages(harness.tea, &gone).unwrap();
+    harness.discord.add_reaction(harness.tea, kettle, harness.ren, "👍").unwrap();
+    harness.discord.add_reaction(harness.tea, kettle, harness.mio, "👍").unwrap();
+    harness.discord.remove_reaction(harness.tea, kettle, harness.mio, "👍").unwrap();
+    harness.says(harness.tea, harness.ren, "that is all");
+    harness.until_line("that is all").await;
+    let lines = harness.lines(harness.tea).await;
     assert_eq!(lines, ["see https://example.com/kettle", "the kettle", "that is all"]);
-    assert_eq!(stage.count("SELECT sum(edits) FROM messages").await, 1);
+    assert_eq!(harness.count("SELECT sum(edits) FROM messages").await, 1);
     let reactions = "SELECT count(*) FROM reactions WHERE emoji = '👍' AND removed_ms IS NULL";
-    assert_eq!(stage.count(reactions).await, 1);
+    assert_eq!(harness.count(reactions).await, 1);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// With a thread, what was said in it is gone; reactions can go all at once.
+/// Deleting a thread deletes its messages, and all reactions to a message can be removed at once.
 #[tokio::test]
-async fn what_goes_all_at_once_is_gone() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let parent = stage.says(stage.tea, stage.mio, "roses?");
-    let thread =
-        stage.discord.start_thread_from_message(stage.tea, parent, stage.mio, "roses").unwrap();
+async fn bulk_removals_are_heard() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let parent = harness.says(harness.tea, harness.mio, "roses?");
+    let thread = harness
+        .discord
+        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
+        .unwrap();
     for text in ["one", "two", "three"] {
-        stage.says(thread, stage.ren, text);
+        harness.says(thread, harness.ren, text);
     }
     for emoji in ["👍", "🎉"] {
-        stage.discord.add_reaction(stage.tea, parent, stage.ren, emoji).unwrap();
+        harness.discord.add_reaction(harness.tea, parent, harness.ren, emoji).unwrap();
     }
     let reactions = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
-    stage.until_kept(reactions, 2).await;
-    let of = json!({"channel_id": stage.tea, "guild_id": stage.guild, "message_id": parent});
-    stage.discord.emit_event("MESSAGE_REACTION_REMOVE_ALL", of);
-    stage.until_kept(reactions, 0).await;
-    stage.discord.delete_channel(thread).unwrap();
-    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 3).await;
-    assert_eq!(stage.lines(stage.tea).await, ["roses?"]);
+    harness.until_kept(reactions, 2).await;
+    let event = json!({"channel_id": harness.tea, "guild_id": harness.guild, "message_id": parent});
+    harness.discord.emit_event("MESSAGE_REACTION_REMOVE_ALL", event);
+    harness.until_kept(reactions, 0).await;
+    harness.discord.delete_channel(thread).unwrap();
+    harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 3).await;
+    assert_eq!(harness.lines(harness.tea).await, ["roses?"]);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Its servers can be shared out over several connections; it is heard where all of them are.
+/// The servers can be spread over several shards.
 #[tokio::test]
 async fn shards_share_the_servers() {
     let usual = Setting::default();
@@ -170,152 +174,158 @@ async fn shards_share_the_servers() {
         max_concurrency: 2,
         ..usual.world.clone()
     };
-    let stage = DiscordHarness::with(Setting { discord: "  shards: 2\n", world, ..usual }).await;
-    let program = stage.home.start();
-    stage.until(|discord| discord.session_count() == 2).await;
-    stage.asks(stage.tea, stage.mio, "hello?");
-    stage.posts(1).await;
-    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
-    stage.says(direct, stage.ren, "and here?");
-    stage.posts(2).await;
+    let harness = DiscordHarness::with(Setting { discord: "  shards: 2\n", world, ..usual }).await;
+    let program = harness.home.start();
+    harness.until(|discord| discord.session_count() == 2).await;
+    harness.asks(harness.tea, harness.mio, "hello?");
+    harness.posts(1).await;
+    let direct = harness.discord.open_direct_message(harness.ren).unwrap();
+    harness.says(direct, harness.ren, "and here?");
+    harness.posts(2).await;
     assert_eq!(program.request("/ready").await.status(), 200);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Who is who, and what comes with a line.
+/// Attachments become text, and bots and webhooks are recognized.
 #[tokio::test]
 async fn files_and_stickers_are_described_and_bots_get_no_answer() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let weather = stage.discord.add_user_with(NewUser { name: "Weather".to_owned(), is_bot: true });
-    stage.discord.add_member(stage.guild, weather).unwrap();
-    let mention = format!("<@{}> look", stage.bot);
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let weather =
+        harness.discord.add_user_with(NewUser { name: "Weather".to_owned(), is_bot: true });
+    harness.discord.add_member(harness.guild, weather).unwrap();
+    let mention = format!("<@{}> look", harness.bot);
     let file = json!({"id": "1", "filename": "plan.pdf", "content_type": "application/pdf",
         "size": 1, "url": "https://example.com/plan.pdf", "proxy_url": "https://example.com/plan.pdf"});
-    stage.says(stage.tea, weather, &mention);
-    stage.says_so(NewFakeMessage {
+    harness.says(harness.tea, weather, &mention);
+    harness.says_so(NewFakeMessage {
         webhook: Some("deploys".to_owned()),
-        ..NewFakeMessage::new(stage.tea, stage.mio, &mention)
+        ..NewFakeMessage::new(harness.tea, harness.mio, &mention)
     });
-    stage.says_so(NewFakeMessage {
+    harness.says_so(NewFakeMessage {
         attachments: vec![file],
         stickers: vec![json!({"id": "5", "name": "Wave", "format_type": 1})],
-        ..NewFakeMessage::new(stage.tea, stage.mio, "the beds")
+        ..NewFakeMessage::new(harness.tea, harness.mio, "the beds")
     });
-    stage.discord.set_nick(stage.guild, stage.ren, "Ren of the roses").unwrap();
-    stage.says(stage.tea, stage.ren, "that is all");
-    stage.until_line("that is all").await;
-    let lines = stage.lines(stage.tea).await;
+    harness.discord.set_nick(harness.guild, harness.ren, "Ren of the roses").unwrap();
+    harness.says(harness.tea, harness.ren, "that is all");
+    harness.until_line("that is all").await;
+    let lines = harness.lines(harness.tea).await;
     assert_eq!(lines[..2], ["@Aizuchi look", "@Aizuchi look"]);
     assert!(lines[2].starts_with("the beds\n[file: plan.pdf"), "{lines:?}");
     assert!(lines[2].ends_with("[sticker: Wave]"), "{lines:?}");
     let kinds = "SELECT count(*) FROM users WHERE kind = 'bot' AND name IN ('Weather', 'deploys')";
-    assert_eq!(stage.count(kinds).await, 2);
+    assert_eq!(harness.count(kinds).await, 2);
     let named = "SELECT count(*) FROM users WHERE name = 'Ren of the roses'";
-    assert_eq!(stage.count(named).await, 1);
-    assert_eq!(stage.count("SELECT count(*) FROM owed").await, 0);
+    assert_eq!(harness.count(named).await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM owed").await, 0);
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.discord.posts().len(), 0);
+    assert_eq!(harness.discord.posts().len(), 0);
 }
 
-/// A post in a forum is answered in the post, and its title is read.
+/// A forum post is answered in its thread, with its title in the prompt.
 #[tokio::test]
-async fn a_post_in_a_forum_is_read_with_its_title() {
-    let stage = DiscordHarness::new().await;
-    let forum = stage.add_channel("questions", NewChannelKind::Forum);
-    let program = stage.start().await;
-    let text = format!("<@{}> they are yellow", stage.bot);
-    let post = stage.discord.create_forum_post(forum, stage.mio, "My roses", &text).unwrap();
-    let said = stage.posts(1).await.remove(0);
+async fn a_forum_post_is_read_with_its_title() {
+    let harness = DiscordHarness::new().await;
+    let forum = harness.add_channel("questions", NewChannelKind::Forum);
+    let program = harness.start().await;
+    let text = format!("<@{}> they are yellow", harness.bot);
+    let post = harness.discord.create_forum_post(forum, harness.mio, "My roses", &text).unwrap();
+    let said = harness.posts(1).await.remove(0);
     assert_eq!(said.channel, post);
-    assert!(stage.prompt().contains("My roses"), "{}", stage.prompt());
-    assert_eq!(stage.lines(forum).await[0], "**My roses**\n@Aizuchi they are yellow");
+    assert!(harness.prompt().contains("My roses"), "{}", harness.prompt());
+    assert_eq!(harness.lines(forum).await[0], "**My roses**\n@Aizuchi they are yellow");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Who may read a channel decides what becomes of its lines, and may change.
+/// A channel is public while everyone on the server can read it, and its messages follow when that changes.
 #[tokio::test]
-async fn a_channel_is_public_for_as_long_as_everybody_may_read_it() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
+async fn a_channel_is_public_while_everyone_may_read_it() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
     let is = |channel, visibility: &str| {
         format!(
             "SELECT count(*) FROM channels WHERE id = '{channel}' AND visibility = '{visibility}'"
         )
     };
-    assert_eq!(stage.count(&is(stage.tea, "public")).await, 1);
-    assert_eq!(stage.count(&is(stage.attic, "private")).await, 1);
-    let line = stage.says(stage.tea, stage.mio, "soon we are among ourselves");
-    stage.until_line("soon we are among ourselves").await;
-    let everyone = OverwriteTarget::Role(stage.guild.cast());
-    stage
+    assert_eq!(harness.count(&is(harness.tea, "public")).await, 1);
+    assert_eq!(harness.count(&is(harness.attic, "private")).await, 1);
+    let message = harness.says(harness.tea, harness.mio, "soon we are among ourselves");
+    harness.until_line("soon we are among ourselves").await;
+    let everyone = OverwriteTarget::Role(harness.guild.cast());
+    harness
         .discord
-        .set_permissions_for(stage.tea, everyone, PermissionEffect::Deny, Permissions::VIEW_CHANNEL)
+        .set_permissions_for(
+            harness.tea,
+            everyone,
+            PermissionEffect::Deny,
+            Permissions::VIEW_CHANNEL,
+        )
         .unwrap();
-    stage
+    harness
         .discord
-        .set_permissions(stage.tea, PermissionEffect::Allow, Permissions::VIEW_CHANNEL)
+        .set_permissions(harness.tea, PermissionEffect::Allow, Permissions::VIEW_CHANNEL)
         .unwrap();
-    stage.until_kept(&is(stage.tea, "private"), 1).await;
+    harness.until_kept(&is(harness.tea, "private"), 1).await;
     let kept =
-        format!("SELECT count(*) FROM messages WHERE id = '{line}' AND visibility = 'private'");
-    assert_eq!(stage.count(&kept).await, 1);
-    // A thread that only some may read is a room of its own.
-    let hidden = stage
+        format!("SELECT count(*) FROM messages WHERE id = '{message}' AND visibility = 'private'");
+    assert_eq!(harness.count(&kept).await, 1);
+    // A private thread is a channel of its own.
+    let hidden = harness
         .discord
         .start_thread(NewThread {
             kind: ChannelType::PrivateThread,
-            ..NewThread::new(stage.tea, stage.mio, "a surprise")
+            ..NewThread::new(harness.tea, harness.mio, "a surprise")
         })
         .unwrap();
-    stage.discord.join_thread(hidden, stage.bot).unwrap();
-    stage.asks(hidden, stage.mio, "do not tell Ren");
-    assert_eq!(stage.posts(1).await[0].channel, hidden);
-    assert_eq!(stage.count(&is(hidden, "private")).await, 1);
-    stage.discord.rename_channel(stage.tea, "green-tea").unwrap();
+    harness.discord.join_thread(hidden, harness.bot).unwrap();
+    harness.asks(hidden, harness.mio, "do not tell Ren");
+    assert_eq!(harness.posts(1).await[0].channel, hidden);
+    assert_eq!(harness.count(&is(hidden, "private")).await, 1);
+    harness.discord.rename_channel(harness.tea, "green-tea").unwrap();
     let named = "SELECT count(*) FROM channels WHERE name = 'green-tea'";
-    stage.until_kept(named, 1).await;
+    harness.until_kept(named, 1).await;
     assert_eq!(program.stop(), Some(0));
 }
 
-/// D09: where it may not read what people write, it says so and answers nobody.
+/// Scenario D09: without the messages' content, the program logs a warning and answers nothing.
 #[tokio::test]
-async fn without_the_text_of_messages_it_warns_and_keeps_silent() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let id = stage.discord.send_message(stage.tea, stage.mio, "x").unwrap();
-    stage.until_line("x").await;
-    stage.discord.emit_event(
+async fn missing_message_content_is_logged_and_not_answered() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let id = harness.discord.send_message(harness.tea, harness.mio, "x").unwrap();
+    harness.until_line("x").await;
+    harness.discord.emit_event(
         "MESSAGE_CREATE",
-        json!({"id": (id.get() + 1).to_string(), "channel_id": stage.tea, "guild_id": stage.guild,
+        json!({"id": (id.get() + 1).to_string(), "channel_id": harness.tea, "guild_id": harness.guild,
             "type": 0, "content": "", "timestamp": "2026-11-21T00:00:00+00:00",
-            "author": {"id": stage.mio, "username": "mio", "discriminator": "0", "avatar": null},
-            "mentions": [{"id": stage.bot, "username": "Aizuchi"}], "attachments": [], "embeds": []}),
+            "author": {"id": harness.mio, "username": "mio", "discriminator": "0", "avatar": null},
+            "mentions": [{"id": harness.bot, "username": "Aizuchi"}], "attachments": [], "embeds": []}),
     );
-    stage.until_log("Message Content Intent").await;
-    stage.until_line("").await;
-    assert_eq!(stage.count("SELECT count(*) FROM owed").await, 0);
+    harness.until_log("Message Content Intent").await;
+    harness.until_line("").await;
+    assert_eq!(harness.count("SELECT count(*) FROM owed").await, 0);
     assert_eq!(program.stop(), Some(0));
 }
 
-/// 4014: an intent that nobody has switched on ends it, with a word about where to do that.
+/// Close code 4014: a missing intent ends the program, and the error says where to switch it on.
 #[tokio::test]
-async fn a_missing_intent_is_named_and_ends_it() {
-    let stage = DiscordHarness::new().await;
-    stage.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
-    let program = stage.home.start();
-    let last = stage.ends(program).await;
+async fn a_missing_intent_is_named_and_ends_the_program() {
+    let harness = DiscordHarness::new().await;
+    harness.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
+    let program = harness.home.start();
+    let last = harness.ends(program).await;
     assert!(last.contains("Message Content Intent"), "{last}");
-    assert_eq!(stage.said(crate::discord::harness::IDENTIFY), 1);
+    assert_eq!(harness.said(crate::discord::harness::IDENTIFY), 1);
 }
 
-/// It comes to a server while it runs, and is thrown out of it again.
+/// The bot is invited to a server while it runs, and removed again.
 #[tokio::test]
-async fn servers_are_joined_and_left_while_it_runs() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let other = stage.discord.add_guild("Kitchen", stage.ren);
-    let stove = stage
+async fn servers_are_joined_and_left_at_runtime() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let other = harness.discord.add_guild("Kitchen", harness.ren);
+    let stove = harness
         .discord
         .add_channel(aizuchi_fakes::discord::channel::NewChannel {
             guild: Some(other),
@@ -323,23 +333,26 @@ async fn servers_are_joined_and_left_while_it_runs() {
             ..Default::default()
         })
         .unwrap();
-    stage.asks(stove, stage.ren, "can you cook?");
-    assert_eq!(stage.posts(1).await[0].channel, stove);
-    let apart = format!("SELECT count(*) FROM channels WHERE workspace = 'discord:{other}'");
-    assert!(stage.count(&apart).await >= 1);
-    stage.discord.remove_member(other, stage.bot).unwrap();
-    stage.until_log("it is on the server Kitchen no more").await;
+    harness.asks(stove, harness.ren, "can you cook?");
+    assert_eq!(harness.posts(1).await[0].channel, stove);
+    let channels = format!("SELECT count(*) FROM channels WHERE workspace = 'discord:{other}'");
+    assert!(harness.count(&channels).await >= 1);
+    harness.discord.remove_member(other, harness.bot).unwrap();
+    harness.until_log("the bot is no longer on a server").await;
+    let log = harness.home.log();
+    let left = log.lines().find(|line| line.contains("the bot is no longer on a server")).unwrap();
+    assert!(left.contains("Kitchen"), "{left}");
     assert_eq!(program.stop(), Some(0));
 }
 
-/// What Discord itself tells is heard as its own, and answered by nobody, whoever it was that began it.
+/// System messages about polls and stages are heard with Discord as their author, and never answered.
 #[tokio::test]
-async fn polls_and_stages_are_part_of_the_talk() {
-    let stage = DiscordHarness::new().await;
-    let program = stage.start().await;
-    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
-    stage.asks(direct, stage.ren, "are you there?");
-    stage.posts(1).await;
+async fn polls_and_stages_are_heard() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let direct = harness.discord.open_direct_message(harness.ren).unwrap();
+    harness.asks(direct, harness.ren, "are you there?");
+    harness.posts(1).await;
     let result = json!([{"type": "poll_result", "fields": [
         {"name": "poll_question_text", "value": "Tea?"}, {"name": "victor_answer_text", "value": "green"},
         {"name": "victor_answer_votes", "value": "3"}, {"name": "total_votes", "value": "5"},
@@ -347,76 +360,76 @@ async fn polls_and_stages_are_part_of_the_talk() {
     let poll =
         json!({"question": {"text": "Tea?"}, "answers": [{"poll_media": {"text": "green"}}]});
     for (id, channel, more) in [
-        ("1", stage.tea, json!({"type": 0, "poll": poll})),
-        ("2", stage.tea, json!({"type": 46, "embeds": result})),
-        ("3", stage.tea, json!({"type": 27, "content": "Roses"})),
+        ("1", harness.tea, json!({"type": 0, "poll": poll})),
+        ("2", harness.tea, json!({"type": 46, "embeds": result})),
+        ("3", harness.tea, json!({"type": 27, "content": "Roses"})),
         ("4", direct, json!({"type": 46, "embeds": result})),
     ] {
         let at = Timestamp::now().as_millisecond() as u64 - 1_420_070_400_000;
         let number: u64 = id.parse().unwrap();
-        let mut told = json!({"id": ((at << 22) + number).to_string(), "channel_id": channel,
-            "author": {"id": stage.ren, "username": "ren"}, "content": "", "mentions": []});
-        if channel == stage.tea {
-            told["guild_id"] = json!(stage.guild);
+        let mut event = json!({"id": ((at << 22) + number).to_string(), "channel_id": channel,
+            "author": {"id": harness.ren, "username": "ren"}, "content": "", "mentions": []});
+        if channel == harness.tea {
+            event["guild_id"] = json!(harness.guild);
         }
         for (key, value) in more.as_object().unwrap() {
-            told[key] = value.clone();
+            event[key] = value.clone();
         }
-        stage.discord.emit_event("MESSAGE_CREATE", told);
+        harness.discord.emit_event("MESSAGE_CREATE", event);
     }
     let result = "[the poll has ended: Tea?: green (3/5)]";
-    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE text = '{result}'"), 2).await;
+    harness.until_kept(&format!("SELECT count(*) FROM messages WHERE text = '{result}'"), 2).await;
     assert_eq!(
-        stage.lines(stage.tea).await,
+        harness.lines(harness.tea).await,
         ["[poll: Tea?: green]", result, "[a stage begins: Roses]"]
     );
     let heard = "SELECT count(*) FROM messages WHERE author_kind = 'bot' AND author = 'Discord'";
-    assert_eq!(stage.count(heard).await, 3);
-    stage.asks(direct, stage.ren, "and now?");
-    stage.posts(2).await;
+    assert_eq!(harness.count(heard).await, 3);
+    harness.asks(direct, harness.ren, "and now?");
+    harness.posts(2).await;
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(stage.discord.posts().len(), 2);
+    assert_eq!(harness.discord.posts().len(), 2);
 }
 
-/// Where the lobby is for reading only, or a mode keeps it silent there, it says elsewhere what it hears.
+/// If the system channel is read-only, or its mode is silent, the introduction is posted in another channel.
 #[tokio::test]
-async fn it_introduces_itself_where_it_may_speak() {
-    let stage = DiscordHarness::new().await;
-    stage.home.announce();
-    stage.home.add("channels: {\"#shed\": {mode: observe}}\n");
-    stage.discord.change(|state| {
-        state.world.guilds.get_mut(&stage.guild).unwrap().system_channel = Some(stage.tea);
+async fn the_introduction_is_posted_where_the_bot_may_post() {
+    let harness = DiscordHarness::new().await;
+    harness.home.announce();
+    harness.home.add("channels: {\"#shed\": {mode: observe}}\n");
+    harness.discord.change(|state| {
+        state.world.guilds.get_mut(&harness.guild).unwrap().system_channel = Some(harness.tea);
     });
-    let shed = stage.add_channel("shed", NewChannelKind::Text);
-    let greenhouse = stage.add_channel("greenhouse", NewChannelKind::Text);
-    for channel in [stage.tea, stage.attic] {
-        stage
+    let shed = harness.add_channel("shed", NewChannelKind::Text);
+    let greenhouse = harness.add_channel("greenhouse", NewChannelKind::Text);
+    for channel in [harness.tea, harness.attic] {
+        harness
             .discord
             .set_permissions(channel, PermissionEffect::Deny, Permissions::SEND_MESSAGES)
             .unwrap();
     }
-    let program = stage.start().await;
-    let post = stage.posts(1).await.remove(0);
+    let program = harness.start().await;
+    let post = harness.posts(1).await.remove(0);
     assert_eq!(post.channel, greenhouse, "not in {shed}");
     assert!(post.text.contains("a bot"), "{}", post.text);
-    stage.until_kept("SELECT count(*) FROM steps", 0).await;
+    harness.until_kept("SELECT count(*) FROM steps", 0).await;
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A bot has to make of `:parrot:` what people's Discord makes of it.
+/// A user's client replaces `:parrot:` by the emoji's markup; the adapter does the same for the bot.
 #[tokio::test]
-async fn emoji_of_the_server_are_shown() {
-    let stage = DiscordHarness::new().await;
+async fn custom_emoji_are_rendered() {
+    let harness = DiscordHarness::new().await;
     let parrot = json!({"id": "77", "name": "parrot", "animated": false, "available": true,
         "managed": false, "require_colons": true, "roles": []});
-    stage.discord.change(|state| {
-        state.world.guilds.get_mut(&stage.guild).unwrap().emojis = vec![parrot];
+    harness.discord.change(|state| {
+        state.world.guilds.get_mut(&harness.guild).unwrap().emojis = vec![parrot];
     });
-    let program = stage.start().await;
-    stage.will_say(&["Roses! :parrot: `:parrot:`"]);
-    stage.asks(stage.tea, stage.mio, "what is new?");
-    assert_eq!(stage.posts(1).await[0].text, "Roses! <:parrot:77> `:parrot:`");
-    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
-    assert_eq!(stage.lines(stage.tea).await.last().unwrap(), "Roses! :parrot: `:parrot:`");
+    let program = harness.start().await;
+    harness.will_say(&["Roses! :parrot: `:parrot:`"]);
+    harness.asks(harness.tea, harness.mio, "what is new?");
+    assert_eq!(harness.posts(1).await[0].text, "Roses! <:parrot:77> `:parrot:`");
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(harness.lines(harness.tea).await.last().unwrap(), "Roses! :parrot: `:parrot:`");
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! What takes long on a real Discord, with less patience: sessions that do not begin, commands that take a while.
+//! Timeouts, shortened: sessions that do not start, and commands that take long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_discord::{
-    DiscordPlatform, DiscordSettings, DiscordTimeouts, ThreadSettings, fetch_identity,
-};
+use aizuchi_discord::DiscordPlatform;
+use aizuchi_discord::identity::fetch_identity;
+use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadSettings};
 use aizuchi_fakes::discord::api_error::RateLimitScope;
 use aizuchi_fakes::discord::command::{InteractionStatus, NewInteraction};
 use aizuchi_fakes::discord::fault::Fault;
@@ -24,20 +24,20 @@ use twilight_model::channel::message::MessageFlags;
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME};
 use aizuchi_harness::harness::{TestMind, TestPlatform, TestStore, build_parts};
 
-/// The adapter without the rest of the program.
-struct Alone {
-    stage: DiscordHarness,
+/// The adapter without the program.
+struct AdapterHarness {
+    harness: DiscordHarness,
     discord: Arc<DiscordPlatform>,
     inbox: Arc<Inbox>,
     _stop: DropGuard,
 }
 
-impl Alone {
-    async fn on(stage: DiscordHarness) -> Self {
-        let kept = TestStore::volatile();
+impl AdapterHarness {
+    async fn on(harness: DiscordHarness) -> Self {
+        let store = TestStore::volatile();
         let settings = DiscordSettings {
             token: "dev-discord-token".into(),
-            api_base: stage.api.clone(),
+            api_base: harness.api.clone(),
             gateway_url: None,
             shards: None,
             threads: ThreadSettings::default(),
@@ -51,17 +51,17 @@ impl Alone {
                 command_answer: Duration::from_millis(50),
             },
         };
-        let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-        let (inbox, _) = build_parts(kept.store.clone(), Clock::system(), mind, room);
+        let (llm, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+        let (inbox, _) = build_parts(store.store.clone(), Clock::system(), llm, platform);
         let persona = Arc::new(Persona {
             name: "Aizuchi".to_owned(),
             system_prompt: String::new(),
             language: Language::En,
         });
-        let archive = kept.archive.clone();
-        let surroundings = PlatformDeps {
+        let archive = store.archive.clone();
+        let deps = PlatformDeps {
             answers: aizuchi_harness::harness::answers(
-                kept.store.clone(),
+                store.store.clone(),
                 archive.clone(),
                 &persona,
             ),
@@ -69,12 +69,12 @@ impl Alone {
             inbox: inbox.clone(),
             archive,
         };
-        let who = fetch_identity(&settings).await.unwrap();
-        let discord = Arc::new(DiscordPlatform::new(settings, who, surroundings).await.unwrap());
+        let identity = fetch_identity(&settings).await.unwrap();
+        let discord = Arc::new(DiscordPlatform::new(settings, identity, deps).await.unwrap());
         let stop = CancellationToken::new();
         let (running, stopping) = (discord.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
-        Self { stage, discord, inbox, _stop: stop.drop_guard() }
+        Self { harness, discord, inbox, _stop: stop.drop_guard() }
     }
 
     fn is_heard(&self) -> bool {
@@ -87,54 +87,54 @@ impl Alone {
     }
 }
 
-/// Hello and heartbeats are no session.
+/// A connection with a hello and heartbeats is not a session yet.
 #[tokio::test]
-async fn a_session_that_does_not_begin_is_tried_anew() {
-    let stage = DiscordHarness::new().await;
-    stage.discord.refuse_next_session(SessionRefusal::NoReply);
-    let alone = Alone::on(stage).await;
-    alone.stage.until(|discord| discord.payloads(IDENTIFY).len() == 1).await;
-    assert!(!alone.is_heard());
-    alone.until_heard().await;
-    assert_eq!(alone.stage.said(IDENTIFY), 2);
+async fn a_session_that_does_not_start_is_retried() {
+    let harness = DiscordHarness::new().await;
+    harness.discord.refuse_next_session(SessionRefusal::NoReply);
+    let adapter = AdapterHarness::on(harness).await;
+    adapter.harness.until(|discord| discord.payloads(IDENTIFY).len() == 1).await;
+    assert!(!adapter.is_heard());
+    adapter.until_heard().await;
+    assert_eq!(adapter.harness.said(IDENTIFY), 2);
 }
 
 #[tokio::test]
-async fn a_session_that_does_not_go_on_is_tried_anew() {
-    let alone = Alone::on(DiscordHarness::new().await).await;
-    alone.until_heard().await;
-    alone.stage.discord.refuse_next_session(SessionRefusal::NoReply);
-    alone.stage.discord.reset_connections();
-    alone.stage.until(|discord| discord.payloads(RESUME).len() == 1).await;
-    assert!(!alone.is_heard());
-    alone.until_heard().await;
-    assert_eq!((alone.stage.said(IDENTIFY), alone.stage.said(RESUME)), (1, 2));
+async fn a_session_that_does_not_resume_is_retried() {
+    let adapter = AdapterHarness::on(DiscordHarness::new().await).await;
+    adapter.until_heard().await;
+    adapter.harness.discord.refuse_next_session(SessionRefusal::NoReply);
+    adapter.harness.discord.reset_connections();
+    adapter.harness.until(|discord| discord.payloads(RESUME).len() == 1).await;
+    assert!(!adapter.is_heard());
+    adapter.until_heard().await;
+    assert_eq!((adapter.harness.said(IDENTIFY), adapter.harness.said(RESUME)), (1, 2));
 }
 
-/// Three seconds are little for somebody who has said much.
+/// Forgetting a user with many messages can take longer than Discord's three seconds.
 #[tokio::test]
-async fn what_takes_long_to_obey_is_answered_later() {
-    let alone = Alone::on(DiscordHarness::new().await).await;
-    let Alone { stage, .. } = &alone;
-    alone.until_heard().await;
-    stage.until(|discord| !discord.commands(None).is_empty()).await;
-    // Nothing is kept for as long as something is heard.
-    let hearing = alone.inbox.channel_cache.lock_for_hearing().await;
+async fn a_slow_command_is_deferred() {
+    let adapter = AdapterHarness::on(DiscordHarness::new().await).await;
+    let AdapterHarness { harness, .. } = &adapter;
+    adapter.until_heard().await;
+    harness.until(|discord| !discord.commands(None).is_empty()).await;
+    // While this lock is held, the command cannot be executed.
+    let hearing = adapter.inbox.channel_cache.lock_for_hearing().await;
     let options = json!([{ "name": "forget-me", "type": 1 }]);
-    let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
-    let given = stage
+    let (channel, user, name) = (harness.tea, harness.ren, "aizuchi".to_owned());
+    let interaction = harness
         .discord
         .interact(NewInteraction { channel, user, kind: 2, name, options, at: None })
         .unwrap();
-    let seen = || stage.discord.interaction(given).unwrap();
-    stage.until(|_| seen().status == InteractionStatus::Deferred(MessageFlags::EPHEMERAL)).await;
+    let seen = || harness.discord.interaction(interaction).unwrap();
+    harness.until(|_| seen().status == InteractionStatus::Deferred(MessageFlags::EPHEMERAL)).await;
     assert!(seen().responses.is_empty());
-    stage
+    harness
         .discord
         .inject_fault(Method::ChangeAnswer, Fault::rate_limited(0.1, RateLimitScope::User));
-    stage.discord.inject_fault(Method::ChangeAnswer, Fault::ResetAfter);
+    harness.discord.inject_fault(Method::ChangeAnswer, Fault::ResetAfter);
     drop(hearing);
-    stage.until(|_| !seen().responses.is_empty()).await;
+    harness.until(|_| !seen().responses.is_empty()).await;
     let answers = seen().responses;
     assert_eq!(answers.len(), 1);
     assert!(answers[0].is_ephemeral);

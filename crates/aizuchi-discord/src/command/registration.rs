@@ -1,15 +1,15 @@
-//! What `/aizuchi` offers, and the line that a choice of it stands for: the words that people order the same
-//! with in a channel. So the list of commands stands where lines are read, and here are only its labels.
+//! The subcommands of `/aizuchi`, and the command text that each stands for, as a user would write it in a channel.
+//! The commands themselves are parsed by the core; only the labels are here.
 
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
 
-use crate::from_discord::{array_at, non_empty_str};
+use crate::json::{array_at, non_empty_str};
 use aizuchi_core::command::{Command, MuteScope};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::rules::Mode;
 
-/// What people call something, and what it is, in English and in Japanese.
+/// A name and a description, in English and in Japanese.
 struct CommandLabel {
     names: [&'static str; 2],
     descriptions: [&'static str; 2],
@@ -20,7 +20,7 @@ struct Subcommand {
     options: &'static [CommandOption],
 }
 
-/// What can be said besides the command itself.
+/// An option of a subcommand.
 #[derive(Clone, Copy)]
 enum CommandOption {
     Length,
@@ -107,7 +107,7 @@ const SUBCOMMANDS: [Subcommand; 12] = [
     ),
 ];
 
-/// Lengths that are offered before anything is typed.
+/// The lengths that are suggested before the user types.
 const LENGTH_CHOICES: [(&str, [&str; 2]); 5] = [
     ("30m", ["30 minutes", "30分"]),
     ("1h", ["1 hour", "1時間"]),
@@ -115,10 +115,9 @@ const LENGTH_CHOICES: [(&str, [&str; 2]); 5] = [
     ("8h", ["8 hours", "8時間"]),
     ("1d", ["1 day", "1日"]),
 ];
-/// Nobody writes a length in more characters.
 const MAX_LENGTH_CHARS: usize = 40;
 
-/// All of it, as Discord is told.
+/// The definition that is registered with Discord.
 pub fn command_definitions() -> Value {
     json!([{
         "name": "aizuchi",
@@ -129,10 +128,10 @@ pub fn command_definitions() -> Value {
     }])
 }
 
-fn subcommand_json(offer: &Subcommand) -> Value {
-    let mut told = labeled_option(CommandOptionType::SubCommand, &offer.label);
-    told["options"] = offer.options.iter().map(|choice| option_json(*choice)).collect();
-    told
+fn subcommand_json(subcommand: &Subcommand) -> Value {
+    let mut json = labeled_option(CommandOptionType::SubCommand, &subcommand.label);
+    json["options"] = subcommand.options.iter().map(|choice| option_json(*choice)).collect();
+    json
 }
 
 fn option_json(choice: CommandOption) -> Value {
@@ -145,10 +144,10 @@ fn option_json(choice: CommandOption) -> Value {
                     "2時間、1時間30分など。書かなければ、解除されるまで",
                 ],
             };
-            let mut told = labeled_option(CommandOptionType::String, &label);
-            told["autocomplete"] = true.into();
-            told["max_length"] = MAX_LENGTH_CHARS.into();
-            told
+            let mut json = labeled_option(CommandOptionType::String, &label);
+            json["autocomplete"] = true.into();
+            json["max_length"] = MAX_LENGTH_CHARS.into();
+            json
         }
         CommandOption::Everywhere => {
             let label = CommandLabel {
@@ -162,13 +161,13 @@ fn option_json(choice: CommandOption) -> Value {
                 names: ["to", "参加のしかた"],
                 descriptions: ["How it shall take part", "どのように参加するか"],
             };
-            let mut told = labeled_option(CommandOptionType::String, &label);
-            told["required"] = true.into();
+            let mut json = labeled_option(CommandOptionType::String, &label);
+            json["required"] = true.into();
             let modes = Mode::ALL.map(|mode| choice_json(mode.name(), mode_label(mode)));
-            let usual =
+            let default =
                 choice_json("default", ["default: as the settings say", "default：設定のとおり"]);
-            told["choices"] = modes.into_iter().chain([usual]).collect();
-            told
+            json["choices"] = modes.into_iter().chain([default]).collect();
+            json
         }
     }
 }
@@ -202,26 +201,27 @@ fn mode_label(mode: Mode) -> [&'static str; 2] {
     }
 }
 
-/// What somebody has chosen, as the line that orders the same: `mute 2h`, `mode observe`. Empty, if nothing
-/// was chosen.
+/// The chosen subcommand as a command text: `mute 2h`, `mode observe`. Empty if none was chosen.
 pub fn command_text(data: &Value) -> String {
     let Some(chosen) = array_at(data, "options").next() else { return String::new() };
-    let said = array_at(chosen, "options").filter_map(|option| match option["value"] == true {
-        true => non_empty_str(&option["name"]),
-        false => non_empty_str(&option["value"]),
-    });
-    non_empty_str(&chosen["name"]).into_iter().chain(said).collect::<Vec<_>>().join(" ")
+    let arguments =
+        array_at(chosen, "options").filter_map(|option| match option["value"] == true {
+            true => non_empty_str(&option["name"]),
+            false => non_empty_str(&option["value"]),
+        });
+    non_empty_str(&chosen["name"]).into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// What may be meant by what somebody has typed so far of a length.
+/// Suggestions for the length that the user is typing.
 pub fn length_suggestions(data: &Value) -> Value {
     let options = array_at(data, "options").flat_map(|chosen| array_at(chosen, "options"));
     let typed = options.filter(|option| option["focused"] == true);
     let typed = typed.filter_map(|option| non_empty_str(&option["value"])).map(str::trim);
-    let is_new =
-        |typed: &&str| is_length(typed) && LENGTH_CHOICES.iter().all(|(usual, _)| usual != typed);
-    let usual = LENGTH_CHOICES.iter().map(|(length, names)| choice_json(length, *names));
-    typed.filter(is_new).map(|typed| choice_json(typed, [typed, typed])).chain(usual).collect()
+    let is_new = |typed: &&str| {
+        is_length(typed) && LENGTH_CHOICES.iter().all(|(default, _)| default != typed)
+    };
+    let default = LENGTH_CHOICES.iter().map(|(length, names)| choice_json(length, *names));
+    typed.filter(is_new).map(|typed| choice_json(typed, [typed, typed])).chain(default).collect()
 }
 
 fn is_length(typed: &str) -> bool {
@@ -256,13 +256,13 @@ mod tests {
 
     fn used(name: &str, options: Value) -> Command {
         let chosen = json!({ "options": [{ "name": name, "type": 1, "options": options }] });
-        // What is no command at all asks for help, too.
+        // An unknown command would be parsed as `help`.
         assert!(Command::parse(&command_text(&chosen)).is_some(), "{}", command_text(&chosen));
         SlashCommands::parse(&command_text(&chosen))
     }
 
     #[test]
-    fn every_subcommand_is_read_as_the_command_that_it_names() {
+    fn every_subcommand_parses_as_its_command() {
         for Subcommand { label, options: choices } in &SUBCOMMANDS {
             let needs_mode = matches!(choices, [CommandOption::Mode]);
             let options = if needs_mode { json!([{ "value": "observe" }]) } else { json!([]) };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_is_read() {
+    fn every_option_is_parsed() {
         let mute = |options| used("mute", options);
         let everywhere = json!({ "name": "everywhere", "type": 5, "value": true });
         let here = json!({ "name": "everywhere", "type": 5, "value": false });
@@ -293,16 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn discord_takes_all_of_it() {
-        let mut menu = command_definitions()[0].take();
-        menu["version"] = "1".into();
-        let menu = serde_json::from_value(menu).unwrap();
-        command(&menu).unwrap();
-        assert_eq!(menu.options.len(), SUBCOMMANDS.len());
+    fn the_definition_is_valid() {
+        let mut definition = command_definitions()[0].take();
+        definition["version"] = "1".into();
+        let definition = serde_json::from_value(definition).unwrap();
+        command(&definition).unwrap();
+        assert_eq!(definition.options.len(), SUBCOMMANDS.len());
     }
 
     #[test]
-    fn what_is_typed_is_offered_if_it_can_be_read() {
+    fn a_typed_length_is_suggested_if_it_parses() {
         let offered = |typed: &str| {
             let typed = json!({ "name": "length", "value": typed, "focused": true });
             let chosen = json!({ "options": [{ "name": "mute", "options": [typed] }] });
@@ -311,13 +311,13 @@ mod tests {
                 .map(|choice| choice["value"].as_str().unwrap().to_owned())
                 .collect::<Vec<_>>()
         };
-        let usual = ["30m", "1h", "2h", "8h", "1d"];
+        let default = ["30m", "1h", "2h", "8h", "1d"];
         for typed in ["", "2h", "soon", "everywhere", "2h everywhere", &"1h".repeat(50)] {
-            assert_eq!(offered(typed), usual, "{typed}");
+            assert_eq!(offered(typed), default, "{typed}");
         }
         for typed in ["90m", "1h30m", "45分", "3 days"] {
             assert_eq!(offered(typed)[0], typed);
-            assert_eq!(offered(typed)[1..], usual, "{typed}");
+            assert_eq!(offered(typed)[1..], default, "{typed}");
         }
     }
 }

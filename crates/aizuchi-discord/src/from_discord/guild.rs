@@ -1,4 +1,4 @@
-//! A server as Discord describes it: its channels, threads and roles, and who we are in it.
+//! Servers with their channels, threads and roles.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::{GuildMember, array_at, non_empty_str, parse_id, parse_member};
+use crate::from_discord::user::{GuildMember, parse_member};
+use crate::json::{array_at, non_empty_str, parse_id};
 use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::{ChannelId, UserId, to_single_line};
 
@@ -20,11 +21,11 @@ pub struct Guild {
     pub owner: Option<UserId>,
     pub roles: Vec<GuildRole>,
     pub emojis: Vec<GuildEmoji>,
-    /// Where Discord itself tells who has joined.
+    /// The channel in which Discord announces new members.
     pub system_channel: Option<ChannelId>,
     pub channels: Vec<GuildChannel>,
     pub threads: Vec<GuildThread>,
-    /// Those of its members that are told of, ourselves among them.
+    /// The members that Discord sent, the bot among them.
     pub members: Vec<GuildMember>,
 }
 
@@ -33,7 +34,7 @@ pub struct GuildRole {
     pub id: Arc<str>,
     pub name: Arc<str>,
     pub permissions: Permissions,
-    /// The bot that came with it.
+    /// The bot that this role was created for.
     pub bot: Option<UserId>,
 }
 
@@ -51,80 +52,78 @@ pub struct GuildChannel {
 pub struct GuildThread {
     pub guild: Id<GuildMarker>,
     pub id: ChannelId,
-    /// The channel or forum that it is in.
+    /// The channel or forum that the thread is in.
     pub parent: ChannelId,
     pub name: Arc<str>,
-    /// Who opened it.
+    /// The user who opened the thread.
     pub owner: Option<UserId>,
-    /// Only who was invited may read it.
+    /// Only invited users may read the thread.
     pub is_private: bool,
     pub is_archived: bool,
 }
 
-pub fn parse_guild(whole: &Value) -> Option<Guild> {
-    let id = parse_id(&whole["id"])?;
+pub fn parse_guild(json: &Value) -> Option<Guild> {
+    let id = parse_id(&json["id"])?;
     Some(Guild {
         id,
-        name: to_single_line(non_empty_str(&whole["name"])?).into(),
-        owner: non_empty_str(&whole["owner_id"]).map(UserId::new),
-        roles: array_at(whole, "roles").filter_map(parse_role).collect(),
-        emojis: array_at(whole, "emojis").filter_map(GuildEmoji::from_json).collect(),
-        system_channel: non_empty_str(&whole["system_channel_id"]).map(ChannelId::new),
-        channels: array_at(whole, "channels")
-            .filter_map(|it| parse_channel(it, Some(id)))
-            .collect(),
-        threads: array_at(whole, "threads").filter_map(|it| parse_thread(it, Some(id))).collect(),
-        members: array_at(whole, "members").filter_map(|it| parse_member(it, id)).collect(),
+        name: to_single_line(non_empty_str(&json["name"])?).into(),
+        owner: non_empty_str(&json["owner_id"]).map(UserId::new),
+        roles: array_at(json, "roles").filter_map(parse_role).collect(),
+        emojis: array_at(json, "emojis").filter_map(GuildEmoji::from_json).collect(),
+        system_channel: non_empty_str(&json["system_channel_id"]).map(ChannelId::new),
+        channels: array_at(json, "channels").filter_map(|it| parse_channel(it, Some(id))).collect(),
+        threads: array_at(json, "threads").filter_map(|it| parse_thread(it, Some(id))).collect(),
+        members: array_at(json, "members").filter_map(|it| parse_member(it, id)).collect(),
     })
 }
 
-pub fn parse_role(whole: &Value) -> Option<GuildRole> {
-    let permissions = non_empty_str(&whole["permissions"]).and_then(|bits| bits.parse().ok());
+pub fn parse_role(json: &Value) -> Option<GuildRole> {
+    let permissions = non_empty_str(&json["permissions"]).and_then(|bits| bits.parse().ok());
     Some(GuildRole {
-        id: non_empty_str(&whole["id"])?.into(),
-        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or_default()).into(),
+        id: non_empty_str(&json["id"])?.into(),
+        name: to_single_line(non_empty_str(&json["name"]).unwrap_or_default()).into(),
         permissions: Permissions::from_bits_truncate(permissions.unwrap_or(0)),
-        bot: non_empty_str(&whole["tags"]["bot_id"]).map(UserId::new),
+        bot: non_empty_str(&json["tags"]["bot_id"]).map(UserId::new),
     })
 }
 
-/// A channel; what is in a server's description does not name the server.
-pub fn parse_channel(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildChannel> {
-    let kind = channel_type(whole)?;
+/// Parses a channel. Inside a server's description, channels do not name the server.
+pub fn parse_channel(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildChannel> {
+    let kind = channel_type(json)?;
     if kind.is_thread() {
         return None;
     }
-    let id = non_empty_str(&whole["id"])?;
-    let overwrites = array_at(whole, "permission_overwrites");
+    let id = non_empty_str(&json["id"])?;
+    let overwrites = array_at(json, "permission_overwrites");
     Some(GuildChannel {
-        guild: parse_id(&whole["guild_id"]).or(guild)?,
+        guild: parse_id(&json["guild_id"]).or(guild)?,
         id: ChannelId::new(id),
-        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or(id)).into(),
+        name: to_single_line(non_empty_str(&json["name"]).unwrap_or(id)).into(),
         kind,
         overwrites: overwrites.filter_map(parse_overwrite).collect(),
     })
 }
 
-fn parse_overwrite(whole: &Value) -> Option<PermissionOverwrite> {
-    serde_json::from_value(whole.clone()).ok()
+fn parse_overwrite(json: &Value) -> Option<PermissionOverwrite> {
+    serde_json::from_value(json.clone()).ok()
 }
 
-pub fn parse_thread(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildThread> {
-    let kind = channel_type(whole).filter(|kind| kind.is_thread())?;
-    let id = non_empty_str(&whole["id"])?;
+pub fn parse_thread(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildThread> {
+    let kind = channel_type(json).filter(|kind| kind.is_thread())?;
+    let id = non_empty_str(&json["id"])?;
     Some(GuildThread {
-        guild: parse_id(&whole["guild_id"]).or(guild)?,
+        guild: parse_id(&json["guild_id"]).or(guild)?,
         id: ChannelId::new(id),
-        parent: ChannelId::new(non_empty_str(&whole["parent_id"])?),
-        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or(id)).into(),
-        owner: non_empty_str(&whole["owner_id"]).map(UserId::new),
+        parent: ChannelId::new(non_empty_str(&json["parent_id"])?),
+        name: to_single_line(non_empty_str(&json["name"]).unwrap_or(id)).into(),
+        owner: non_empty_str(&json["owner_id"]).map(UserId::new),
         is_private: kind == ChannelType::PrivateThread,
-        is_archived: whole["thread_metadata"]["archived"] == true,
+        is_archived: json["thread_metadata"]["archived"] == true,
     })
 }
 
-fn channel_type(whole: &Value) -> Option<ChannelType> {
-    whole["type"].as_u64().and_then(|kind| u8::try_from(kind).ok()).map(ChannelType::from)
+fn channel_type(json: &Value) -> Option<ChannelType> {
+    json["type"].as_u64().and_then(|kind| u8::try_from(kind).ok()).map(ChannelType::from)
 }
 
 #[cfg(test)]
@@ -134,8 +133,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_read_with_what_is_in_it() {
-        let whole = json!({
+    fn a_server_is_parsed_with_its_channels_threads_and_roles() {
+        let json = json!({
             "id": "1", "name": "Garden", "owner_id": "3",
             "roles": [
                 {"id": "1", "name": "@everyone", "permissions": "1024"},
@@ -155,18 +154,18 @@ mod tests {
             "members": [{"user": {"id": "7", "username": "Aizuchi", "bot": true}, "roles": ["8"]}],
             "stickers": "odd",
         });
-        let guild = parse_guild(&whole).unwrap();
+        let guild = parse_guild(&json).unwrap();
         assert_eq!((guild.id.get(), &*guild.name), (1, "Garden"));
         assert_eq!(guild.roles.len(), 2);
         assert_eq!(guild.roles[0].permissions, Permissions::VIEW_CHANNEL);
         assert_eq!(guild.roles[1].bot, Some(UserId::new("7")));
-        let [room] = &guild.channels[..] else { panic!() };
-        assert_eq!((&*room.name, room.kind), ("tea", ChannelType::GuildText));
-        assert_eq!(room.overwrites[0].deny, Permissions::VIEW_CHANNEL);
-        let [open, hidden] = &guild.threads[..] else { panic!() };
+        let [channel] = &guild.channels[..] else { panic!() };
+        assert_eq!((&*channel.name, channel.kind), ("tea", ChannelType::GuildText));
+        assert_eq!(channel.overwrites[0].deny, Permissions::VIEW_CHANNEL);
+        let [open, private] = &guild.threads[..] else { panic!() };
         assert_eq!((open.is_private, open.is_archived), (false, false));
         assert_eq!((open.owner.clone(), open.parent.as_str()), (Some(UserId::new("7")), "2"));
-        assert_eq!((hidden.is_private, hidden.is_archived), (true, true));
+        assert_eq!((private.is_private, private.is_archived), (true, true));
         assert_eq!(guild.members[0].roles, ["8".into()]);
     }
 }

@@ -1,5 +1,5 @@
-//! One connection: what comes over it is handed on, and it is given up where nothing comes any more. It is
-//! read while events wait to be kept, so that heartbeats never wait for the store.
+//! One gateway connection: its events go into a queue, and it is given up when nothing arrives any more. It is
+//! read independently of the store, so that heartbeats never wait for it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,17 +13,15 @@ use tracing::debug;
 use twilight_gateway::error::ReceiveMessageErrorType;
 use twilight_gateway::{Message, Shard};
 
-use crate::DiscordConnectError;
 use crate::gateway::disconnect::Disconnect;
-use crate::gateway::is_true;
 use crate::identify::IdentifyQueue;
+use crate::identity::DiscordConnectError;
 
-/// Discord answers each heartbeat; it may be late by so much.
+/// Discord acknowledges each heartbeat; an acknowledgement may be late by this much.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
-/// Closing may take so long.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Something that Discord tells.
+/// A dispatched event.
 pub(super) struct GatewayEvent {
     pub name: String,
     pub data: Value,
@@ -39,37 +37,39 @@ struct GatewayFrame {
     t: Option<String>,
 }
 
-/// How a session is to begin.
+/// How a connection opens its session.
 #[derive(Clone, Copy)]
 pub(super) struct ConnectOptions {
-    /// How long it may take once it is our turn.
+    /// How long the session may take to start once the shard may identify.
     pub timeout: Duration,
-    /// It goes on with one that there is.
+    /// Resumes an existing session.
     pub is_resume: bool,
 }
 
-/// Hands on what comes, until nothing does. Ends with an error only where no other connection would do better.
+/// Queues events until the connection is lost. Fails only if reconnecting would not help.
 pub(super) async fn read_events(
     shard: &mut Shard<IdentifyQueue>,
     events: mpsc::Sender<GatewayEvent>,
-    opening: ConnectOptions,
-    turnstile: &IdentifyQueue,
+    options: ConnectOptions,
+    identify_queue: &IdentifyQueue,
 ) -> Result<Disconnect, DiscordConnectError> {
-    let mut silence = opening.timeout;
-    let mut has_begun = false;
+    let mut silence = options.timeout;
+    let mut has_started = false;
     let overdue = || async {
-        turnstile.wait_for_permit().await;
-        sleep(opening.timeout).await;
+        identify_queue.wait_for_permit().await;
+        sleep(options.timeout).await;
     };
     let mut is_overdue = pin!(overdue());
     loop {
         let frame = tokio::select! {
             biased;
             frame = timeout(silence, shard.next()) => frame,
-            // Heartbeats are answered, which is no session.
-            () = &mut is_overdue, if !has_begun => return Ok(Disconnect::session_timed_out()),
+            // Heartbeats may be acknowledged although the session does not start.
+            () = &mut is_overdue, if !has_started => return Ok(Disconnect::session_timed_out()),
         };
-        let Ok(frame) = frame else { return Ok(Disconnect::from_reason("nothing comes any more")) };
+        let Ok(frame) = frame else {
+            return Ok(Disconnect::from_reason("nothing arrives any more"));
+        };
         let frame = match frame {
             Some(Ok(Message::Text(text))) => text,
             Some(Ok(Message::Close(frame))) => {
@@ -77,45 +77,45 @@ pub(super) async fn read_events(
             }
             Some(Err(error)) => match error.kind() {
                 ReceiveMessageErrorType::Reconnect => return Ok(Disconnect::connect_failed()),
-                // The event itself is in the error; it is in no log.
+                // The error holds the event, which must not be logged.
                 ReceiveMessageErrorType::Deserializing { .. } => {
-                    debug!("something came over the gateway that is no event");
+                    debug!(platform = "discord", "received a frame that is not an event");
                     continue;
                 }
                 ReceiveMessageErrorType::Compression | _ => {
-                    return Ok(Disconnect::from_reason("what came is not readable"));
+                    return Ok(Disconnect::from_reason("a frame could not be decompressed"));
                 }
             },
-            None => return Ok(Disconnect::from_reason("it has ended")),
+            None => return Ok(Disconnect::from_reason("the connection ended")),
         };
         let Ok(frame) = serde_json::from_str::<GatewayFrame>(&frame) else { continue };
         match frame.op {
             DISPATCH => {
                 let (Some(name), Some(sequence)) = (frame.t, frame.s) else { continue };
-                has_begun |= matches!(name.as_str(), "READY" | "RESUMED");
-                if !has_begun {
-                    // What was missed is told first.
-                    turnstile.skip();
+                has_started |= matches!(name.as_str(), "READY" | "RESUMED");
+                if !has_started {
+                    // Discord replays missed events before RESUMED, so the timeout starts again.
+                    identify_queue.skip();
                     is_overdue.set(overdue());
                 }
                 if events.send(GatewayEvent { name, data: frame.d, sequence }).await.is_err() {
-                    return Ok(Disconnect::from_reason("nobody listens"));
+                    return Ok(Disconnect::from_reason("the event queue is closed"));
                 }
             }
             HELLO => {
                 let interval = frame.d["heartbeat_interval"].as_u64().unwrap_or(45_000);
                 silence = Duration::from_millis(interval) + HEARTBEAT_GRACE;
-                if opening.is_resume {
-                    turnstile.skip();
+                if options.is_resume {
+                    identify_queue.skip();
                 }
             }
             RECONNECT => {
                 close(shard).await;
-                return Ok(Disconnect::from_reason("Discord wants another one"));
+                return Ok(Disconnect::from_reason("Discord requested a reconnect"));
             }
             INVALID_SESSION => {
                 close(shard).await;
-                return Ok(Disconnect::invalid_session(is_true(&frame.d)));
+                return Ok(Disconnect::invalid_session(frame.d == true));
             }
             _ => {}
         }
@@ -127,8 +127,8 @@ const RECONNECT: u8 = 7;
 const INVALID_SESSION: u8 = 9;
 const HELLO: u8 = 10;
 
-/// Lets the shard say why it closes, which leaves the session as it is.
+/// Lets the shard send its close frame, which keeps the session resumable.
 async fn close(shard: &mut Shard<IdentifyQueue>) {
-    // Whatever comes of it, this connection is over.
+    // The connection is over whether or not this succeeds.
     let _ = timeout(CLOSE_TIMEOUT, shard.next()).await;
 }

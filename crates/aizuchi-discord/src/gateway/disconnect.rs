@@ -1,64 +1,64 @@
-//! Why a connection to the gateway was lost, and what that means for the next one.
+//! Why a gateway connection was lost, and what that means for the next one.
 
 use jiff::SignedDuration;
 use twilight_model::gateway::CloseCode;
 
-use crate::DiscordConnectError;
+use crate::identity::DiscordConnectError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnect {
     pub reason: String,
-    /// The next one is not opened before.
+    /// The minimum wait before the next connection.
     pub wait: SignedDuration,
     pub resume_mode: ResumeMode,
 }
 
-/// What becomes of the session.
+/// How the next connection opens its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeMode {
     Resume,
-    /// Where it was to be gone on with, nobody is.
+    /// Resume, but not at the session's own URL, which does not answer.
     ResumeAtDefaultUrl,
     NewSession,
 }
 
-/// After a session was refused, Discord wants a pause of up to five seconds.
+/// Discord asks for one to five seconds after an invalid session.
 const INVALID_SESSION_DELAY: SignedDuration = SignedDuration::from_secs(2);
-/// After too much was sent.
+/// The wait after the gateway's send limit was exceeded.
 const RATE_LIMIT_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl Disconnect {
-    pub fn from_reason(why: impl Into<String>) -> Self {
-        Self { reason: why.into(), wait: SignedDuration::ZERO, resume_mode: ResumeMode::Resume }
+    pub fn from_reason(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), wait: SignedDuration::ZERO, resume_mode: ResumeMode::Resume }
     }
 
     pub fn connect_failed() -> Self {
         Self {
             resume_mode: ResumeMode::ResumeAtDefaultUrl,
-            ..Self::from_reason("it could not be opened")
+            ..Self::from_reason("the connection could not be opened")
         }
     }
 
-    /// Discord says hello, and nothing after it.
+    /// Discord sent its hello, but neither READY nor RESUMED.
     pub fn session_timed_out() -> Self {
         Self {
             resume_mode: ResumeMode::ResumeAtDefaultUrl,
-            ..Self::from_reason("Discord does not begin the session")
+            ..Self::from_reason("Discord did not start the session")
         }
     }
 
-    /// Discord does not know the session, or does not go on with it now.
+    /// Discord does not know the session, or does not resume it now.
     pub fn invalid_session(can_resume: bool) -> Self {
-        let fate = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };
-        let why = "Discord does not go on with the session".to_owned();
-        Self { reason: why, wait: INVALID_SESSION_DELAY, resume_mode: fate }
+        let resume_mode = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };
+        let reason = "Discord rejected the session".to_owned();
+        Self { reason, wait: INVALID_SESSION_DELAY, resume_mode }
     }
 
-    /// By the code that Discord closed it with. Some mean that no other one would do better.
+    /// From Discord's close code. Some codes mean that reconnecting would not help.
     pub fn from_close_code(code: Option<u16>) -> Result<Self, DiscordConnectError> {
-        let Some(code) = code else { return Ok(Self::from_reason("it was closed")) };
-        let lost = Self::from_reason(format!("Discord has closed it with {code}"));
-        let Ok(code) = CloseCode::try_from(code) else { return Ok(lost) };
+        let Some(code) = code else { return Ok(Self::from_reason("the connection was closed")) };
+        let disconnect = Self::from_reason(format!("Discord closed the connection with {code}"));
+        let Ok(code) = CloseCode::try_from(code) else { return Ok(disconnect) };
         match code {
             CloseCode::AuthenticationFailed => Err(DiscordConnectError::TokenRefused),
             CloseCode::DisallowedIntents => Err(DiscordConnectError::DisallowedIntents),
@@ -69,11 +69,11 @@ impl Disconnect {
                 Err(DiscordConnectError::UnsupportedVersion(code as u16))
             }
             CloseCode::InvalidSequence | CloseCode::SessionTimedOut => {
-                Ok(Self { resume_mode: ResumeMode::NewSession, ..lost })
+                Ok(Self { resume_mode: ResumeMode::NewSession, ..disconnect })
             }
-            CloseCode::RateLimited => Ok(Self { wait: RATE_LIMIT_DELAY, ..lost }),
-            // Discord may add others.
-            _ => Ok(lost),
+            CloseCode::RateLimited => Ok(Self { wait: RATE_LIMIT_DELAY, ..disconnect }),
+            // Discord may add codes.
+            _ => Ok(disconnect),
         }
     }
 }
@@ -83,11 +83,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_means_what_discord_says() {
+    fn close_codes_decide_how_to_reconnect() {
         for code in [4000, 4001, 4002, 4003, 4005, 1000, 1001, 1006, 4999] {
-            let lost = Disconnect::from_close_code(Some(code)).unwrap();
+            let disconnect = Disconnect::from_close_code(Some(code)).unwrap();
             assert_eq!(
-                (lost.resume_mode, lost.wait),
+                (disconnect.resume_mode, disconnect.wait),
                 (ResumeMode::Resume, SignedDuration::ZERO),
                 "{code}"
             );
@@ -102,7 +102,7 @@ mod tests {
         assert!(Disconnect::from_close_code(Some(4008)).unwrap().wait > SignedDuration::ZERO);
         assert_eq!(Disconnect::from_close_code(None).unwrap().resume_mode, ResumeMode::Resume);
         let fatal = |code| Disconnect::from_close_code(Some(code)).unwrap_err().to_string();
-        for (code, words) in [
+        for (code, text) in [
             (4004, "refuses discord.token"),
             (4010, "discord.shards"),
             (4011, "discord.shards"),
@@ -110,7 +110,7 @@ mod tests {
             (4013, "4013"),
             (4014, "Message Content Intent"),
         ] {
-            assert!(fatal(code).contains(words), "{code}: {}", fatal(code));
+            assert!(fatal(code).contains(text), "{code}: {}", fatal(code));
         }
     }
 }

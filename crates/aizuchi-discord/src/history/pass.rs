@@ -1,4 +1,4 @@
-//! One reading of a room's history: page by page, its threads after it, compared with what is stored.
+//! One pass over a channel's history: page by page, then its threads, compared with the store.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,40 +11,42 @@ use twilight_model::id::marker::GuildMarker;
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild::parse_thread;
-use crate::from_discord::message::{DiscordMessage, parse_history_message};
-use crate::from_discord::{ChannelRef, id_before, id_timestamp, non_empty_str};
+use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
+use crate::identity::direct_workspace;
 use crate::ingest::{IngestError, Location};
+use crate::json::non_empty_str;
+use crate::snowflake::{id_before, id_timestamp};
 use crate::visibility::has_messages;
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
 use aizuchi_core::platform::backfill::{
     StoredById, missing_messages, stored_messages_since, to_deletion,
 };
 
-/// As many lines in a page as Discord gives.
+/// Discord's maximum for a page of messages.
 const PAGE_SIZE: usize = 100;
-/// The flow may be just about to keep what was said so lately.
+/// A post of the bot this young may still be about to be stored by the agent.
 const OWN_POST_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
-/// One reading of a room.
+/// The state of one pass.
 pub(super) struct BackfillPass {
     channel: ChannelId,
     guild: Option<Id<GuildMarker>>,
-    /// From when on it is read.
+    /// The pass reads messages from this time on.
     from: Timestamp,
-    /// Since when we have heard without a gap.
+    /// Since when no event was missed.
     since: Timestamp,
-    began: Timestamp,
-    /// The room has not been read before.
+    started_at: Timestamp,
+    /// The channel was never read before.
     is_first: bool,
-    /// What is stored since `from`, unless that is too much to compare.
+    /// The messages stored since `from`, unless there are too many to compare.
     stored: Option<StoredById>,
-    /// What Discord shows.
+    /// The messages in Discord's history.
     seen: HashSet<MessageId>,
-    /// The room itself and threads, as far as they were read.
+    /// The channel and the threads that were read completely.
     read_channels: HashSet<ChannelId>,
-    /// When the persona spoke last in each.
+    /// When the persona last posted in each.
     persona_spoke_at: BTreeMap<ChannelId, Timestamp>,
-    /// The persona's own lines.
+    /// The persona's own messages.
     pub(super) own_messages: Vec<DiscordMessage>,
     pub(super) new_messages: usize,
 }
@@ -52,21 +54,20 @@ pub(super) struct BackfillPass {
 impl DiscordPlatform {
     pub(super) async fn start_pass(
         &self,
-        room: &ChannelId,
+        channel: &ChannelId,
         from: Timestamp,
         since: Timestamp,
     ) -> Result<BackfillPass, IngestError> {
-        let known = self.cache.channel(room);
-        let workspace =
-            known.map_or_else(super::super::direct_workspace, |known| known.channel.workspace);
-        let stored = stored_messages_since(&*self.archive, &workspace, room, from).await?;
+        let cached = self.cache.channel(channel);
+        let workspace = cached.map_or_else(direct_workspace, |cached| cached.channel.workspace);
+        let stored = stored_messages_since(&*self.archive, &workspace, channel, from).await?;
         Ok(BackfillPass {
-            channel: room.clone(),
+            channel: channel.clone(),
             guild: self.guild_id(&workspace),
             from,
-            since: self.backfill.live_since(room, since),
-            began: self.now(),
-            is_first: self.read_cursor(room).is_none(),
+            since: self.backfill.live_since(channel, since),
+            started_at: self.now(),
+            is_first: self.read_cursor(channel).is_none(),
             stored,
             seen: HashSet::new(),
             read_channels: HashSet::new(),
@@ -76,17 +77,18 @@ impl DiscordPlatform {
         })
     }
 
-    /// The room's own lines, then its threads.
+    /// Reads the channel's messages, then its threads.
     pub(super) async fn read_channel(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
-        let room = self.cache.channel(&pass.channel);
-        if room.as_ref().is_some_and(|room| !room.can_read_history) {
+        let cached = self.cache.channel(&pass.channel);
+        if cached.as_ref().is_some_and(|cached| !cached.can_read_history) {
             warn!(
-                "the history of a channel may not be read: the bot lacks \"Read Message History\" in {}",
-                pass.channel
+                platform = "discord",
+                channel = %pass.channel,
+                "the bot lacks the permission Read Message History"
             );
             return Ok(());
         }
-        let kind = room.and_then(|room| room.kind);
+        let kind = cached.and_then(|cached| cached.kind);
         if kind.is_none_or(has_messages) {
             self.read_messages(&pass.channel.clone(), pass).await?;
         }
@@ -100,7 +102,7 @@ impl DiscordPlatform {
         self.hear_missing_deletions(pass).await
     }
 
-    /// Threads that are active, or were since the pass begins.
+    /// Threads that are active, or were archived since `from`.
     async fn threads_to_read(&self, pass: &BackfillPass) -> Result<Vec<ChannelId>, IngestError> {
         let active = self.cache.active_threads(&pass.channel).into_iter().map(|thread| thread.id);
         let mut threads: Vec<ChannelId> = active.collect();
@@ -112,7 +114,7 @@ impl DiscordPlatform {
         Ok(threads)
     }
 
-    /// Threads that were put away since the pass begins; something may have been said in them before.
+    /// Threads that were archived since `from`, which may hold missed messages.
     async fn archived_threads(&self, pass: &BackfillPass) -> Result<Vec<ChannelId>, IngestError> {
         let mut found = Vec::new();
         let mut before = String::new();
@@ -120,19 +122,19 @@ impl DiscordPlatform {
             let path =
                 format!("/channels/{}/threads/archived/public?limit=100{before}", pass.channel);
             let page: Value = match self.read_with_retries(&path).await {
-                // Not every kind of channel has threads, and not every bot may see them.
+                // Not every kind of channel has threads, and the bot may lack access to them.
                 Err(DiscordApiError::Refused(_)) => return Ok(found),
                 page => page?,
             };
             let threads = page["threads"].as_array().map_or(&[][..], Vec::as_slice);
             let mut oldest = None;
-            for whole in threads {
-                let archived = non_empty_str(&whole["thread_metadata"]["archive_timestamp"]);
+            for json in threads {
+                let archived = non_empty_str(&json["thread_metadata"]["archive_timestamp"]);
                 oldest = archived.and_then(|at| at.parse::<Timestamp>().ok()).or(oldest);
                 if oldest.is_some_and(|at| at < pass.from) {
                     return Ok(found);
                 }
-                if let Some(thread) = parse_thread(whole, pass.guild) {
+                if let Some(thread) = parse_thread(json, pass.guild) {
                     found.push(thread.id.clone());
                     self.hear_thread(thread).await?;
                 }
@@ -144,34 +146,37 @@ impl DiscordPlatform {
         }
     }
 
-    /// All lines of a room or a thread since the pass begins, oldest first.
+    /// Reads all messages of a channel or thread since `from`, oldest first.
     pub(super) async fn read_messages(
         &self,
         id: &ChannelId,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
-        let place = ChannelRef { guild: pass.guild, channel: id.clone() };
-        let ground = self.locate(&place, None).await?;
+        let channel_ref = ChannelRef { guild: pass.guild, channel: id.clone() };
+        let location = self.locate(&channel_ref, None).await?;
         if pass.is_first {
-            self.find_last_own_post(&place, pass).await?;
+            self.find_last_own_post(&channel_ref, pass).await?;
         }
         let mut after = id_before(pass.from).to_string();
         loop {
             let path = format!("/channels/{id}/messages?limit={PAGE_SIZE}&after={after}");
             let page: Vec<Value> = match self.read_with_retries(&path).await {
-                // It is gone, with all that was said in it.
+                // The channel or thread was deleted, with its messages.
                 Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => break,
                 page => page?,
             };
             let count = page.len();
-            let numbers = page.iter().filter_map(|line| line["id"].as_str()?.parse::<u64>().ok());
+            let numbers =
+                page.iter().filter_map(|message| message["id"].as_str()?.parse::<u64>().ok());
             let Some(newest) = numbers.max() else { break };
             after = newest.to_string();
-            let mut lines: Vec<DiscordMessage> =
-                page.into_iter().filter_map(|whole| parse_history_message(&place, whole)).collect();
-            lines.sort_by_key(|line| line.at);
-            for line in lines {
-                self.hear_history_message(line, &ground, pass).await?;
+            let mut messages: Vec<DiscordMessage> = page
+                .into_iter()
+                .filter_map(|json| parse_history_message(&channel_ref, json))
+                .collect();
+            messages.sort_by_key(|message| message.at);
+            for message in messages {
+                self.hear_history_message(message, &location, pass).await?;
             }
             if count < PAGE_SIZE {
                 break;
@@ -181,66 +186,68 @@ impl DiscordPlatform {
         Ok(())
     }
 
-    /// Where the persona has spoken in a room that was never read, what was said before is answered.
+    /// Finds the persona's last post in a channel that was never read: mentions before it count as answered.
     async fn find_last_own_post(
         &self,
-        place: &ChannelRef,
+        channel_ref: &ChannelRef,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
-        let path = format!("/channels/{}/messages?limit={PAGE_SIZE}", place.channel);
+        let path = format!("/channels/{}/messages?limit={PAGE_SIZE}", channel_ref.channel);
         let page: Vec<Value> = match self.read_with_retries(&path).await {
             Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => return Ok(()),
             page => page?,
         };
-        let lines = page.into_iter().filter_map(|whole| parse_history_message(place, whole));
-        let own = lines.filter(|line| self.is_own(line)).map(|line| line.at).max();
-        pass.persona_spoke_at.extend(own.map(|at| (place.channel.clone(), at)));
+        let messages = page.into_iter().filter_map(|json| parse_history_message(channel_ref, json));
+        let last_own_post =
+            messages.filter(|message| self.is_own(message)).map(|message| message.at).max();
+        pass.persona_spoke_at.extend(last_own_post.map(|at| (channel_ref.channel.clone(), at)));
         Ok(())
     }
 
     async fn hear_history_message(
         &self,
-        line: DiscordMessage,
-        ground: &Location,
+        message: DiscordMessage,
+        location: &Location,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
-        let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&line.id));
-        let is_news = !is_stored || line.edited_at.is_some();
-        let is_on_its_way = self.is_own(&line) && line.at > pass.began - OWN_POST_GRACE;
-        if is_news && !is_on_its_way {
-            let receipt = self.hear_message(&line, ground, pass.arrival(&line), &mut None).await?;
+        let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
+        let is_new_or_edited = !is_stored || message.edited_at.is_some();
+        let is_in_flight = self.is_own(&message) && message.at > pass.started_at - OWN_POST_GRACE;
+        if is_new_or_edited && !is_in_flight {
+            let receipt =
+                self.hear_message(&message, location, pass.arrival(&message), &mut None).await?;
             pass.new_messages += usize::from(receipt.is_new);
-            if let Some(at) = line.edited_at.filter(|_| !receipt.is_new) {
-                self.hear_edit(&line, ground, at, &mut None).await?;
+            if let Some(at) = message.edited_at.filter(|_| !receipt.is_new) {
+                self.hear_edit(&message, location, at, &mut None).await?;
             }
         }
-        pass.seen.insert(line.id.clone());
-        if self.is_own(&line) {
-            pass.own_messages.push(line);
+        pass.seen.insert(message.id.clone());
+        if self.is_own(&message) {
+            pass.own_messages.push(message);
         }
         Ok(())
     }
 
-    /// What is stored and not in the history any more was deleted meanwhile. Each is looked for once more,
-    /// since nothing brings it back; and where very much is missing, something else is wrong.
+    /// Messages that are stored but not in the history were deleted. Each is fetched once more first, because a
+    /// deletion is final. If very many are missing, something else is wrong and none is deleted.
     pub(super) async fn hear_missing_deletions(
         &self,
         pass: &BackfillPass,
     ) -> Result<(), IngestError> {
         for message in
-            missing_messages(pass.stored.as_ref(), |line| pass.is_missing(line), "Discord")
+            missing_messages(pass.stored.as_ref(), |message| pass.is_missing(message), "Discord")
         {
             if !self.is_still_shown(message).await? {
-                self.inbox.hear(to_deletion(message, pass.began)).await?;
+                self.inbox.hear(to_deletion(message, pass.started_at)).await?;
             }
         }
         Ok(())
     }
 
-    /// Asks for one line.
+    /// Fetches one message.
     async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
-        let place = discord_channel_of(message);
-        let path = format!("/channels/{place}/messages/{}", message.id);
+        let channel = discord_channel_of(message);
+        let path = format!("/channels/{channel}/messages/{}", message.id);
         match self.read_with_retries::<Value>(&path).await {
             Ok(_) => Ok(true),
             Err(DiscordApiError::Refused(refusal)) => Ok(refusal.status != 404),
@@ -250,20 +257,20 @@ impl DiscordPlatform {
 }
 
 impl BackfillPass {
-    /// What was said since we hear without a gap is live, though its event may come later. Of what was said
-    /// before, a room that was never read shows itself what was answered; in others, what is owed is known.
-    fn arrival(&self, line: &DiscordMessage) -> Arrival {
-        let spoke = self.persona_spoke_at.get(&line.channel_ref.channel);
-        if line.at >= self.since {
+    /// A message since the last gap is live, though its event may arrive later. Before the gap, a channel that was
+    /// never read shows in its history what was answered; for others the store knows what is owed.
+    fn arrival(&self, message: &DiscordMessage) -> Arrival {
+        let posted_at = self.persona_spoke_at.get(&message.channel_ref.channel);
+        if message.at >= self.since {
             Arrival::Live
-        } else if self.is_first && spoke.is_some_and(|spoke| *spoke > line.at) {
+        } else if self.is_first && posted_at.is_some_and(|posted_at| *posted_at > message.at) {
             Arrival::BackfilledAnswered
         } else {
             Arrival::Backfilled
         }
     }
 
-    /// It should have been in what was read, and was not. Of what was said since, deletions are told.
+    /// Whether a stored message should have been in the history and was not. Deletions since the gap arrive live.
     fn is_missing(&self, message: &Message) -> bool {
         id_timestamp(message.id.as_str()).is_some()
             && self.read_channels.contains(&discord_channel_of(message))
@@ -273,8 +280,11 @@ impl BackfillPass {
     }
 }
 
-/// Where Discord has a line: in its room, or in the thread.
+/// The Discord channel of a message: its thread, if it is in one.
 fn discord_channel_of(message: &Message) -> ChannelId {
-    let place = &message.conversation;
-    place.thread.as_ref().map_or(place.channel.clone(), |thread| ChannelId::new(thread.as_str()))
+    let conversation = &message.conversation;
+    conversation
+        .thread
+        .as_ref()
+        .map_or(conversation.channel.clone(), |thread| ChannelId::new(thread.as_str()))
 }

@@ -1,5 +1,5 @@
-//! Reactions of a gap. A history shows how many there are, and not whose. So it is asked only about the persona's
-//! own posts, the newest ones, and only where the numbers have changed: that is what people answer by nodding.
+//! Reactions during a gap. A history shows their counts but not the users, who must be fetched for each emoji. That
+//! is done only for the persona's newest posts, and only where the counts differ from the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,50 +9,56 @@ use serde_json::Value;
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::message::DiscordMessage;
-use crate::from_discord::{DiscordReaction, array_at, emoji_name, parse_user};
+use crate::from_discord::user::parse_user;
+use crate::from_discord::{DiscordReaction, emoji_name};
 use crate::history::pass::BackfillPass;
 use crate::ingest::IngestError;
+use crate::json::array_at;
 use crate::react::emoji_path;
 use aizuchi_core::chat::{AuthorKind, ReactionChange, UserId};
 use aizuchi_core::store::ReactionGroup;
 
-/// So many of the newest posts of a room are compared.
+/// How many of a channel's newest posts are compared.
 const MAX_POSTS: usize = 20;
-/// So often Discord is asked for each room who has reacted.
+/// How many lists of users are fetched for each channel.
 const MAX_REQUESTS: usize = 40;
-/// As many people in a page as Discord gives. More are not asked for.
+/// Discord's maximum for a page of users. Only the first page is fetched.
 const PAGE_SIZE: usize = 100;
 
-/// One emoji below a post, as a history shows it.
+/// One emoji of a post in the history.
 struct ReactionCount {
     emoji: Arc<str>,
-    /// Where Discord tells who: each of several emoji of one name has its list, and so have super reactions.
+    /// The lists of users: each of several emoji of one name has its own, and so have super reactions.
     user_lists: Vec<String>,
     count: u64,
 }
 
-/// Who reacted with one emoji, and whether they are bots.
+/// The users who reacted with one emoji, and whether each is a bot.
 type Reactors = HashMap<UserId, bool>;
 
 impl DiscordPlatform {
-    /// Compares what a history shows below the persona's posts with what is stored.
+    /// Compares the reactions to the persona's posts with the store.
     pub(super) async fn reconcile_reactions(
         &self,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
         let mut posts = std::mem::take(&mut pass.own_messages);
         posts.sort_by_key(|post| std::cmp::Reverse(post.at));
-        let mut asked = 0;
+        let mut requests = 0;
         for post in posts.iter().take(MAX_POSTS) {
-            let place = self.locate(&post.channel_ref, None).await?.conversation;
-            let known = self.archive.message(&place.workspace, &place.channel, &post.id).await?;
-            let Some(known) = known.filter(|known| !known.is_deleted) else { continue };
-            if is_unchanged(&known.reactions, &reaction_counts(&post.raw)) {
+            let conversation = self.locate(&post.channel_ref, None).await?.conversation;
+            let stored = self
+                .archive
+                .message(&conversation.workspace, &conversation.channel, &post.id)
+                .await?;
+            let Some(stored) = stored.filter(|stored| !stored.is_deleted) else { continue };
+            if is_unchanged(&stored.reactions, &reaction_counts(&post.raw)) {
                 continue;
             }
-            // The page was read a while ago; what came since is known, and not shown in it.
-            if let Some(now) = self.fetch_reaction_counts(post).await? {
-                self.hear_reaction_changes(post, &known.reactions, &now, &mut asked).await?;
+            // The page may be older than reactions that arrived live, so the post is fetched again.
+            if let Some(current) = self.fetch_reaction_counts(post).await? {
+                self.hear_reaction_changes(post, &stored.reactions, &current, &mut requests)
+                    .await?;
             }
         }
         Ok(())
@@ -64,8 +70,8 @@ impl DiscordPlatform {
     ) -> Result<Option<Vec<ReactionCount>>, IngestError> {
         let path = format!("/channels/{}/messages/{}", post.channel_ref.channel, post.id);
         match self.read_with_retries::<Value>(&path).await {
-            Ok(whole) => Ok(Some(reaction_counts(&whole))),
-            // It has gone meanwhile.
+            Ok(json) => Ok(Some(reaction_counts(&json))),
+            // The post was deleted meanwhile.
             Err(DiscordApiError::Refused(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -74,24 +80,27 @@ impl DiscordPlatform {
     async fn hear_reaction_changes(
         &self,
         post: &DiscordMessage,
-        known: &[ReactionGroup],
-        now: &[ReactionCount],
-        asked: &mut usize,
+        stored: &[ReactionGroup],
+        current: &[ReactionCount],
+        requests: &mut usize,
     ) -> Result<(), IngestError> {
-        for gone in known.iter().filter(|it| now.iter().all(|shown| shown.emoji != it.emoji)) {
+        for removed in stored
+            .iter()
+            .filter(|it| current.iter().all(|current_emoji| current_emoji.emoji != it.emoji))
+        {
             self.hear_each_reactor(
                 post,
-                &gone.emoji,
-                stored_reactors(Some(gone)),
+                &removed.emoji,
+                stored_reactors(Some(removed)),
                 ReactionChange::Removed,
             )
             .await?;
         }
-        for shown in now {
-            let before = stored_reactors(known.iter().find(|it| it.emoji == shown.emoji));
-            if before.len() as u64 != shown.count && *asked < MAX_REQUESTS {
-                *asked += shown.user_lists.len();
-                self.hear_reactors(post, shown, before).await?;
+        for current_emoji in current {
+            let before = stored_reactors(stored.iter().find(|it| it.emoji == current_emoji.emoji));
+            if before.len() as u64 != current_emoji.count && *requests < MAX_REQUESTS {
+                *requests += current_emoji.user_lists.len();
+                self.hear_reactors(post, current_emoji, before).await?;
             }
         }
         Ok(())
@@ -100,39 +109,38 @@ impl DiscordPlatform {
     async fn hear_reactors(
         &self,
         post: &DiscordMessage,
-        shown: &ReactionCount,
+        current_emoji: &ReactionCount,
         before: Reactors,
     ) -> Result<(), IngestError> {
-        let (mut now, mut is_whole) = (Reactors::new(), true);
-        for list in &shown.user_lists {
+        let (mut current, mut is_complete) = (Reactors::new(), true);
+        for list in &current_emoji.user_lists {
             let page: Vec<Value> = match self.read_with_retries(&reactors_path(post, list)).await {
-                // It has gone meanwhile, or may not be seen.
+                // The reaction was removed meanwhile, or the bot lacks access.
                 Err(DiscordApiError::Refused(_)) => return Ok(()),
                 page => page?,
             };
-            is_whole &= page.len() < PAGE_SIZE;
-            let people = page.iter().filter_map(|user| parse_user(user, &Value::Null));
-            now.extend(people.map(|person| (person.id, person.is_bot)));
+            is_complete &= page.len() < PAGE_SIZE;
+            let users = page.iter().filter_map(|user| parse_user(user, &Value::Null));
+            current.extend(users.map(|user| (user.id, user.is_bot)));
         }
-        let mut gone = before.clone();
-        gone.retain(|user, _| is_whole && !now.contains_key(user));
-        now.retain(|user, _| !before.contains_key(user));
-        self.hear_each_reactor(post, &shown.emoji, now, ReactionChange::Added).await?;
-        self.hear_each_reactor(post, &shown.emoji, gone, ReactionChange::Removed).await
+        let mut removed = before.clone();
+        removed.retain(|user, _| is_complete && !current.contains_key(user));
+        current.retain(|user, _| !before.contains_key(user));
+        self.hear_each_reactor(post, &current_emoji.emoji, current, ReactionChange::Added).await?;
+        self.hear_each_reactor(post, &current_emoji.emoji, removed, ReactionChange::Removed).await
     }
 
     async fn hear_each_reactor(
         &self,
         post: &DiscordMessage,
         emoji: &Arc<str>,
-        who: Reactors,
+        reactors: Reactors,
         change: ReactionChange,
     ) -> Result<(), IngestError> {
-        for (user, is_bot) in who {
-            let (place, message) = (post.channel_ref.clone(), post.id.clone());
+        for (user, is_bot) in reactors {
+            let (channel_ref, message) = (post.channel_ref.clone(), post.id.clone());
             let (is_bot, emoji) = (Some(is_bot), emoji.clone());
-            let reaction =
-                DiscordReaction { channel_ref: place, message, user, is_bot, emoji, change };
+            let reaction = DiscordReaction { channel_ref, message, user, is_bot, emoji, change };
             self.hear_reaction(reaction, &mut None).await?;
         }
         Ok(())
@@ -144,7 +152,7 @@ fn reactors_path(post: &DiscordMessage, list: &str) -> String {
     format!("/channels/{channel}/messages/{id}/reactions/{list}&limit={PAGE_SIZE}")
 }
 
-/// What stands below a post, by the emoji as it is kept.
+/// A post's reactions, by the emoji as it is stored.
 fn reaction_counts(post: &Value) -> Vec<ReactionCount> {
     let mut all: Vec<ReactionCount> = Vec::new();
     for one in array_at(post, "reactions").filter_map(parse_reaction_count) {
@@ -160,13 +168,13 @@ fn reaction_counts(post: &Value) -> Vec<ReactionCount> {
 }
 
 fn parse_reaction_count(reaction: &Value) -> Option<ReactionCount> {
-    let told = &reaction["emoji"];
-    let path = emoji_path(told)?;
+    let emoji = &reaction["emoji"];
+    let path = emoji_path(emoji)?;
     let is_super = reaction["count_details"]["burst"].as_u64().is_some_and(|burst| burst > 0);
     let kinds = if is_super { &[0, 1][..] } else { &[0] };
     let lists = kinds.iter().map(|kind| format!("{path}?type={kind}")).collect();
     Some(ReactionCount {
-        emoji: emoji_name(told)?,
+        emoji: emoji_name(emoji)?,
         user_lists: lists,
         count: reaction["count"].as_u64()?,
     })
@@ -177,11 +185,13 @@ fn stored_reactors(reacted: Option<&ReactionGroup>) -> Reactors {
     users.map(|user| (user.id.clone(), user.kind == AuthorKind::Bot)).collect()
 }
 
-/// The same emoji, each as often.
-fn is_unchanged(known: &[ReactionGroup], shown: &[ReactionCount]) -> bool {
-    let count = |emoji: &str| known.iter().find(|it| *it.emoji == *emoji).map(|it| it.users.len());
-    known.len() == shown.len()
-        && shown.iter().all(|it| count(&it.emoji).is_some_and(|count| count as u64 == it.count))
+/// Whether the emoji and their counts are the same.
+fn is_unchanged(stored: &[ReactionGroup], current_emoji: &[ReactionCount]) -> bool {
+    let count = |emoji: &str| stored.iter().find(|it| *it.emoji == *emoji).map(|it| it.users.len());
+    stored.len() == current_emoji.len()
+        && current_emoji
+            .iter()
+            .all(|it| count(&it.emoji).is_some_and(|count| count as u64 == it.count))
 }
 
 #[cfg(test)]
@@ -197,9 +207,9 @@ mod tests {
                 "count_details": {"normal": count - burst, "burst": burst}})
         };
         let tea = json!({"emoji": {"id": null, "name": "t"}, "count": 1});
-        let shown =
+        let current_emoji =
             reaction_counts(&json!({"reactions": [parrot("7", 2, 1), tea, parrot("8", 1, 0)]}));
-        let [parrots, tea] = &shown[..] else { panic!() };
+        let [parrots, tea] = &current_emoji[..] else { panic!() };
         assert_eq!((&*parrots.emoji, parrots.count), (":parrot:", 3));
         assert_eq!(parrots.user_lists, ["parrot:7?type=0", "parrot:7?type=1", "parrot:8?type=0"]);
         assert_eq!(

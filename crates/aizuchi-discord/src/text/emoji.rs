@@ -1,11 +1,11 @@
-//! A server's own emoji. People write `:parrot:`, and their Discord makes `<:parrot:1>` of it; a bot has to do so
-//! itself. What no emoji or more than one is called stays as it is written.
+//! A server's custom emoji. A user writes `:parrot:` and the Discord client sends `<:parrot:1>`; a bot has to
+//! replace it itself. A name that no emoji or several emoji have stays as it is written.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::from_discord::{array_at, non_empty_str};
+use crate::json::{array_at, non_empty_str};
 use crate::text::is_id;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,53 +16,53 @@ pub struct GuildEmoji {
 }
 
 impl GuildEmoji {
-    /// One that the bot can use, as its server tells of it.
-    pub fn from_json(whole: &Value) -> Option<Self> {
-        let (id, name) = (non_empty_str(&whole["id"])?, non_empty_str(&whole["name"])?);
-        let is_for_all = array_at(whole, "roles").next().is_none();
-        let is_usable = whole["available"] != false && is_for_all && is_id(id) && is_name(name);
-        let is_animated = whole["animated"] == true;
+    /// A custom emoji from a server's description, if the bot can use it.
+    pub fn from_json(json: &Value) -> Option<Self> {
+        let (id, name) = (non_empty_str(&json["id"])?, non_empty_str(&json["name"])?);
+        let is_unrestricted = array_at(json, "roles").next().is_none();
+        let is_usable = json["available"] != false && is_unrestricted && is_id(id) && is_name(name);
+        let is_animated = json["animated"] == true;
         is_usable.then(|| Self { id: id.into(), name: name.into(), is_animated })
     }
 
-    /// As it stands in a text.
+    /// The markup of the emoji in a text.
     pub fn to_markup(&self) -> String {
         let Self { id, name, is_animated } = self;
         format!("<{}:{name}:{id}>", if *is_animated { "a" } else { "" })
     }
 }
 
-/// The only one of this name.
+/// The emoji of this name, if there is exactly one.
 pub fn find_unique(emojis: &[GuildEmoji], name: &str) -> Option<GuildEmoji> {
     let mut named = emojis.iter().filter(|emoji| *emoji.name == *name);
     let emoji = named.next()?;
     named.next().is_none().then(|| emoji.clone())
 }
 
-/// A text with the emoji that it names.
+/// Replaces the shortcodes of known emoji by their markup.
 pub fn expand_shortcodes(text: &str, emoji: &dyn Fn(&str) -> Option<GuildEmoji>) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(':') {
-        let (before, behind) = (&rest[..at], &rest[at + 1..]);
-        shown.push_str(before);
-        let is_begun = !shown.ends_with(is_inside_token);
-        let name = behind.split_once(':').map(|(name, _)| name);
-        match name.filter(|name| is_begun && is_name(name)).and_then(emoji) {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        expanded.push_str(before);
+        let is_shortcode_start = !expanded.ends_with(is_inside_token);
+        let name = after.split_once(':').map(|(name, _)| name);
+        match name.filter(|name| is_shortcode_start && is_name(name)).and_then(emoji) {
             Some(found) => {
-                shown.push_str(&found.to_markup());
-                rest = &behind[found.name.len() + 1..];
+                expanded.push_str(&found.to_markup());
+                rest = &after[found.name.len() + 1..];
             }
             None => {
-                shown.push(':');
-                rest = behind;
+                expanded.push(':');
+                rest = after;
             }
         }
     }
-    shown + rest
+    expanded + rest
 }
 
-/// As in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
+/// A colon after this letter starts no shortcode, as in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
 fn is_inside_token(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_/<:.-=&?#%+~@".contains(letter)
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_emoji_is_called_is_shown() {
+    fn shortcodes_of_exactly_one_emoji_are_replaced() {
         let emojis = emojis();
         for (text, expected) in [
             (":parrot:", "<:parrot:1>"),

@@ -1,38 +1,38 @@
-//! Nobody is called whom the persona does not mean to call. Discord is asked to notify nobody with every
-//! post; this holds for what it shows, too, and for whoever copies it.
+//! Mentions that the persona does not intend are escaped. Every post already asks Discord to notify no user; this
+//! also covers what Discord displays, and a user who copies the text.
 
 use aizuchi_core::chat::is_invisible;
 
-/// Looks like `@`, and calls nobody.
+/// Looks like `@`, and mentions no user.
 const FULLWIDTH_AT: char = '＠';
 
-/// The same number of letters, without anything that would call all, a role, or somebody who is not meant.
-pub fn escape_mentions(text: &str, is_meant: &dyn Fn(&str) -> bool) -> String {
-    let mut harmless = String::with_capacity(text.len());
+/// Escapes mentions of everyone, of roles and of unintended users. The number of letters stays the same.
+pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('@') {
-        let behind = &rest[at + 1..];
-        // What nobody sees may be left out on the way.
+        let after = &rest[at + 1..];
+        // Discord may drop invisible letters, so they do not separate anything.
         let before =
-            harmless.chars().chain(rest[..at].chars()).rev().find(|one| !is_invisible(*one));
-        let calls = mentions_everyone(behind)
-            || (before == Some('<') && !is_intended_mention(behind, is_meant));
-        harmless.push_str(&rest[..at]);
-        harmless.push(if calls { FULLWIDTH_AT } else { '@' });
-        rest = behind;
+            escaped.chars().chain(rest[..at].chars()).rev().find(|one| !is_invisible(*one));
+        let is_mention = mentions_everyone(after)
+            || (before == Some('<') && !is_intended_mention(after, is_intended));
+        escaped.push_str(&rest[..at]);
+        escaped.push(if is_mention { FULLWIDTH_AT } else { '@' });
+        rest = after;
     }
-    harmless + rest
+    escaped + rest
 }
 
-fn mentions_everyone(behind: &str) -> bool {
-    let seen = behind.chars().filter(|letter| !is_invisible(*letter)).take(8);
-    let seen = seen.collect::<String>().to_lowercase();
-    seen.starts_with("everyone") || seen.starts_with("here")
+fn mentions_everyone(after: &str) -> bool {
+    let visible = after.chars().filter(|letter| !is_invisible(*letter)).take(8);
+    let visible = visible.collect::<String>().to_lowercase();
+    visible.starts_with("everyone") || visible.starts_with("here")
 }
 
-/// The rest of `<@123>`.
-fn is_intended_mention(behind: &str, is_meant: &dyn Fn(&str) -> bool) -> bool {
-    behind.split_once('>').is_some_and(|(id, _)| is_meant(id))
+/// Whether the text after `<@` completes an intended mention.
+fn is_intended_mention(after: &str, is_intended: &dyn Fn(&str) -> bool) -> bool {
+    after.split_once('>').is_some_and(|(id, _)| is_intended(id))
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_a_role_and_strangers_are_not_called() {
+    fn everyone_roles_and_unintended_users_are_escaped() {
         for (text, expected) in [
             ("@everyone, @here!", "＠everyone, ＠here!"),
             ("@Everyone @HERE @hereby", "＠Everyone ＠HERE ＠hereby"),
@@ -61,14 +61,14 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_form_is_live(text in "([@<>&!1h]|@|every|one|here|\u{200b}|\u{ad}|\\PC){0,30}") {
-            let made = escape_mentions(&text, &|id| id == "1");
-            prop_assert_eq!(made.chars().count(), text.chars().count());
-            let seen: String = made.chars().filter(|letter| !is_invisible(*letter)).collect();
-            let seen = seen.to_lowercase();
-            prop_assert!(!seen.contains("@everyone") && !seen.contains("@here"), "{}", seen);
-            prop_assert!(!seen.contains("<@&") && !seen.contains("<@!"), "{}", seen);
-            prop_assert!(!seen.replace("<@1>", "").contains("<@1"), "{}", seen);
+        fn no_unintended_mention_survives(text in "([@<>&!1h]|@|every|one|here|\u{200b}|\u{ad}|\\PC){0,30}") {
+            let escaped = escape_mentions(&text, &|id| id == "1");
+            prop_assert_eq!(escaped.chars().count(), text.chars().count());
+            let visible: String = escaped.chars().filter(|letter| !is_invisible(*letter)).collect();
+            let visible = visible.to_lowercase();
+            prop_assert!(!visible.contains("@everyone") && !visible.contains("@here"), "{}", visible);
+            prop_assert!(!visible.contains("<@&") && !visible.contains("<@!"), "{}", visible);
+            prop_assert!(!visible.replace("<@1>", "").contains("<@1"), "{}", visible);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What Discord delivers becomes what people read, and who is named in it. Bold, code, spoilers and the
-//! like stay as they are written: models know them.
+//! Discord's markup becomes the text that users see, with its mentions. Bold, code, spoilers and the like stay as
+//! they are written: models know them.
 
 use jiff::Timestamp;
 
@@ -7,43 +7,43 @@ use crate::text::{NameLookup, RoleName, is_id};
 use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
-/// Reads any text; what is not of Discord's making in it stays as it is, and so does code.
+/// Reads any text. Code, and markup that is not Discord's, stays as it is.
 pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText {
     let text = normalize_text(text);
-    let mut reading =
+    let mut reader =
         MarkupReader { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
     let mut rest = text.as_str();
     while let Some(at) = rest.find(['<', '`', '\\']) {
-        reading.text.push_str(&rest[..at]);
+        reader.text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let taken = match rest.as_bytes()[0] {
-            b'<' => reading.bracket(rest).unwrap_or_else(|| reading.push_verbatim(rest, 1)),
-            b'`' => reading.push_verbatim(rest, code_length(rest)),
-            // What is escaped is text.
-            _ => reading.push_verbatim(rest, 1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
+        let consumed = match rest.as_bytes()[0] {
+            b'<' => reader.bracket(rest).unwrap_or_else(|| reader.push_verbatim(rest, 1)),
+            b'`' => reader.push_verbatim(rest, code_length(rest)),
+            // An escaped character is plain text.
+            _ => reader.push_verbatim(rest, 1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
         };
-        rest = &rest[taken..];
+        rest = &rest[consumed..];
     }
-    reading.text.push_str(rest);
-    ParsedText { text: reading.text, mentions: reading.mentions }
+    reader.text.push_str(rest);
+    ParsedText { text: reader.text, mentions: reader.mentions }
 }
 
-/// To the end of the block or the span that begins here, or of marks that begin nothing.
-fn code_length(from: &str) -> usize {
-    let marks = from.len() - from.trim_start_matches('`').len();
-    let mut at = marks;
-    while let Some(start) = from[at..].find('`').map(|found| at + found) {
-        let behind = &from[start..];
-        let length = behind.len() - behind.trim_start_matches('`').len();
-        if length == marks {
+/// The length of the code block or span that starts here, or of backticks that start none.
+fn code_length(text: &str) -> usize {
+    let ticks = text.len() - text.trim_start_matches('`').len();
+    let mut at = ticks;
+    while let Some(start) = text[at..].find('`').map(|found| at + found) {
+        let after = &text[start..];
+        let length = after.len() - after.trim_start_matches('`').len();
+        if length == ticks {
             return start + length;
         }
-        if marks >= 3 && length >= 3 {
+        if ticks >= 3 && length >= 3 {
             return start + 3;
         }
         at = start + length;
     }
-    marks
+    ticks
 }
 
 struct MarkupReader<'a> {
@@ -58,12 +58,12 @@ impl MarkupReader<'_> {
         length
     }
 
-    /// `<…>` is a name, an emoji or a time; with anything else in it, it is text.
+    /// Reads `<…>`, which is a mention, a channel, an emoji, a time or a command; otherwise it is plain text.
     fn bracket(&mut self, from: &str) -> Option<usize> {
         let inner = &from[1..];
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
         let inside = &inner[..end];
-        let shown = match inside.chars().next()? {
+        let text = match inside.chars().next()? {
             '@' => self.read_mention(&inside[1..])?,
             '#' => self.read_channel(&inside[1..])?,
             ':' | 'a' => read_emoji(inside)?,
@@ -71,7 +71,7 @@ impl MarkupReader<'_> {
             '/' => read_command(inside)?,
             _ => return None,
         };
-        self.text.push_str(&shown);
+        self.text.push_str(&text);
         Some(end + 2)
     }
 
@@ -112,19 +112,19 @@ impl MarkupReader<'_> {
         Some(format!("#{}", to_single_line(name.as_deref().unwrap_or(id)).trim_start_matches('#')))
     }
 
-    /// `1700000000:R`, by the persona's clock.
+    /// `1700000000:R`, in the persona's time zone.
     fn read_time(&self, inside: &str) -> Option<String> {
         let (second, style) = inside.split_once(':').unwrap_or((inside, "f"));
         let at = Timestamp::from_second(second.parse().ok()?).ok()?;
         let at = at.to_zoned(self.names.time_zone.clone());
-        let shape = match style {
+        let format = match style {
             "t" => "%H:%M",
             "T" => "%H:%M:%S",
             "d" | "D" => "%Y-%m-%d",
             "f" | "F" | "R" | "s" | "S" => "%Y-%m-%d %H:%M",
             _ => return None,
         };
-        Some(at.strftime(shape).to_string())
+        Some(at.strftime(format).to_string())
     }
 }
 
@@ -132,7 +132,7 @@ fn with_at_sign(name: &str) -> String {
     format!("@{}", to_single_line(name).trim_start_matches('@'))
 }
 
-/// `:wave:1` or `a:wave:1`, which only Discord has a picture of.
+/// A custom emoji: `:wave:1` or `a:wave:1`.
 fn read_emoji(inside: &str) -> Option<String> {
     let (name, id) =
         inside.strip_prefix('a').unwrap_or(inside).strip_prefix(':')?.split_once(':')?;
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use aizuchi_core::chat::is_line_break;
 
-    fn reads(text: &str) -> ParsedText {
+    fn parse(text: &str) -> ParsedText {
         let persona = UserId::new("900");
         let names = NameLookup {
             persona: &persona,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_what_discord_writes() {
+    fn markup_becomes_plain_text() {
         for (text, expected) in [
             ("hello", "hello"),
             ("<@1>さん <@!1>", "@山田 花子さん @山田 花子"),
@@ -197,14 +197,14 @@ mod tests {
             ("<<@1>>", "<@山田 花子>"),
             ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
         ] {
-            assert_eq!(reads(text).text, expected, "{text:?}");
+            assert_eq!(parse(text).text, expected, "{text:?}");
         }
     }
 
     #[test]
-    fn everyone_named_is_told_once_and_nobody_in_code_is() {
-        let read = reads("<@9> <@&8> `<@1>` <@!9> <@900> \\<@5> <@&7>");
-        assert_eq!(read.mentions, [Mention::User(UserId::new("9")), Mention::Persona]);
+    fn each_mention_is_reported_once_and_none_in_code() {
+        let parsed = parse("<@9> <@&8> `<@1>` <@!9> <@900> \\<@5> <@&7>");
+        assert_eq!(parsed.mentions, [Mention::User(UserId::new("9")), Mention::Persona]);
     }
 
     proptest! {
@@ -212,10 +212,10 @@ mod tests {
 
         #[test]
         fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!&:/`\\\\\n]|<@1>|<a:b:1>|<t:1:R>|```){0,60}") {
-            let read = reads(&text);
+            let parsed = parse(&text);
             let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-            prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
-            prop_assert!(!read.text.contains(|letter| letter != '\n' && is_line_break(letter)));
+            prop_assert!(!parsed.text.contains(is_raw), "{:?}", parsed.text);
+            prop_assert!(!parsed.text.contains(|letter| letter != '\n' && is_line_break(letter)));
         }
     }
 }

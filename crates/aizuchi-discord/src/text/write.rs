@@ -1,5 +1,5 @@
-//! What a model writes in Markdown becomes what Discord shows. Discord reads most of Markdown, so only
-//! what it does not know is changed: tables, rules, small headings, pictures, boxes to tick.
+//! A model's Markdown becomes Discord's. Discord supports most of Markdown, so only the rest is replaced: tables,
+//! rules, small headings, images and task lists.
 
 use std::ops::Range;
 
@@ -14,71 +14,75 @@ use aizuchi_core::platform::split::utf16_length;
 use aizuchi_core::platform::table;
 use aizuchi_core::platform::user_names::{TextPart, split_mentions};
 
-/// Discord takes so much at once.
+/// Discord's limit for a message, in UTF-16 code units.
 pub const MAX_MESSAGE_LENGTH: usize = 2_000;
 
-/// What names stand for where something is said.
+/// Finds the users and emoji that a text names.
 #[derive(Clone, Copy)]
 pub struct MentionLookup<'a> {
-    /// The id of whoever has exactly this name.
+    /// The user with exactly this name.
     pub find_user: &'a dyn Fn(&str) -> Option<UserId>,
-    /// The server's own of this name.
+    /// The server's custom emoji of this name.
     pub find_emoji: &'a dyn Fn(&str) -> Option<GuildEmoji>,
 }
 
 impl MentionLookup<'static> {
-    /// Nobody and nothing has a name.
+    /// Finds nothing.
     pub fn empty() -> Self {
         Self { find_user: &|_| None, find_emoji: &|_| None }
     }
 }
 
-/// What would be too long with everything that makes it nicer goes out as it is written.
-pub fn to_discord_markdown(markdown: &str, known: &MentionLookup<'_>) -> String {
+/// Renders a text for Discord. If a replacement would make it too long, the text goes out as it is written.
+pub fn to_discord_markdown(markdown: &str, lookup: &MentionLookup<'_>) -> String {
     let text = normalize_text(markdown);
-    let people = |name: &str| (known.find_user)(name).filter(|id| is_id(id.as_str()));
-    let known = MentionLookup { find_user: &people, find_emoji: known.find_emoji };
-    let edits = find_replacements(&text);
-    let fits = |written: &String| utf16_length(written) <= MAX_MESSAGE_LENGTH;
-    Some(apply_replacements(&text, &edits, &known))
+    let find_user = |name: &str| (lookup.find_user)(name).filter(|id| is_id(id.as_str()));
+    let lookup = MentionLookup { find_user: &find_user, find_emoji: lookup.find_emoji };
+    let replacements = find_replacements(&text);
+    let fits = |rendered: &String| utf16_length(rendered) <= MAX_MESSAGE_LENGTH;
+    Some(apply_replacements(&text, &replacements, &lookup))
         .filter(fits)
-        .or_else(|| Some(apply_replacements(&text, &[], &known)).filter(fits))
+        .or_else(|| Some(apply_replacements(&text, &[], &lookup)).filter(fits))
         .unwrap_or_else(|| apply_replacements(&text, &[], &MentionLookup::empty()))
 }
 
-/// The same where nothing has a name, with and without what makes it nicer.
+/// The same without any mention or emoji, with and without the replacements.
 pub fn to_markdown_without_names(markdown: &str) -> [String; 2] {
     let text = normalize_text(markdown);
     [&find_replacements(&text)[..], &[]]
-        .map(|edits| apply_replacements(&text, edits, &MentionLookup::empty()))
+        .map(|replacements| apply_replacements(&text, replacements, &MentionLookup::empty()))
 }
 
-/// Something that Discord would show as it is not meant, and what it becomes.
+/// A part of the text that Discord would not show as intended, and what takes its place.
 struct Replacement {
     range: Range<usize>,
     content: ReplacementContent,
 }
 
 enum ReplacementContent {
-    /// Nobody is called in it.
+    /// The part stays as it is, without mentions.
     Original,
     Text(String),
 }
 
-fn apply_replacements(text: &str, edits: &[Replacement], known: &MentionLookup<'_>) -> String {
-    let mut page = TextWriter { text: String::with_capacity(text.len()), mentioned: Vec::new() };
+fn apply_replacements(
+    text: &str,
+    replacements: &[Replacement],
+    lookup: &MentionLookup<'_>,
+) -> String {
+    let mut writer = TextWriter { text: String::with_capacity(text.len()), mentioned: Vec::new() };
     let mut at = 0;
-    for edit in edits {
-        page.push_prose(&text[at..edit.range.start], known);
-        page.text.push_str(match &edit.content {
-            ReplacementContent::Original => &text[edit.range.clone()],
-            ReplacementContent::Text(shown) => shown,
+    for replacement in replacements {
+        writer.push_prose(&text[at..replacement.range.start], lookup);
+        writer.text.push_str(match &replacement.content {
+            ReplacementContent::Original => &text[replacement.range.clone()],
+            ReplacementContent::Text(text) => text,
         });
-        at = edit.range.end;
+        at = replacement.range.end;
     }
-    page.push_prose(&text[at..], known);
-    // At the end: two parts may make what neither was.
-    escape_mentions(&page.text, &|id| page.mentioned.iter().any(|called| called.as_str() == id))
+    writer.push_prose(&text[at..], lookup);
+    // Last, because two adjacent parts may form a mention together.
+    escape_mentions(&writer.text, &|id| writer.mentioned.iter().any(|user| user.as_str() == id))
 }
 
 struct TextWriter {
@@ -87,11 +91,11 @@ struct TextWriter {
 }
 
 impl TextWriter {
-    fn push_prose(&mut self, text: &str, known: &MentionLookup<'_>) {
-        for part in split_mentions(text, known.find_user) {
+    fn push_prose(&mut self, text: &str, lookup: &MentionLookup<'_>) {
+        for part in split_mentions(text, lookup.find_user) {
             match part {
-                TextPart::Text(words) => {
-                    self.text.push_str(&expand_shortcodes(words, known.find_emoji))
+                TextPart::Text(text) => {
+                    self.text.push_str(&expand_shortcodes(text, lookup.find_emoji))
                 }
                 TextPart::Mention(id) => {
                     self.text.push_str(&format!("<@{id}>"));
@@ -102,13 +106,13 @@ impl TextWriter {
     }
 }
 
-/// In the order of the text, none in another.
+/// The replacements in the order of the text, without overlaps.
 fn find_replacements(text: &str) -> Vec<Replacement> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-    let mut edits: Vec<Replacement> = Vec::new();
+    let mut replacements: Vec<Replacement> = Vec::new();
     let mut table = TableWriter::default();
     for (event, at) in Parser::new_ext(text, options).into_offset_iter() {
-        let to = match event {
+        let content = match event {
             Event::Start(Tag::Table(columns)) => {
                 table = TableWriter { columns, ..TableWriter::default() };
                 continue;
@@ -124,8 +128,8 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
                 table.rows.last_mut().into_iter().for_each(|row| row.push(String::new()));
                 continue;
             }
-            Event::Text(words) | Event::Code(words) if table.is_open() => {
-                table.push_text(&words);
+            Event::Text(text) | Event::Code(text) if table.is_open() => {
+                table.push_text(&text);
                 continue;
             }
             Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => continue,
@@ -144,26 +148,26 @@ fn find_replacements(text: &str) -> Vec<Replacement> {
             Event::TaskListMarker(false) => ReplacementContent::Text("☐".to_owned()),
             _ => continue,
         };
-        let is_behind = edits.last().is_none_or(|last| last.range.end <= at.start);
-        if matches!(to, ReplacementContent::Text(_)) && table.is_open() {
+        let is_disjoint = replacements.last().is_none_or(|last| last.range.end <= at.start);
+        if matches!(content, ReplacementContent::Text(_)) && table.is_open() {
             table = TableWriter::default();
         }
-        if is_behind {
-            edits.push(Replacement { range: at, content: to });
+        if is_disjoint {
+            replacements.push(Replacement { range: at, content });
         }
     }
-    edits
+    replacements
 }
 
-/// `![its words](https://…)`: nobody's client shall fetch what a model names.
+/// The alternative text of `![text](https://…)`: no client shall fetch a URL that a model chose.
 fn image_alt_text(image: &str) -> &str {
-    let words = image.strip_prefix("![").and_then(|rest| rest.split_once(']'));
-    words.map_or("", |(words, _)| words)
+    let alt_text = image.strip_prefix("![").and_then(|rest| rest.split_once(']'));
+    alt_text.map_or("", |(alt_text, _)| alt_text)
 }
 
 fn bold_heading(line: &str) -> String {
-    let words = to_single_line(line.trim_start_matches(['#', ' ']));
-    format!("**{}**\n", words.trim_end_matches(['#', ' ']).replace("**", ""))
+    let title = to_single_line(line.trim_start_matches(['#', ' ']));
+    format!("**{}**\n", title.trim_end_matches(['#', ' ']).replace("**", ""))
 }
 
 #[derive(Default)]
@@ -177,12 +181,12 @@ impl TableWriter {
         !self.columns.is_empty()
     }
 
-    fn push_text(&mut self, words: &str) {
+    fn push_text(&mut self, text: &str) {
         let cell = self.rows.last_mut().and_then(|row| row.last_mut());
-        cell.into_iter().for_each(|cell| cell.push_str(words));
+        cell.into_iter().for_each(|cell| cell.push_str(text));
     }
 
-    /// A block of code, whose letters are equally wide. The line that ends the table stays.
+    /// The table as a code block, because its letters have equal width. The line end after the table stays.
     fn to_code_block(&self, source: &str) -> String {
         let aligned = table::format_table(&self.rows, &self.columns).replace("```", "'''");
         let end = if source.ends_with('\n') { "\n" } else { "" };
@@ -196,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    fn person(name: &str) -> Option<UserId> {
+    fn find_user(name: &str) -> Option<UserId> {
         let id = match name {
             "Mio" => "11",
             "花子" => "13",
@@ -206,30 +210,30 @@ mod tests {
         Some(UserId::new(id))
     }
 
-    fn parrot(name: &str) -> Option<GuildEmoji> {
+    fn find_emoji(name: &str) -> Option<GuildEmoji> {
         let emoji = GuildEmoji { id: "7".into(), name: "parrot".into(), is_animated: false };
         (name == "parrot").then_some(emoji)
     }
 
-    fn known() -> MentionLookup<'static> {
-        MentionLookup { find_user: &person, find_emoji: &parrot }
+    fn lookup() -> MentionLookup<'static> {
+        MentionLookup { find_user: &find_user, find_emoji: &find_emoji }
     }
 
     #[test]
-    fn emoji_of_the_server_are_shown_where_they_are_no_code() {
+    fn custom_emoji_are_rendered_outside_code() {
         for (markdown, expected) in [
             ("**yes** :parrot: :other:", "**yes** <:parrot:7> :other:"),
             ("`:parrot:` @Mio:parrot:", "`:parrot:` <@11><:parrot:7>"),
             ("[:parrot:](https://x.example)", "[:parrot:](https://x.example)"),
         ] {
-            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &lookup()), expected, "{markdown:?}");
         }
         let many = ":parrot: ".repeat(200);
-        assert_eq!(to_discord_markdown(&many, &known()), many);
+        assert_eq!(to_discord_markdown(&many, &lookup()), many);
     }
 
     #[test]
-    fn what_discord_knows_stays() {
+    fn markdown_that_discord_supports_stays() {
         for text in [
             "**bold** *it* __under__ ~~no~~ ||spoiler|| `code`",
             "# big\n## less\n### small\n-# tiny",
@@ -239,12 +243,12 @@ mod tests {
             "これは**「大事」**です",
             "a < b & c > d, snake_case_name, 2 * 3 * 4",
         ] {
-            assert_eq!(to_discord_markdown(text, &known()), text);
+            assert_eq!(to_discord_markdown(text, &lookup()), text);
         }
     }
 
     #[test]
-    fn what_discord_does_not_know_becomes_what_it_does() {
+    fn unsupported_markdown_is_replaced() {
         for (markdown, expected) in [
             ("a\n\n---\n\nb", "a\n\n———\n\nb"),
             ("#### A *small* one ####\ntext", "**A *small* one**\ntext"),
@@ -255,12 +259,12 @@ mod tests {
                 "```\n名    n\n----  ---------\n@Mio  ＠everyone\n```"
             }),
         ] {
-            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &lookup()), expected, "{markdown:?}");
         }
     }
 
     #[test]
-    fn only_those_are_called_who_are_there() {
+    fn only_known_users_are_mentioned() {
         for (markdown, expected) in [
             ("@Mio, @花子さん and @Kim", "<@11>, <@13>さん and @Kim"),
             ("`@Mio` and a@Mio.example", "`@Mio` and a@Mio.example"),
@@ -269,41 +273,41 @@ mod tests {
             ("@odd @everyone <@11> <@&5> <#5>", "@odd ＠everyone <＠11> <＠&5> <#5>"),
             ("```\n@here\n```", "```\n＠here\n```"),
         ] {
-            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &lookup()), expected, "{markdown:?}");
         }
     }
 
     #[test]
-    fn what_would_be_too_long_goes_out_as_it_is() {
+    fn a_text_that_would_become_too_long_is_unchanged() {
         let many = "@Mio ".repeat(400);
         assert_eq!(
             to_discord_markdown(
                 &many,
                 &MentionLookup {
                     find_user: &|_| Some(UserId::new("1234567890123456789")),
-                    ..known()
+                    ..lookup()
                 }
             ),
             many
         );
         let row = format!("| a | {} |\n|---|---|\n| {} | b |", "x".repeat(900), "y".repeat(900));
-        assert_eq!(to_discord_markdown(&row, &known()), row);
+        assert_eq!(to_discord_markdown(&row, &lookup()), row);
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn whatever_a_model_writes_calls_nobody_else(
+        fn no_text_mentions_anyone_else(
             text in "([a-z@<>&!#|`*_\\[\\]()\n -]|@everyone|@here|<@&1>|<@11>|@Mio|```|\\| a \\||----|\u{200b}|[あ-ん]){0,80}"
         ) {
-            let written = to_discord_markdown(&text, &known());
-            prop_assert!(utf16_length(&written) <= MAX_MESSAGE_LENGTH);
-            let seen: String =
-                written.chars().filter(|letter| !aizuchi_core::chat::is_invisible(*letter)).collect();
-            prop_assert!(!seen.contains("@everyone") && !seen.contains("@here"), "{}", seen);
-            let seen = seen.replace("<@11>", "");
-            prop_assert!(!seen.contains("<@&") && !seen.contains("<@1"), "{}", seen);
+            let rendered = to_discord_markdown(&text, &lookup());
+            prop_assert!(utf16_length(&rendered) <= MAX_MESSAGE_LENGTH);
+            let visible: String =
+                rendered.chars().filter(|letter| !aizuchi_core::chat::is_invisible(*letter)).collect();
+            prop_assert!(!visible.contains("@everyone") && !visible.contains("@here"), "{}", visible);
+            let visible = visible.replace("<@11>", "");
+            prop_assert!(!visible.contains("<@&") && !visible.contains("<@1"), "{}", visible);
         }
     }
 }

@@ -1,0 +1,241 @@
+//! Who the bot is on Discord, and the workspaces that follow from it. Discord's last answer is stored, so the
+//! program also starts while Discord cannot be reached.
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tracing::warn;
+use twilight_model::id::Id;
+use twilight_model::id::marker::{ApplicationMarker, GuildMarker};
+use twilight_model::oauth::ApplicationFlags;
+
+use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
+use crate::settings::DiscordSettings;
+use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::store::{Archive, StoreError};
+
+/// The prefix of every Discord workspace. On its own it is the workspace under which cursors of the whole
+/// installation are stored.
+const PLATFORM: &str = "discord";
+
+const MAX_START_ATTEMPTS: usize = 3;
+const START_RETRY_DELAY: Duration = Duration::from_secs(2);
+
+/// The bot's identity on Discord.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscordIdentity {
+    pub application: Id<ApplicationMarker>,
+    /// The bot's user.
+    pub user: UserId,
+    /// The bot's name.
+    pub name: String,
+    /// Whether the application has the Message Content Intent.
+    pub can_read_content: bool,
+    /// The servers that the bot is on.
+    pub guilds: Vec<GuildSummary>,
+}
+
+/// A server in Discord's list of the bot's servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuildSummary {
+    pub id: Id<GuildMarker>,
+    pub name: String,
+}
+
+/// Why the bot cannot connect to Discord.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscordConnectError {
+    #[error(
+        "Discord refuses discord.token; see the page Bot of the application, at \
+         https://discord.com/developers/applications"
+    )]
+    TokenRefused,
+    #[error(
+        "Discord does not let the bot read messages; switch on \"Message Content Intent\" on the page Bot of \
+         the application, at https://discord.com/developers/applications"
+    )]
+    DisallowedIntents,
+    #[error(
+        "Discord wants the bot's servers to be shared out differently; leave discord.shards out, so that \
+         Discord is asked"
+    )]
+    InvalidShards,
+    #[error(
+        "Discord does not understand us any more (it says {0}); this program is too old for it"
+    )]
+    UnsupportedVersion(u16),
+    #[error("Discord has dismissed the bot: {0}")]
+    Revoked(&'static str),
+    #[error("Discord could not be asked who we are: {0}")]
+    IdentityUnavailable(DiscordApiError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+impl DiscordConnectError {
+    pub(crate) fn from_api_error(error: DiscordApiError) -> Self {
+        if error.is_token_invalid() { Self::TokenRefused } else { Self::IdentityUnavailable(error) }
+    }
+}
+
+/// The workspace that stands for Discord as a whole.
+pub fn platform_workspace() -> WorkspaceId {
+    WorkspaceId::new(PLATFORM)
+}
+
+/// The workspace of a server.
+pub fn guild_workspace(guild: Id<GuildMarker>) -> WorkspaceId {
+    WorkspaceId::new(format!("{PLATFORM}:{guild}"))
+}
+
+/// The workspace of all direct messages. Each direct message is a private channel of it, so nothing leaks from
+/// one to another, and nothing leaks to or from a server.
+pub fn direct_workspace() -> WorkspaceId {
+    WorkspaceId::new(format!("{PLATFORM}:direct"))
+}
+
+/// Asks Discord whose token this is, and which servers the bot is on.
+pub async fn fetch_identity(
+    settings: &DiscordSettings,
+) -> Result<DiscordIdentity, DiscordConnectError> {
+    let api = DiscordApi::new(settings, Clock::system())?;
+    let get = async |path: &str| match api.call(&ApiRequest::get(path)).await {
+        Ok(answer) => Ok(answer),
+        Err(error) if error.is_token_invalid() => Err(DiscordConnectError::TokenRefused),
+        Err(error) => Err(DiscordConnectError::IdentityUnavailable(error)),
+    };
+    let mut record = get("/users/@me").await?;
+    record["application"] = get("/applications/@me").await?;
+    record["guilds"] = Value::Array(Vec::new());
+    let mut after = String::new();
+    loop {
+        let page = get(&format!("/users/@me/guilds?limit=200{after}")).await?;
+        let guilds = page.as_array().cloned().unwrap_or_default();
+        after = guilds
+            .last()
+            .map(|last| format!("&after={}", last["id"].as_str().unwrap_or("")))
+            .unwrap_or_default();
+        let is_last = guilds.len() < 200;
+        if let Value::Array(all) = &mut record["guilds"] {
+            all.extend(guilds);
+        }
+        if is_last {
+            break;
+        }
+    }
+    parse_identity(record).ok_or(DiscordConnectError::IdentityUnavailable(
+        DiscordApiError::OutcomeUnknown("it does not say who we are".to_owned()),
+    ))
+}
+
+/// Whose token this is. While Discord cannot be reached, its last stored answer is used.
+pub async fn resolve_identity(
+    settings: &DiscordSettings,
+    archive: &dyn Archive,
+) -> Result<DiscordIdentity, DiscordConnectError> {
+    let mut fetched = fetch_identity(settings).await;
+    for _ in 1..MAX_START_ATTEMPTS {
+        let Err(DiscordConnectError::IdentityUnavailable(error)) = &fetched else { break };
+        warn!(platform = "discord", %error, "Discord did not tell the bot's identity; retrying");
+        tokio::time::sleep(START_RETRY_DELAY).await;
+        fetched = fetch_identity(settings).await;
+    }
+    match fetched {
+        Err(DiscordConnectError::IdentityUnavailable(error)) => {
+            let cursors = archive.cursors(&platform_workspace()).await?;
+            let key = identity_key(settings);
+            let cursors = cursors.iter().find(|cursor| *cursor.stream == *key);
+            let cursors = cursors.and_then(|cursors| serde_json::from_str(&cursors.value).ok());
+            let identity = cursors
+                .and_then(parse_identity)
+                .ok_or(DiscordConnectError::IdentityUnavailable(error.clone()))?;
+            warn!(platform = "discord", %error, "using the identity stored at the last start");
+            Ok(identity)
+        }
+        fetched => fetched,
+    }
+}
+
+/// The identity as Discord sends it, and as it is stored.
+#[derive(Deserialize, serde::Serialize)]
+struct IdentityRecord {
+    id: String,
+    username: String,
+    application: ApplicationRecord,
+    guilds: Vec<GuildRecord>,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+struct ApplicationRecord {
+    id: Id<ApplicationMarker>,
+    #[serde(default)]
+    flags: u64,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+struct GuildRecord {
+    id: Id<GuildMarker>,
+    name: String,
+}
+
+fn parse_identity(record: Value) -> Option<DiscordIdentity> {
+    let record: IdentityRecord = serde_json::from_value(record).ok()?;
+    let flags = ApplicationFlags::from_bits_truncate(record.application.flags);
+    let content_flags = ApplicationFlags::GATEWAY_MESSAGE_CONTENT
+        | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
+    let guild =
+        |guild: GuildRecord| GuildSummary { id: guild.id, name: to_single_line(&guild.name) };
+    Some(DiscordIdentity {
+        application: record.application.id,
+        user: UserId::new(record.id),
+        name: to_single_line(&record.username),
+        can_read_content: flags.intersects(content_flags),
+        guilds: record.guilds.into_iter().map(guild).collect(),
+    })
+}
+
+fn to_identity_record(identity: &DiscordIdentity) -> IdentityRecord {
+    let flags = match identity.can_read_content {
+        true => ApplicationFlags::GATEWAY_MESSAGE_CONTENT.bits(),
+        false => 0,
+    };
+    let guilds = identity.guilds.iter();
+    IdentityRecord {
+        id: identity.user.to_string(),
+        username: identity.name.clone(),
+        application: ApplicationRecord { id: identity.application, flags },
+        guilds: guilds
+            .map(|guild| GuildRecord { id: guild.id, name: guild.name.clone() })
+            .collect(),
+    }
+}
+
+/// The key under which a token's identity is stored. The token itself is never stored.
+fn identity_key(settings: &DiscordSettings) -> String {
+    let digest = Sha256::digest(settings.token.expose_secret());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl DiscordIdentity {
+    /// Every workspace that the bot is in.
+    pub fn workspaces(&self) -> Vec<WorkspaceId> {
+        let guilds = self.guilds.iter().map(|guild| guild_workspace(guild.id));
+        guilds.chain([direct_workspace()]).collect()
+    }
+
+    /// The identity as a cursor, for [`resolve_identity`] at the next start.
+    pub(crate) fn to_cursor(&self, settings: &DiscordSettings) -> Cursor {
+        let record = serde_json::to_string(&to_identity_record(self)).unwrap_or_default();
+        Cursor {
+            workspace: platform_workspace(),
+            stream: identity_key(settings).into(),
+            value: record.into(),
+        }
+    }
+}
