@@ -172,14 +172,13 @@ pub async fn serve(
 }
 
 fn router(context: ServerContext) -> Router {
+    let page = crate::page::router(context.fake.clone());
     Router::new()
         .route("/api/v10/{*path}", any(api::handle_call))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
         .route("/control/state", get(control::state))
         .route("/control/{verb}", post(control::handle_command))
-        .route("/", get(page::frame))
-        .route("/lines", get(page::messages))
-        .route("/page/{verb}", post(page::submit))
         .with_state(context)
+        .merge(page)
 }

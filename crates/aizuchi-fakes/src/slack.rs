@@ -186,6 +186,7 @@ pub async fn serve(
 }
 
 fn router(context: ServerContext) -> Router {
+    let page = crate::page::router(context.fake.clone());
     Router::new()
         .route("/api/{method}", any(api::handle_call))
         .route("/commands/{channel}/{user}", post(api::delayed_command_response))
@@ -193,8 +194,6 @@ fn router(context: ServerContext) -> Router {
         .route("/link/", get(socket::connect))
         .route("/control/state", get(control::state))
         .route("/control/{verb}", post(control::handle_command))
-        .route("/", get(page::frame))
-        .route("/lines", get(page::messages))
-        .route("/page/{verb}", post(page::submit))
         .with_state(context)
+        .merge(page)
 }
