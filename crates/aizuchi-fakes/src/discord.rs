@@ -8,6 +8,7 @@ pub mod message;
 pub mod channel;
 pub mod mention;
 mod nonce;
+pub mod command;
 pub mod world;
 mod serialize;
 mod application;
@@ -15,8 +16,9 @@ pub mod permission;
 pub mod message_actions;
 pub mod thread;
 mod channel_actions;
-pub mod command;
+mod command_actions;
 pub mod method;
+mod request;
 pub mod rate_limit;
 pub mod fault;
 pub mod journal;
@@ -136,7 +138,7 @@ impl FakeDiscord {
             changed.mark_unchanged();
             let due = self.read(|state| state.timers.next_due_at());
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| state.run_due_timers(&self.settings));
+                self.change(|state| api::run_due_timers(state, &self.settings));
                 continue;
             }
             let until_due = async {
@@ -170,14 +172,13 @@ pub async fn serve(
 }
 
 fn router(context: ServerContext) -> Router {
+    let page = crate::page::router(context.fake.clone());
     Router::new()
         .route("/api/v10/{*path}", any(api::handle_call))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
         .route("/control/state", get(control::state))
         .route("/control/{verb}", post(control::handle_command))
-        .route("/", get(page::frame))
-        .route("/lines", get(page::messages))
-        .route("/page/{verb}", post(page::submit))
         .with_state(context)
+        .merge(page)
 }

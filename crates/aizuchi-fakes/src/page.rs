@@ -1,9 +1,15 @@
 //! The web page of a fake platform, on which one developer reads and writes as any user in any channel. The messages
 //! are in an iframe that reloads itself, so that a draft in the form survives.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use askama::Template;
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Form, Router};
 use serde::Deserialize;
 
 use aizuchi_core::persona::Language;
@@ -14,6 +20,24 @@ pub enum FakePlatform {
     Slack,
     Discord,
 }
+
+/// A fake platform, as its page shows it.
+pub trait PageBackend: Send + Sync + 'static {
+    const PLATFORM: FakePlatform;
+    type Error: Display;
+
+    /// Fills in a channel and a user where the query names none, and returns what can be chosen instead.
+    fn page_options(&self, query: PageQuery) -> (PageQuery, PageOptions);
+
+    /// The newest messages of the query's channel, as its user sees them.
+    fn page_messages(&self, query: &PageQuery) -> Vec<PageMessage>;
+
+    /// Executes a form: `say`, `edit`, `delete` or `react`.
+    fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), Self::Error>;
+}
+
+/// The most messages that the page shows.
+pub const MAX_MESSAGES: usize = 200;
 
 /// What the page shows, as its URLs carry it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,9 +69,16 @@ pub struct PageForm {
 
 /// An `<option>` of a `<select>`.
 pub struct SelectOption {
-    pub id: String,
-    pub name: String,
-    pub is_selected: bool,
+    id: String,
+    name: String,
+    is_selected: bool,
+}
+
+impl SelectOption {
+    pub fn new(id: &impl ToString, name: &str, selected_id: &str) -> Self {
+        let id = id.to_string();
+        Self { is_selected: id == selected_id, id, name: name.to_owned() }
+    }
 }
 
 /// The users and channels to choose from, and the present text of the message that is being edited.
@@ -136,31 +167,70 @@ impl PageTexts {
     }
 }
 
-/// Renders the page around the iframe.
-pub fn render_frame(
-    platform: FakePlatform,
-    headers: &HeaderMap,
-    query: &PageQuery,
-    options: PageOptions,
-) -> Response {
-    let language = preferred_language(headers);
-    let texts = PageTexts::new(platform, language);
-    render(&FramePage { language: language.tag(), texts, query, options })
+/// The routes of the page.
+pub fn router<P: PageBackend>(backend: Arc<P>) -> Router {
+    Router::new()
+        .route("/", get(frame::<P>))
+        .route("/lines", get(messages::<P>))
+        .route("/page/{verb}", post(submit::<P>))
+        .with_state(backend)
 }
 
-pub fn render_messages(
-    platform: FakePlatform,
-    headers: &HeaderMap,
-    query: &PageQuery,
-    messages: Vec<PageMessage>,
+/// The page around the iframe.
+async fn frame<P: PageBackend>(
+    State(backend): State<Arc<P>>,
+    headers: HeaderMap,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    let language = preferred_language(headers);
-    let texts = PageTexts::new(platform, language);
-    render(&MessagesPage { language: language.tag(), texts, query, messages })
+    let (query, options) = backend.page_options(query);
+    let language = preferred_language(&headers);
+    let texts = PageTexts::new(P::PLATFORM, language);
+    render(&FramePage { language: language.tag(), texts, query: &query, options })
+}
+
+/// The iframe with the messages.
+async fn messages<P: PageBackend>(
+    State(backend): State<Arc<P>>,
+    headers: HeaderMap,
+    Query(query): Query<PageQuery>,
+) -> Response {
+    let messages = backend.page_messages(&query);
+    let language = preferred_language(&headers);
+    let texts = PageTexts::new(P::PLATFORM, language);
+    render(&MessagesPage { language: language.tag(), texts, query: &query, messages })
+}
+
+/// Executes a form and shows the page again.
+async fn submit<P: PageBackend>(
+    State(backend): State<Arc<P>>,
+    Path(verb): Path<String>,
+    Form(form): Form<PageForm>,
+) -> Response {
+    let result = backend.submit_form(&verb, &form);
+    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+    let PageForm { user, channel, thread, .. } = form;
+    // On Slack the form stays in its thread, so that several replies can follow each other.
+    let keeps_thread = P::PLATFORM == FakePlatform::Slack && verb == "say";
+    let thread = if keeps_thread { thread } else { String::new() };
+    redirect_back(&verb, &PageQuery { user, channel, thread, edit: String::new(), error })
+}
+
+/// Turns each `@name` into a mention, as choosing a name does in the platform's clients. `users` are ids and names.
+pub fn resolve_mentions<'a>(text: &str, users: impl Iterator<Item = (String, &'a str)>) -> String {
+    users.fold(text.to_owned(), |text, (id, name)| {
+        text.replace(&format!("@{name}"), &format!("<@{id}>"))
+    })
+}
+
+/// Turns mentions into `@name`, as users see them.
+pub fn display_mentions<'a>(text: &str, users: impl Iterator<Item = (String, &'a str)>) -> String {
+    users.fold(text.to_owned(), |text, (id, name)| {
+        text.replace(&format!("<@{id}>"), &format!("@{name}"))
+    })
 }
 
 /// Redirects back to the page that a form was on, with an error to show.
-pub fn redirect_back(verb: &str, query: &PageQuery) -> Response {
+fn redirect_back(verb: &str, query: &PageQuery) -> Response {
     let page = if matches!(verb, "say" | "edit") { "/" } else { "/lines" };
     let mut address =
         format!("{page}?user={}&channel={}", url_escape(&query.user), url_escape(&query.channel));

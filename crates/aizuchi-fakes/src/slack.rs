@@ -13,12 +13,13 @@ pub mod user_actions;
 pub mod delivery;
 pub mod fault;
 pub mod journal;
-pub mod state;
 mod arguments;
+pub mod request_url;
+pub mod state;
 pub mod driver;
 mod api;
 mod socket;
-pub mod push;
+mod push;
 mod control;
 mod page;
 mod seed;
@@ -150,7 +151,7 @@ impl FakeSlack {
                 continue;
             }
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| state.run_due_timers(&self.settings));
+                self.change(|state| api::run_due_timers(state, &self.settings));
                 continue;
             }
             let until_due = async {
@@ -185,6 +186,7 @@ pub async fn serve(
 }
 
 fn router(context: ServerContext) -> Router {
+    let page = crate::page::router(context.fake.clone());
     Router::new()
         .route("/api/{method}", any(api::handle_call))
         .route("/commands/{channel}/{user}", post(api::delayed_command_response))
@@ -192,8 +194,6 @@ fn router(context: ServerContext) -> Router {
         .route("/link/", get(socket::connect))
         .route("/control/state", get(control::state))
         .route("/control/{verb}", post(control::handle_command))
-        .route("/", get(page::frame))
-        .route("/lines", get(page::messages))
-        .route("/page/{verb}", post(page::submit))
         .with_state(context)
+        .merge(page)
 }

@@ -1,7 +1,7 @@
 //! The REST API: parses a request, applies its fault if one was injected, and responds.
 
 mod interactions;
-mod body;
+mod response;
 mod channels;
 mod commands;
 mod guilds;
@@ -18,30 +18,16 @@ use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode, RateLimitScope, api_error};
 use crate::discord::journal::RecordedCall;
-use crate::discord::method::{Method, PathParameters, RouteError};
+use crate::discord::method::{Method, RouteError};
 use crate::discord::rate_limit::BucketState;
+use crate::discord::request::{ParsedRequest, parse_body, request_host};
 use crate::discord::state::{FakeDiscordState, TokenStatus};
 use crate::discord::{FakeDiscordSettings, ServerContext};
 use crate::fault::{FaultTarget, Hang, respond};
 use crate::tcp::ResetHandle;
-
-/// A parsed request.
-#[derive(Clone, Debug)]
-pub struct ParsedRequest {
-    pub method: Method,
-    pub path_parameters: PathParameters,
-    pub query: Vec<(String, String)>,
-    pub body: Value,
-    pub host: String,
-}
-
-pub fn request_host(headers: &HeaderMap) -> String {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    host.unwrap_or("127.0.0.1").to_owned()
-}
 
 pub async fn handle_call(
     State(server): State<ServerContext>,
@@ -59,7 +45,7 @@ pub async fn handle_call(
             return error_response(&api_error(ErrorCode::MethodNotAllowed));
         }
     };
-    let Ok(body) = body::parse_body(&headers, &bytes) else {
+    let Ok(body) = parse_body(&headers, &bytes) else {
         return error_response(&api_error(ErrorCode::InvalidJson));
     };
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -173,8 +159,17 @@ impl ApiCall {
     }
 }
 
+/// Executes the delayed requests that are due.
+pub fn run_due_timers(state: &mut FakeDiscordState, settings: &FakeDiscordSettings) {
+    let now = settings.clock.now();
+    while let Some(request) = state.timers.take_due(now) {
+        // The client has its response already, or none.
+        let _ = dispatch(state, settings, &request);
+    }
+}
+
 /// Executes a request.
-pub fn dispatch(
+fn dispatch(
     state: &mut FakeDiscordState,
     settings: &FakeDiscordSettings,
     request: &ParsedRequest,

@@ -13,8 +13,7 @@ use crate::discord::api_error::ApiError;
 use crate::discord::command::NewInteraction;
 use crate::discord::id::{ChannelId, InteractionId, MessageId, UserId};
 use crate::discord::mention::allow_all_mentions;
-use crate::discord::message::{FakeAuthor, FakeEmoji, FakeMessage, NewFakeMessage};
-use crate::discord::message_actions::MessageKey;
+use crate::discord::message::{FakeAuthor, FakeEmoji, FakeMessage, MessageKey, NewFakeMessage};
 use crate::discord::thread::NewThread;
 use crate::discord::world::{FakeEvent, World};
 

@@ -10,7 +10,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::discord::api::request_host;
+use crate::discord::request::request_host;
 use crate::discord::session::{ConnectBehavior, SocketCommand};
 use crate::discord::{FakeDiscord, ServerContext};
 use crate::tcp::ResetHandle;

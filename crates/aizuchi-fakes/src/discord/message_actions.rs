@@ -8,18 +8,11 @@ use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::{ChannelId, MessageId, UserId};
 use crate::discord::mention::{ParsedMentions, allow_all_mentions, parse_mentions};
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeEmoji, FakeMessage, FakeReaction, MessageKind, MessageReference,
-    NewFakeMessage, ReplyPing,
+    EventDelivery, FakeAuthor, FakeEmoji, FakeMessage, FakeReaction, MessageKey, MessageKind,
+    MessageReference, NewFakeMessage, ReplyPing,
 };
 use crate::discord::serialize::Transport;
 use crate::discord::world::{EventTopic, World};
-
-/// Identifies a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageKey {
-    pub channel: ChannelId,
-    pub message: MessageId,
-}
 
 impl World {
     pub fn send_message(&mut self, new: NewFakeMessage) -> Result<MessageId, ApiError> {

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::discord::message_actions::MessageKey;
+use crate::discord::message::MessageKey;
 
 #[derive(Default)]
 pub struct NonceCache {

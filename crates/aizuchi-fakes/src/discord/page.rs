@@ -1,13 +1,10 @@
 //! The web page of the fake Discord.
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
-use axum::response::Response;
 use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::message::MessageFlags;
 
+use crate::discord::FakeDiscord;
 use crate::discord::api_error::{ApiError, ErrorCode, api_error};
 use crate::discord::channel::FakeChannel;
 use crate::discord::command::Interaction;
@@ -15,72 +12,56 @@ use crate::discord::guild::FakeUser;
 use crate::discord::id::{ChannelId, MessageId, UserId, created_at};
 use crate::discord::message::{FakeAuthor, FakeMessage, NewFakeMessage};
 use crate::discord::world::World;
-use crate::discord::{FakeDiscord, ServerContext};
 use crate::page::{
-    self, FakePlatform, PageForm, PageMessage, PageOptions, PageQuery, SelectOption,
+    self, FakePlatform, MAX_MESSAGES, PageBackend, PageForm, PageMessage, PageOptions, PageQuery,
+    SelectOption,
 };
 
-pub async fn frame(
-    State(server): State<ServerContext>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    server.fake.read(|state| {
-        let world = &state.world;
-        let query = with_defaults(world, query);
-        let edited = query.channel.parse().ok().zip(query.edit.parse().ok());
-        let edited = edited.and_then(|(channel, message)| world.message(channel, message).ok());
-        let edited_text =
-            edited.map(|message| display_text(world, &message.content)).unwrap_or_default();
-        let options = PageOptions {
-            users: user_options(world, &query),
-            channels: channel_options(world, &query),
-            edited_text,
-        };
-        page::render_frame(FakePlatform::Discord, &headers, &query, options)
-    })
-}
+impl PageBackend for FakeDiscord {
+    const PLATFORM: FakePlatform = FakePlatform::Discord;
+    type Error = ApiError;
 
-pub async fn messages(
-    State(server): State<ServerContext>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    server.fake.read(|state| {
-        let world = &state.world;
-        let channel = query.channel.parse().ok().and_then(|id: ChannelId| world.channels.get(&id));
-        let messages =
-            channel.map(|channel| page_messages(world, channel, &query)).unwrap_or_default();
-        page::render_messages(FakePlatform::Discord, &headers, &query, messages)
-    })
-}
+    fn page_options(&self, query: PageQuery) -> (PageQuery, PageOptions) {
+        self.read(|state| {
+            let world = &state.world;
+            let query = with_defaults(world, query);
+            let edited = query.channel.parse().ok().zip(query.edit.parse().ok());
+            let edited = edited.and_then(|(channel, id)| world.message(channel, id).ok());
+            let edited_text = edited.map(|message| display_text(world, &message.content));
+            let options = PageOptions {
+                users: user_options(world, &query),
+                channels: channel_options(world, &query),
+                edited_text: edited_text.unwrap_or_default(),
+            };
+            (query, options)
+        })
+    }
 
-/// Executes a form and shows the page again.
-pub async fn submit(
-    State(server): State<ServerContext>,
-    Path(verb): Path<String>,
-    Form(form): Form<PageForm>,
-) -> Response {
-    let result = apply(&server.fake, &verb, &form);
-    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
-    let PageForm { user, channel, .. } = form;
-    page::redirect_back(&verb, &PageQuery { user, channel, error, ..PageQuery::default() })
-}
+    fn page_messages(&self, query: &PageQuery) -> Vec<PageMessage> {
+        self.read(|state| {
+            let world = &state.world;
+            let id = query.channel.parse().ok();
+            let channel = id.and_then(|id: ChannelId| world.channels.get(&id));
+            channel.map(|channel| page_messages(world, channel, query)).unwrap_or_default()
+        })
+    }
 
-fn apply(fake: &FakeDiscord, verb: &str, form: &PageForm) -> Result<(), ApiError> {
-    let channel: ChannelId =
-        form.channel.parse().map_err(|_| api_error(ErrorCode::UnknownChannel))?;
-    let user: UserId = form.user.parse().map_err(|_| api_error(ErrorCode::UnknownUser))?;
-    let message =
-        || form.message.parse::<MessageId>().map_err(|_| api_error(ErrorCode::UnknownMessage));
-    let text = resolve_mentions(fake, &form.text.trim().replace("\r\n", "\n"));
-    match verb {
-        "say" if text.is_empty() => Ok(()),
-        "say" => send_message(fake, channel, user, &text, form.thread.parse().ok()),
-        "edit" => fake.edit_message(channel, message()?, &text),
-        "delete" => fake.delete_message(channel, message()?),
-        "react" => toggle_reaction(fake, channel, message()?, user),
-        _ => Err(ErrorCode::NotFound.into()),
+    fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), ApiError> {
+        let channel: ChannelId =
+            form.channel.parse().map_err(|_| api_error(ErrorCode::UnknownChannel))?;
+        let user: UserId = form.user.parse().map_err(|_| api_error(ErrorCode::UnknownUser))?;
+        let message =
+            || form.message.parse::<MessageId>().map_err(|_| api_error(ErrorCode::UnknownMessage));
+        let text = form.text.trim().replace("\r\n", "\n");
+        let text = self.read(|state| page::resolve_mentions(&text, user_names(&state.world)));
+        match verb {
+            "say" if text.is_empty() => Ok(()),
+            "say" => send_message(self, channel, user, &text, form.thread.parse().ok()),
+            "edit" => self.edit_message(channel, message()?, &text),
+            "delete" => self.delete_message(channel, message()?),
+            "react" => toggle_reaction(self, channel, message()?, user),
+            _ => Err(ErrorCode::NotFound.into()),
+        }
     }
 }
 
@@ -148,14 +129,9 @@ fn toggle_reaction(
     }
 }
 
-/// Turns `@name` into a mention, as choosing a name does in Discord's clients.
-fn resolve_mentions(fake: &FakeDiscord, text: &str) -> String {
-    fake.read(|state| {
-        let users = state.world.users.values();
-        users.fold(text.to_owned(), |text, user| {
-            text.replace(&format!("@{}", user.visible_name()), &format!("<@{}>", user.id))
-        })
-    })
+/// The ids and names of all users.
+fn user_names(world: &World) -> impl Iterator<Item = (String, &str)> {
+    world.users.values().map(|user| (user.id.to_string(), user.visible_name()))
 }
 
 /// Fills in the first channel and the first user where the query names none.
@@ -174,20 +150,13 @@ fn with_defaults(world: &World, mut query: PageQuery) -> PageQuery {
 
 fn user_options(world: &World, query: &PageQuery) -> Vec<SelectOption> {
     let users = world.users.values().filter(|user| user.id != world.bot_user);
-    let option = |user: &FakeUser| SelectOption {
-        id: user.id.to_string(),
-        name: user.visible_name().to_owned(),
-        is_selected: user.id.to_string() == query.user,
-    };
-    users.map(option).collect()
+    users.map(|user| SelectOption::new(&user.id, user.visible_name(), &query.user)).collect()
 }
 
 /// The channels, each with its threads below it.
 fn channel_options(world: &World, query: &PageQuery) -> Vec<SelectOption> {
-    let option = |channel: &FakeChannel| SelectOption {
-        id: channel.id.to_string(),
-        name: channel_name(world, channel),
-        is_selected: channel.id.to_string() == query.channel,
+    let option = |channel: &FakeChannel| {
+        SelectOption::new(&channel.id, &channel_name(world, channel), &query.channel)
     };
     let mut options = Vec::new();
     for channel in world.channels.values().filter(|channel| channel.thread.is_none()) {
@@ -216,8 +185,7 @@ fn channel_name(world: &World, channel: &FakeChannel) -> String {
 
 /// The newest messages, and the ephemeral ones that only the chosen user sees.
 fn page_messages(world: &World, channel: &FakeChannel, query: &PageQuery) -> Vec<PageMessage> {
-    const SHOWN: usize = 200;
-    let messages = channel.messages.values().rev().take(SHOWN);
+    let messages = channel.messages.values().rev().take(MAX_MESSAGES);
     let interactions = world.commands.interactions.values();
     let is_visible = |interaction: &&Interaction| {
         interaction.channel == channel.id && interaction.user.to_string() == query.user
@@ -260,7 +228,5 @@ fn page_message(world: &World, message: &FakeMessage, query: &PageQuery) -> Page
 
 /// A text as users see it.
 fn display_text(world: &World, text: &str) -> String {
-    world.users.values().fold(text.to_owned(), |text, user| {
-        text.replace(&format!("<@{}>", user.id), &format!("@{}", user.visible_name()))
-    })
+    page::display_mentions(text, user_names(world))
 }

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use crate::discord::FakeDiscordSettings;
-use crate::discord::api::{self, ParsedRequest};
 use crate::discord::fault::Faults;
 use crate::discord::journal::Journal;
 use crate::discord::rate_limit::FakeRateLimiter;
+use crate::discord::request::ParsedRequest;
 use crate::discord::session::FakeGateway;
 use crate::discord::world::World;
 use crate::timers::Timers;
@@ -58,15 +58,6 @@ impl FakeDiscordState {
     pub fn flush_events(&mut self) {
         for event in std::mem::take(&mut self.world.pending_events) {
             self.gateway.broadcast(&event, self.world.bot_user);
-        }
-    }
-
-    /// Executes the requests that are due.
-    pub fn run_due_timers(&mut self, settings: &FakeDiscordSettings) {
-        let now = settings.clock.now();
-        while let Some(request) = self.timers.take_due(now) {
-            // The client has its response already, or none.
-            let _ = api::dispatch(self, settings, &request);
         }
     }
 }

@@ -10,9 +10,8 @@ use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::channel::{FakeChannel, FakeThread};
 use crate::discord::id::{ChannelId, MessageId, UserId};
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
+    EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind, MessageReference,
 };
-use crate::discord::message_actions::MessageKey;
 use crate::discord::world::{EventTopic, World};
 
 /// A thread to start.

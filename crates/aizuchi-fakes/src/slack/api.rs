@@ -16,11 +16,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::fault::{FaultTarget, Hang, respond};
-use crate::slack::ServerContext;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::journal::RecordedCall;
 use crate::slack::state::{FakeSlackState, TimerTask};
+use crate::slack::{FakeSlackSettings, ServerContext};
 use crate::tcp::ResetHandle;
 
 pub async fn handle_call(
@@ -144,8 +144,22 @@ impl ApiCall {
     }
 }
 
+/// Runs the scheduled tasks that are due.
+pub fn run_due_timers(state: &mut FakeSlackState, settings: &FakeSlackSettings) {
+    let now = settings.clock.now();
+    while let Some(task) = state.take_due_task(now) {
+        match task {
+            TimerTask::Delivery(task) => state.run_delivery_task(task, settings),
+            TimerTask::Commit { method, arguments } => {
+                // The client has its response already, or none.
+                let _ = dispatch(state, &method, &arguments);
+            }
+        }
+    }
+}
+
 /// Executes the method of this name.
-pub fn dispatch(
+fn dispatch(
     state: &mut FakeSlackState,
     method: &str,
     arguments: &Arguments,

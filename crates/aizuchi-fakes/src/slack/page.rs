@@ -2,104 +2,75 @@
 
 use std::cmp::Reverse;
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
-use axum::response::Response;
-
 use crate::page::{
-    self, FakePlatform, PageForm, PageMessage, PageOptions, PageQuery, SelectOption,
+    self, FakePlatform, MAX_MESSAGES, PageBackend, PageForm, PageMessage, PageOptions, PageQuery,
+    SelectOption,
 };
+use crate::slack::FakeSlack;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::{FakeMessage, NewFakeMessage};
 use crate::slack::ts::Ts;
-use crate::slack::user::FakeUser;
 use crate::slack::workspace::{EphemeralMessage, Workspace};
-use crate::slack::{FakeSlack, ServerContext};
 
-pub async fn frame(
-    State(server): State<ServerContext>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    server.fake.read(|state| {
-        let workspace = &state.workspace;
-        let query = with_defaults(workspace, query);
-        let edited_text = (query.edit.parse().ok())
-            .and_then(|ts: Ts| workspace.message(&query.channel, ts).ok())
-            .map(|message| message.text.clone())
-            .unwrap_or_default();
-        let options = PageOptions {
-            users: user_options(workspace, &query),
-            channels: channel_options(workspace, &query),
-            edited_text,
-        };
-        page::render_frame(FakePlatform::Slack, &headers, &query, options)
-    })
-}
+impl PageBackend for FakeSlack {
+    const PLATFORM: FakePlatform = FakePlatform::Slack;
+    type Error = ApiError;
 
-pub async fn messages(
-    State(server): State<ServerContext>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    server.fake.read(|state| {
-        let workspace = &state.workspace;
-        let messages = workspace
-            .channel(&query.channel)
-            .map(|channel| page_messages(workspace, channel, &query));
-        page::render_messages(FakePlatform::Slack, &headers, &query, messages.unwrap_or_default())
-    })
-}
+    fn page_options(&self, query: PageQuery) -> (PageQuery, PageOptions) {
+        self.read(|state| {
+            let workspace = &state.workspace;
+            let query = with_defaults(workspace, query);
+            let edited = query.edit.parse().ok();
+            let edited = edited.and_then(|ts: Ts| workspace.message(&query.channel, ts).ok());
+            let options = PageOptions {
+                users: user_options(workspace, &query),
+                channels: channel_options(workspace, &query),
+                edited_text: edited.map(|message| message.text.clone()).unwrap_or_default(),
+            };
+            (query, options)
+        })
+    }
 
-/// Executes a form and shows the page again.
-pub async fn submit(
-    State(server): State<ServerContext>,
-    Path(verb): Path<String>,
-    Form(form): Form<PageForm>,
-) -> Response {
-    let result = apply(&server.fake, &verb, &form);
-    let error = result.err().map(|error| error.error).unwrap_or_default();
-    let PageForm { user, channel, thread, .. } = form;
-    // The form stays in its thread, so that several replies can follow each other.
-    let thread = if verb == "say" { thread } else { String::new() };
-    page::redirect_back(&verb, &PageQuery { user, channel, thread, edit: String::new(), error })
-}
+    fn page_messages(&self, query: &PageQuery) -> Vec<PageMessage> {
+        self.read(|state| {
+            let workspace = &state.workspace;
+            let channel = workspace.channel(&query.channel);
+            channel.map(|channel| page_messages(workspace, channel, query)).unwrap_or_default()
+        })
+    }
 
-fn apply(fake: &FakeSlack, verb: &str, form: &PageForm) -> Result<(), ApiError> {
-    let PageForm { user, channel, text, .. } = form;
-    let ts = form.message.parse().unwrap_or_default();
-    // Slack's own clients escape text this way.
-    let text = text.trim().replace('&', "&amp;").replace("\r\n", "\n");
-    let text = resolve_mentions(fake, &text.replace('<', "&lt;").replace('>', "&gt;"));
-    match verb {
-        "say" if text.is_empty() => Ok(()),
-        "say" => {
-            let thread = form.thread.parse().ok();
-            let message = NewFakeMessage { thread, ..NewFakeMessage::new(channel, user, &text) };
-            fake.send_message_with(message).map(|_| ())
-        }
-        "edit" => fake.edit_message(channel, ts, &text),
-        "delete" => fake.delete_message(channel, ts),
-        "react" => match fake.add_reaction(channel, ts, user, "+1") {
-            Err(error) if error.error == "already_reacted" => {
-                fake.remove_reaction(channel, ts, user, "+1")
+    fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), ApiError> {
+        let PageForm { user, channel, text, .. } = form;
+        let ts = form.message.parse().unwrap_or_default();
+        // Slack's own clients escape text this way.
+        let text = text.trim().replace('&', "&amp;").replace("\r\n", "\n");
+        let text = text.replace('<', "&lt;").replace('>', "&gt;");
+        let text = self.read(|state| page::resolve_mentions(&text, user_names(&state.workspace)));
+        match verb {
+            "say" if text.is_empty() => Ok(()),
+            "say" => {
+                let thread = form.thread.parse().ok();
+                let message =
+                    NewFakeMessage { thread, ..NewFakeMessage::new(channel, user, &text) };
+                self.send_message_with(message).map(|_| ())
             }
-            result => result,
-        },
-        _ => Err(api_error("unknown_verb")),
+            "edit" => self.edit_message(channel, ts, &text),
+            "delete" => self.delete_message(channel, ts),
+            "react" => match self.add_reaction(channel, ts, user, "+1") {
+                Err(error) if error.error == "already_reacted" => {
+                    self.remove_reaction(channel, ts, user, "+1")
+                }
+                result => result,
+            },
+            _ => Err(api_error("unknown_verb")),
+        }
     }
 }
 
-/// Turns `@name` into a mention, as choosing a name does in Slack's clients.
-fn resolve_mentions(fake: &FakeSlack, text: &str) -> String {
-    fake.read(|state| {
-        let users = state.workspace.users.values();
-        users.fold(text.to_owned(), |text, user| {
-            text.replace(&format!("@{}", user.visible_name()), &format!("<@{}>", user.id))
-        })
-    })
+/// The ids and names of all users.
+fn user_names(workspace: &Workspace) -> impl Iterator<Item = (String, &str)> {
+    workspace.users.values().map(|user| (user.id.clone(), user.visible_name()))
 }
 
 /// Fills in the first channel and its first member where the query names none.
@@ -119,19 +90,12 @@ fn with_defaults(workspace: &Workspace, mut query: PageQuery) -> PageQuery {
 fn user_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
     let users =
         workspace.users.values().filter(|user| !user.is_deleted && user.id != workspace.bot_user);
-    let option = |user: &FakeUser| SelectOption {
-        id: user.id.clone(),
-        name: user.visible_name().to_owned(),
-        is_selected: user.id == query.user,
-    };
-    users.map(option).collect()
+    users.map(|user| SelectOption::new(&user.id, user.visible_name(), &query.user)).collect()
 }
 
 fn channel_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
-    let option = |channel: &FakeChannel| SelectOption {
-        id: channel.id.clone(),
-        name: channel_name(workspace, channel),
-        is_selected: channel.id == query.channel,
+    let option = |channel: &FakeChannel| {
+        SelectOption::new(&channel.id, &channel_name(workspace, channel), &query.channel)
     };
     workspace.channels.values().map(option).collect()
 }
@@ -156,9 +120,8 @@ fn page_messages(
     channel: &FakeChannel,
     query: &PageQuery,
 ) -> Vec<PageMessage> {
-    const SHOWN: usize = 200;
     let mut messages: Vec<FakeMessage> =
-        channel.messages.values().rev().take(SHOWN).cloned().collect();
+        channel.messages.values().rev().take(MAX_MESSAGES).cloned().collect();
     messages.extend(ephemeral_messages(workspace, query));
     let thread_start = |message: &FakeMessage| message.thread.unwrap_or(message.ts);
     messages.sort_by_key(|message| (Reverse(thread_start(message)), message.ts));
@@ -208,8 +171,6 @@ fn page_message(workspace: &Workspace, message: &FakeMessage, query: &PageQuery)
 
 /// A text as users see it.
 fn display_text(workspace: &Workspace, text: &str) -> String {
-    let with_names = workspace.users.values().fold(text.to_owned(), |text, user| {
-        text.replace(&format!("<@{}>", user.id), &format!("@{}", user.visible_name()))
-    });
-    with_names.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    let text = page::display_mentions(text, user_names(workspace));
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

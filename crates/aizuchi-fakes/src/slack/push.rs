@@ -7,33 +7,10 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::slack::FakeSlack;
-use crate::slack::delivery::{Envelope, PayloadKind};
+use crate::slack::delivery::Envelope;
+use crate::slack::request_url::{PushRequest, RequestUrl, UrlVerification};
 use crate::slack::state::FakeSlackState;
 use crate::slack::workspace::unique_id;
-
-/// The app's URL for events, instead of a socket.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RequestUrl {
-    pub url: String,
-    pub verification: UrlVerification,
-}
-
-/// Whether the app has proved that it owns the URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UrlVerification {
-    Pending,
-    Verified,
-    Failed,
-}
-
-/// A request to make.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PushRequest {
-    /// Asks the app to echo a challenge.
-    Verify,
-    /// Sends a delivery, by its index.
-    Deliver(usize),
-}
 
 struct SignedRequest {
     url: String,
@@ -137,17 +114,6 @@ pub fn sign(secret: &str, timestamp: &str, body: &str) -> Option<String> {
     let digest = mac.finalize().into_bytes();
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(format!("v0={hex}"))
-}
-
-impl FakeSlackState {
-    /// Whether an envelope goes to the request URL rather than to a socket.
-    pub fn is_sent_over_http(&self, envelope: usize) -> bool {
-        let is_verified = self
-            .request_url
-            .as_ref()
-            .is_some_and(|request_url| request_url.verification == UrlVerification::Verified);
-        is_verified && self.dispatcher.envelopes[envelope].kind == PayloadKind::Event
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::slack::FakeSlackSettings;
-use crate::slack::api;
 use crate::slack::arguments::Arguments;
 use crate::slack::delivery::{DeliveryAttempt, Dispatcher, PayloadKind, event_callback};
 use crate::slack::fault::{Faults, HistoryCaps};
 use crate::slack::journal::Journal;
-use crate::slack::push::{PushRequest, RequestUrl, UrlVerification};
+use crate::slack::request_url::{PushRequest, RequestUrl};
 use crate::slack::workspace::Workspace;
 use crate::timers::Timers;
 
@@ -44,12 +43,20 @@ pub enum TokenStatus {
 
 /// A scheduled task.
 pub enum TimerTask {
+    Delivery(DeliveryTask),
+    /// Executes a call, whether or not its client is still connected.
+    Commit {
+        method: String,
+        arguments: Arguments,
+    },
+}
+
+/// A scheduled step of a delivery.
+pub enum DeliveryTask {
     /// Delivers an envelope, by its index.
     Deliver(usize),
     /// Times out a delivery, by its index.
     TimeOut(usize),
-    /// Executes a call, whether or not its client is still connected.
-    Commit { method: String, arguments: Arguments },
 }
 
 impl FakeSlackState {
@@ -72,11 +79,7 @@ impl FakeSlackState {
     /// Delivers the pending events to the app.
     pub fn flush_events(&mut self, settings: &FakeSlackSettings) {
         let events = std::mem::take(&mut self.workspace.pending_events);
-        let has_request_url = self
-            .request_url
-            .as_ref()
-            .is_some_and(|request_url| request_url.verification == UrlVerification::Verified);
-        if !self.dispatcher.has_connected && !has_request_url {
+        if !self.dispatcher.has_connected && !self.has_verified_url() {
             return;
         }
         for event in events {
@@ -86,19 +89,31 @@ impl FakeSlackState {
         }
     }
 
+    fn has_verified_url(&self) -> bool {
+        self.request_url.as_ref().is_some_and(RequestUrl::is_verified)
+    }
+
     pub fn deliver(&mut self, envelope: usize, settings: &FakeSlackSettings) {
-        if self.is_sent_over_http(envelope) {
+        let delivery = if self.is_sent_over_http(envelope) {
             let delivery = self.dispatcher.record_push(envelope);
             self.pending_pushes.push(PushRequest::Deliver(delivery));
-            self.schedule(settings, settings.ack_deadline, TimerTask::TimeOut(delivery));
-            return;
-        }
-        match self.dispatcher.deliver(envelope) {
-            DeliveryAttempt::Sent(delivery) => {
-                self.schedule(settings, settings.ack_deadline, TimerTask::TimeOut(delivery));
+            delivery
+        } else {
+            match self.dispatcher.deliver(envelope) {
+                DeliveryAttempt::Sent(delivery) => delivery,
+                DeliveryAttempt::NoConnection => {
+                    return self.schedule_retry(envelope, settings, "timeout");
+                }
             }
-            DeliveryAttempt::NoConnection => self.schedule_retry(envelope, settings, "timeout"),
-        }
+        };
+        let task = TimerTask::Delivery(DeliveryTask::TimeOut(delivery));
+        self.schedule(settings, settings.ack_deadline, task);
+    }
+
+    /// Whether an envelope goes to the request URL rather than to a socket.
+    fn is_sent_over_http(&self, envelope: usize) -> bool {
+        let is_event = self.dispatcher.envelopes[envelope].kind == PayloadKind::Event;
+        is_event && self.has_verified_url()
     }
 
     fn schedule_retry(
@@ -108,19 +123,19 @@ impl FakeSlackState {
         reason: &'static str,
     ) {
         if let Some(delay) = self.dispatcher.next_retry(envelope, &settings.retry_delays, reason) {
-            self.schedule(settings, delay, TimerTask::Deliver(envelope));
+            self.schedule(settings, delay, TimerTask::Delivery(DeliveryTask::Deliver(envelope)));
         }
     }
 
     /// Shows the app's response to a slash command to the user who ran it.
-    pub fn respond_to_command(&mut self, envelope_id: &str, answer: &Value) {
+    pub fn respond_to_command(&mut self, envelope_id: &str, response: &Value) {
         let command = self.dispatcher.pending_command(envelope_id).and_then(|command| {
             Some((
                 command["channel_id"].as_str()?.to_owned(),
                 command["user_id"].as_str()?.to_owned(),
             ))
         });
-        if let (Some((channel, user)), Some(text)) = (command, answer["text"].as_str()) {
+        if let (Some((channel, user)), Some(text)) = (command, response["text"].as_str()) {
             self.workspace.post_ephemeral(&channel, &user, text);
         }
     }
@@ -138,25 +153,18 @@ impl FakeSlackState {
         self.timers.next_due_at()
     }
 
-    /// Runs the tasks that are due.
-    pub fn run_due_timers(&mut self, settings: &FakeSlackSettings) {
-        let now = settings.clock.now();
-        while let Some(task) = self.timers.take_due(now) {
-            self.run_task(task, settings);
-        }
+    /// Takes the next task if it is due.
+    pub fn take_due_task(&mut self, now: Timestamp) -> Option<TimerTask> {
+        self.timers.take_due(now)
     }
 
-    fn run_task(&mut self, task: TimerTask, settings: &FakeSlackSettings) {
+    pub fn run_delivery_task(&mut self, task: DeliveryTask, settings: &FakeSlackSettings) {
         match task {
-            TimerTask::Deliver(envelope) => self.deliver(envelope, settings),
-            TimerTask::TimeOut(delivery) => {
+            DeliveryTask::Deliver(envelope) => self.deliver(envelope, settings),
+            DeliveryTask::TimeOut(delivery) => {
                 let is_pushed = self.dispatcher.deliveries[delivery].connection.is_none();
                 let reason = if is_pushed { "http_timeout" } else { "timeout" };
                 self.fail_delivery(delivery, settings, reason);
-            }
-            TimerTask::Commit { method, arguments } => {
-                // The client has its response already, or none.
-                let _ = api::dispatch(self, &method, &arguments);
             }
         }
     }
@@ -176,10 +184,10 @@ impl FakeSlackState {
 
     /// Times out every pending acknowledgment and starts every scheduled retry.
     pub fn time_out_deliveries(&mut self, settings: &FakeSlackSettings) {
-        let is_delivery =
-            |task: &TimerTask| matches!(task, TimerTask::Deliver(_) | TimerTask::TimeOut(_));
-        for task in self.timers.take_matching(is_delivery) {
-            self.run_task(task, settings);
+        for task in self.timers.take_matching(|task| matches!(task, TimerTask::Delivery(_))) {
+            if let TimerTask::Delivery(task) = task {
+                self.run_delivery_task(task, settings);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use aizuchi_fakes::slack::delivery::{AckStatus, ConnectBehavior};
 use aizuchi_fakes::slack::driver::{AfterDisconnect, ConnectionCounts, DisconnectReason};
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
-use aizuchi_fakes::slack::push::UrlVerification;
+use aizuchi_fakes::slack::request_url::UrlVerification;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings, serve};
 use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};

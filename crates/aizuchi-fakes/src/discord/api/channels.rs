@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::ChannelId;
 use crate::discord::permission::OverwriteTarget;
+use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 pub fn channel(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use twilight_model::application::command::Command;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::GuildId;
+use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// The guild of a request; `None` for global commands.

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::guild::{FakeGuild, FakeRole};
 use crate::discord::id::{GuildId, UserId};
+use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// The guild of a request, if the app is in it.

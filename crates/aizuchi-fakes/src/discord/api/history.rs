@@ -5,12 +5,12 @@ use twilight_model::channel::ChannelType;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, MessageId};
 use crate::discord::message::FakeMessage;
+use crate::discord::request::ParsedRequest;
 use crate::discord::serialize::{Transport, redact_content};
 use crate::discord::world::World;
 

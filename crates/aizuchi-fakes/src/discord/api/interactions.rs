@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
 use crate::discord::api::messages::MessageBody;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
-use crate::discord::command::{Interaction, InteractionResponse, InteractionStatus, message_flags};
+use crate::discord::command::{Interaction, InteractionResponse, InteractionStatus};
+use crate::discord::command_actions::message_flags;
 use crate::discord::id::MessageId;
+use crate::discord::request::ParsedRequest;
 use crate::discord::serialize::Transport;
 use crate::discord::world::World;
 

@@ -8,18 +8,17 @@ use twilight_model::channel::message::{AllowedMentions, Embed, MentionType, Mess
 use twilight_model::guild::Permissions;
 
 use crate::discord::FakeDiscordSettings;
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
 use crate::discord::api::history::readable_message_json;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, MessageId, created_at};
 use crate::discord::journal::RecordedPost;
 use crate::discord::mention::allow_all_mentions;
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
+    EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind, MessageReference,
 };
-use crate::discord::message_actions::MessageKey;
+use crate::discord::request::ParsedRequest;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
 

@@ -3,13 +3,13 @@
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
 use crate::discord::api::messages::request_message_key;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::guild::FakeUser;
 use crate::discord::id::UserId;
 use crate::discord::message::FakeEmoji;
+use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// The users who reacted with an emoji.

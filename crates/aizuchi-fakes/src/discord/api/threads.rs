@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
 use crate::discord::api::history::readable_message_json;
 use crate::discord::api::messages::{MessageBody, request_message_key};
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, UserId};
 use crate::discord::journal::RecordedPost;
 use crate::discord::message::FakeMessage;
+use crate::discord::request::ParsedRequest;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::thread::NewThread;
 use crate::discord::world::World;

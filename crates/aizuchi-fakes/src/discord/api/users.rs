@@ -5,11 +5,11 @@ use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::discord::FakeDiscordSettings;
-use crate::discord::api::ParsedRequest;
-use crate::discord::api::body::ApiResponse;
+use crate::discord::api::response::ApiResponse;
 use crate::discord::api_error::ApiError;
 use crate::discord::gateway::gateway_url;
 use crate::discord::guild::FakeGuild;
+use crate::discord::request::ParsedRequest;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
 

@@ -1,43 +1,26 @@
-//! The parameters and bodies of requests, and response bodies.
+//! Parsed requests to the REST API: their route, query and body.
 
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use twilight_model::id::Id;
 
-use crate::discord::api::ParsedRequest;
 use crate::discord::api_error::ApiError;
+use crate::discord::method::{Method, PathParameters};
 
-/// A successful response. One with the status 204 has no body.
-#[derive(Debug)]
-pub struct ApiResponse {
-    pub status: u16,
+/// A parsed request.
+#[derive(Clone, Debug)]
+pub struct ParsedRequest {
+    pub method: Method,
+    pub path_parameters: PathParameters,
+    pub query: Vec<(String, String)>,
     pub body: Value,
+    pub host: String,
 }
 
-impl ApiResponse {
-    pub fn ok(body: Value) -> Self {
-        Self { status: 200, body }
-    }
-
-    pub fn created(body: Value) -> Self {
-        Self { status: 201, body }
-    }
-
-    pub fn no_content() -> Self {
-        Self { status: 204, body: Value::Null }
-    }
-}
-
-impl IntoResponse for ApiResponse {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::OK);
-        if status == StatusCode::NO_CONTENT {
-            return status.into_response();
-        }
-        (status, axum::Json(self.body)).into_response()
-    }
+pub fn request_host(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or("127.0.0.1").to_owned()
 }
 
 /// The body is neither JSON nor a form with JSON in it.
