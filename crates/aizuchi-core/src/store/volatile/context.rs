@@ -16,58 +16,21 @@ impl VolatileState {
         let owed: Vec<MessageId> = record.map_or(Vec::new(), |record| {
             record.pending.owed.iter().map(|owed| owed.message.clone()).collect()
         });
-        let own_limit = match conversation.thread {
-            Some(_) => window.thread_messages,
-            None => window.messages,
-        };
-        let is_visible = |message: &&MessageRecord| message.is_visible();
-        let mut wanted: Vec<&MessageRecord> =
-            own.iter().rev().filter(is_visible).take(own_limit).collect();
-        // A message that is owed an answer is included however old it is.
-        let is_owed = |message: &&MessageRecord| owed.contains(&message.message.id);
-        if owed.len() > wanted.iter().filter(|message| is_owed(message)).count() {
-            wanted.extend(own.iter().filter(is_visible).filter(is_owed));
-        }
-        let channel_key = (conversation.workspace.clone(), conversation.channel.clone());
-        let positions = self.channel_order.get(&channel_key).map_or(&[][..], Vec::as_slice);
-        let nearby = positions.iter().rev().take_while(|position| position.at >= window.since);
-        // The conversation's own messages are in the same order in both lists.
-        let mut next = own.iter().rev();
-        let nearby = nearby.filter_map(|position| match position.thread == conversation.thread {
-            true => next.find(|message| message.message.id == position.id),
-            false => self.message_at(conversation, position),
-        });
-        let nearby = nearby.filter(is_visible);
-        wanted.extend(nearby.take(window.messages));
-        if conversation.thread.is_none() {
-            let answers = own.iter().rev().filter(is_visible).take(own_limit);
-            let answers = answers.flat_map(|message| {
-                [self.newest_reply_by_others(message), self.newest_in_thread(message)]
-            });
-            wanted.extend(answers.flatten().collect::<Vec<_>>());
-        }
-        let threads: BTreeSet<&MessageId> = wanted
-            .iter()
-            .filter_map(|message| message.message.conversation.thread.as_ref())
-            .collect();
-        let threads = threads.into_iter().chain(&conversation.thread);
-        let parents = threads.filter_map(|thread| self.thread_parent(conversation, thread));
-        wanted.extend(parents.collect::<Vec<_>>());
+        let records = self.messages_in_window(conversation, window, &owed);
         let open_decision = record.and_then(|record| Some(record.pending.step.as_ref()?.decision));
-        let humans = wanted.iter().filter(|message| {
-            let is_new = open_decision.is_some() && message.decision == open_decision;
-            message.message.is_human() && message.message.conversation == *conversation && is_new
+        let is_new =
+            |record: &&&MessageRecord| open_decision.is_some() && record.decision == open_decision;
+        let new_here = records.iter().filter(is_new).filter(|record| {
+            record.message.is_human() && record.message.conversation == *conversation
         });
-        let newest_revision = humans.map(|message| message.heard_revision).max().unwrap_or(0);
-        let restricted = wanted.iter().filter(|message| message.visibility != Visibility::Public);
-        let restricted = restricted.map(|message| message.message.id.clone()).collect();
-        let new_messages = wanted
-            .iter()
-            .filter(|message| open_decision.is_some() && message.decision == open_decision);
-        let new_messages = new_messages.map(|message| message.message.id.clone()).collect();
+        let newest_revision = new_here.map(|record| record.heard_revision).max().unwrap_or(0);
+        let restricted = records.iter().filter(|record| record.visibility != Visibility::Public);
+        let restricted = restricted.map(|record| record.message.id.clone()).collect();
+        let new_messages = records.iter().filter(is_new);
+        let new_messages = new_messages.map(|record| record.message.id.clone()).collect();
         let channel_status = self.channel_status(conversation, record, window);
         let messages: Vec<Arc<Message>> =
-            wanted.iter().map(|message| message.message.clone()).collect();
+            records.iter().map(|record| record.message.clone()).collect();
         let compared =
             channel_status.last_intervention.iter().flat_map(|before| &before.messages_before);
         let users: HashSet<&UserId> = messages
@@ -80,25 +43,16 @@ impl VolatileState {
             Some((user.clone(), self.users.get(&key)?.name.clone()))
         });
         let names = names.collect();
+        let channel_key = (conversation.workspace.clone(), conversation.channel.clone());
         let channel = self.channels.get(&channel_key);
         let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
         let channel_messages =
             ChannelMessages::from_messages(conversation.channel.clone(), name, messages);
-        let to_command = |record: &MessageRecord| {
-            let (message, author) = (&record.message, &record.message.author.id);
-            let user = self.users.get(&(conversation.workspace.clone(), author.clone()));
-            PendingCommand {
-                message: message.id.clone(),
-                user: author.clone(),
-                role: user.map(|user| user.role).unwrap_or_default(),
-                at: message.at,
-                text: message.text.clone(),
-            }
-        };
         let commands =
-            own.iter().filter(|message| message.gate == Some(Gate::Command) && !message.is_deleted);
-        let commands = commands.filter(is_owed).map(to_command).collect();
+            own.iter().filter(|record| record.gate == Some(Gate::Command) && !record.is_deleted);
+        let commands = commands.filter(|record| owed.contains(&record.message.id));
+        let commands = commands.map(|record| self.to_pending_command(record)).collect();
         let mut context = Context {
             pending_commands: commands,
             names,
@@ -117,6 +71,66 @@ impl VolatileState {
         context
     }
 
+    /// The messages of the window, with what is owed, newest replies and the parents of threads; some twice.
+    fn messages_in_window(
+        &self,
+        conversation: &ConversationId,
+        window: &ContextWindow,
+        owed: &[MessageId],
+    ) -> Vec<&MessageRecord> {
+        let own = self.conversations.get(conversation).map_or(&[][..], |record| &record.messages);
+        let own_limit = match conversation.thread {
+            Some(_) => window.thread_messages,
+            None => window.messages,
+        };
+        let is_visible = |record: &&MessageRecord| record.is_visible();
+        let mut wanted: Vec<&MessageRecord> =
+            own.iter().rev().filter(is_visible).take(own_limit).collect();
+        // A message that is owed an answer is included however old it is.
+        let is_owed = |record: &&MessageRecord| owed.contains(&record.message.id);
+        if owed.len() > wanted.iter().filter(|record| is_owed(record)).count() {
+            wanted.extend(own.iter().filter(is_visible).filter(is_owed));
+        }
+        let channel_key = (conversation.workspace.clone(), conversation.channel.clone());
+        let positions = self.channel_order.get(&channel_key).map_or(&[][..], Vec::as_slice);
+        let nearby = positions.iter().rev().take_while(|position| position.at >= window.since);
+        // The conversation's own messages are in the same order in both lists.
+        let mut next = own.iter().rev();
+        let nearby = nearby.filter_map(|position| match position.thread == conversation.thread {
+            true => next.find(|record| record.message.id == position.id),
+            false => self.message_at(conversation, position),
+        });
+        let nearby = nearby.filter(is_visible);
+        wanted.extend(nearby.take(window.messages));
+        if conversation.thread.is_none() {
+            let answers = own.iter().rev().filter(is_visible).take(own_limit);
+            let answers = answers.flat_map(|record| {
+                [self.newest_reply_by_others(record), self.newest_in_thread(record)]
+            });
+            wanted.extend(answers.flatten().collect::<Vec<_>>());
+        }
+        let threads: BTreeSet<&MessageId> = wanted
+            .iter()
+            .filter_map(|record| record.message.conversation.thread.as_ref())
+            .collect();
+        let threads = threads.into_iter().chain(&conversation.thread);
+        let parents = threads.filter_map(|thread| self.thread_parent(conversation, thread));
+        wanted.extend(parents.collect::<Vec<_>>());
+        wanted
+    }
+
+    fn to_pending_command(&self, record: &MessageRecord) -> PendingCommand {
+        let (message, author) = (&record.message, &record.message.author.id);
+        let user = self.users.get(&(message.conversation.workspace.clone(), author.clone()));
+        PendingCommand {
+            message: message.id.clone(),
+            user: author.clone(),
+            role: user.map(|user| user.role).unwrap_or_default(),
+            at: message.at,
+            text: message.text.clone(),
+        }
+    }
+
     /// The newest message by another author in the thread that a message opened.
     fn newest_reply_by_others(&self, parent: &MessageRecord) -> Option<&MessageRecord> {
         if !self.threads.contains(&parent.message.id) {
@@ -125,8 +139,8 @@ impl VolatileState {
         let thread = Some(parent.message.id.clone());
         let thread = ConversationId { thread, ..parent.message.conversation.clone() };
         let messages = self.conversations.get(&thread)?.messages.iter().rev();
-        messages.into_iter().find(|message| {
-            message.is_visible() && message.message.author.id != parent.message.author.id
+        messages.into_iter().find(|record| {
+            record.is_visible() && record.message.author.id != parent.message.author.id
         })
     }
 
@@ -137,7 +151,7 @@ impl VolatileState {
         }
         let thread = Some(parent.message.id.clone());
         let thread = ConversationId { thread, ..parent.message.conversation.clone() };
-        self.conversations.get(&thread)?.messages.iter().rev().find(|message| message.is_visible())
+        self.conversations.get(&thread)?.messages.iter().rev().find(|record| record.is_visible())
     }
 
     /// The message at a position in its channel.
@@ -149,8 +163,8 @@ impl VolatileState {
         let thread = position.thread.clone();
         let messages =
             &self.conversations.get(&ConversationId { thread, ..conversation.clone() })?.messages;
-        let found = messages.binary_search_by(|message| {
-            (message.message.at, &message.message.id).cmp(&(position.at, &position.id))
+        let found = messages.binary_search_by(|record| {
+            (record.message.at, &record.message.id).cmp(&(position.at, &position.id))
         });
         messages.get(found.ok()?)
     }
@@ -177,6 +191,6 @@ impl VolatileState {
     ) -> Option<&MessageRecord> {
         let key = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
         let messages = &self.conversations.get(self.conversation_of.get(&key)?)?.messages;
-        messages.iter().find(|message| message.message.id == *thread && message.is_visible())
+        messages.iter().find(|record| record.message.id == *thread && record.is_visible())
     }
 }

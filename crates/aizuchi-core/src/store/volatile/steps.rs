@@ -9,7 +9,9 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentFate};
 use crate::event::step::Lease;
-use crate::event::{Claim, Event, OutboxItem, OutboxItemId, Outcome, PostedMessage, StepResult};
+use crate::event::{
+    Claim, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome, PostedMessage, StepResult,
+};
 use crate::store::CompletionReceipt;
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, supersede,
@@ -238,7 +240,6 @@ impl VolatileState {
             self.end_outbox_items(item, fate);
         }
         self.dead_letters.extend(completion.dead_letter);
-        let record = self.conversations.entry(conversation.clone()).or_default();
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             if completion.has_superseded {
                 supersede(decision);
@@ -255,35 +256,9 @@ impl VolatileState {
                     .filter(|attempt| attempt.result == AttemptResult::Kept)
                     .for_each(|attempt| attempt.result = AttemptResult::Superseded);
             }
-            if let Some(closed) = completion.closed {
-                // An unsolicited post is no answer, even if it was addressed meanwhile.
-                decision.is_addressed = claim.is_owed;
-                decision.closed = Some(now);
-                decision.ended = Some(closed.ended);
-                decision.gate = closed.gate;
-                decision.judgment = closed.judgment.or(decision.judgment.take());
-                decision.state_hash = closed.state_hash.or(decision.state_hash);
-                decision.why = Some(closed.why);
-                if let Some(state) = decision.state_hash {
-                    let is_silent = matches!(
-                        closed.ended,
-                        DecisionResult::ChoseSilence
-                            | DecisionResult::Reacted
-                            | DecisionResult::Muted
-                    );
-                    record.silent_state = is_silent.then_some(state);
-                }
-                if closed.ended == DecisionResult::Spoke && !claim.is_owed {
-                    record.unsolicited_posts.push(now);
-                    let channel = (conversation.workspace.clone(), conversation.channel.clone());
-                    self.last_unsolicited_post.insert(channel, now);
-                }
-                if closed.ended == DecisionResult::OverBudget
-                    && !decision.posted_messages.is_empty()
-                {
-                    record.budget_notice_at = Some(now);
-                }
-            }
+        }
+        if let Some(closed) = completion.closed {
+            self.close_decision(claim, closed, now);
         }
         if let Some((next, is_owed)) = completion.next_decision {
             let unseen: HashSet<MessageId> = self
@@ -295,6 +270,35 @@ impl VolatileState {
                 record.messages.iter_mut().filter(|message| unseen.contains(&message.message.id));
             moved_messages.for_each(|message| message.decision = Some(next));
             self.open_decision(next, &conversation, is_owed, now);
+        }
+    }
+
+    fn close_decision(&mut self, claim: &Claim, closed: DecisionClosing, now: Timestamp) {
+        let conversation = claim.event.conversation();
+        let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
+        // An unsolicited post is no answer, even if it was addressed meanwhile.
+        decision.is_addressed = claim.is_owed;
+        decision.closed = Some(now);
+        decision.ended = Some(closed.ended);
+        decision.gate = closed.gate;
+        decision.judgment = closed.judgment.or(decision.judgment.take());
+        decision.state_hash = closed.state_hash.or(decision.state_hash);
+        decision.why = Some(closed.why);
+        let record = self.conversations.entry(conversation.clone()).or_default();
+        if let Some(state) = decision.state_hash {
+            let is_silent = matches!(
+                closed.ended,
+                DecisionResult::ChoseSilence | DecisionResult::Reacted | DecisionResult::Muted
+            );
+            record.silent_state = is_silent.then_some(state);
+        }
+        if closed.ended == DecisionResult::Spoke && !claim.is_owed {
+            record.unsolicited_posts.push(now);
+            let channel = (conversation.workspace.clone(), conversation.channel.clone());
+            self.last_unsolicited_post.insert(channel, now);
+        }
+        if closed.ended == DecisionResult::OverBudget && !decision.posted_messages.is_empty() {
+            record.budget_notice_at = Some(now);
         }
     }
 
