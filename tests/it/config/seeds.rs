@@ -1,4 +1,4 @@
-//! What the seeds say of settings.
+//! The requirements of the seeds on settings.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;

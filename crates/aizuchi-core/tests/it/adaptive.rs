@@ -1,4 +1,4 @@
-//! The wait that follows the room: what people see of it, and what holds of it whatever they do.
+//! The adaptive wait, which follows the tempo of the channel: transcripts on every store, and properties of its rule.
 
 use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::prompt::PromptVerb;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store};
 
-/// How many seconds pass before the judge is asked, if nobody says more.
+/// How many seconds pass before the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
     let (asked, began) = (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
     while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {

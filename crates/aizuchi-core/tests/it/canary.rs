@@ -1,5 +1,5 @@
-//! A canary in every private place: what is said, remembered, noted down or called there is met nowhere
-//! else, whatever is asked and whenever (invariant 9).
+//! Privacy: a canary word in every private channel. Whatever is asked and whenever, it appears in no prompt, memory,
+//! memo or search of any other channel (invariant 9: private channels stay private).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,20 +29,20 @@ use aizuchi_harness::harness::{
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
-/// A private channel, a direct message, a channel that becomes private, one that becomes public, and
-/// one that nobody has told of.
+/// A private channel, a direct message, a channel that becomes private, one that becomes public, and one of which the
+/// platform has told nothing.
 const PRIVATE: [&str; 5] = ["attic", "direct", "cellar", "loft", "ghost"];
-/// Those, two public channels, and one that is not there.
+/// Those, two public channels, and one that does not exist.
 const ROOMS: [&str; 8] =
     ["garden", "kitchen", "nowhere", "attic", "direct", "cellar", "loft", "ghost"];
 const CELLAR_CLOSES: i64 = 1;
 const LOFT_OPENS: i64 = 2;
 const LAST_DAY: i64 = 5;
-/// What a mind might look for; each finds lines in every room.
+/// What a model might search for. Each query finds messages in every channel.
 const QUERIES: [&str; 4] =
     ["the ledger says", "what is the plan of the thread?", "kanri", "帳簿の鍵はどこ？"];
 
-/// Whether a text holds a canary of another place than `home`.
+/// Whether a text holds a canary of another channel than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
     canaries.any(|rest| {
@@ -54,7 +54,7 @@ fn plan(room: &str) -> String {
     format!("plan of {room}")
 }
 
-/// Tells every question with the channel that it is for; none is the workspace.
+/// Records each prompt with its channel. Prompts without one are about the workspace.
 pub struct Eavesdropper {
     pub llm: Arc<dyn Llm>,
     pub heard: Arc<Mutex<Vec<(String, String)>>>,
@@ -77,11 +77,11 @@ impl Llm for Eavesdropper {
     }
 }
 
-/// A world in which everything that is asked is overheard.
+/// A harness of which every prompt is recorded.
 struct Aviary {
     harness: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
-    /// The first line of the day of each place.
+    /// Of each channel, the first message of the day.
     parents: Vec<(String, MessageId)>,
     prompts: [(Arc<PromptBuilder>, Arc<Persona>); 2],
     rendered: usize,
@@ -129,7 +129,7 @@ impl Aviary {
         self.harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
-    /// A day's talk in every room, in threads, too.
+    /// A day of messages in every channel and its threads.
     async fn talks(&mut self, day: i64) {
         let harness = &self.harness;
         for room in ["garden", "kitchen"] {
@@ -157,7 +157,7 @@ impl Aviary {
         }
     }
 
-    /// The persona notes something down in every private place.
+    /// The persona makes a memo in every private channel.
     async fn notes_down(&self) {
         for room in PRIVATE {
             let memo = json!({
@@ -174,7 +174,7 @@ impl Aviary {
         }
     }
 
-    /// Somebody has it look for everything it can find, in every room.
+    /// In every channel, a user has the persona search for everything it can find.
     async fn rummages(&self) {
         for room in ROOMS.into_iter().filter(|room| *room != "nowhere") {
             let search = json!({ "query": "the ledger says 帳簿 thread", "limit": 20 });
@@ -191,10 +191,10 @@ impl Aviary {
         }
     }
 
-    /// Nothing that was asked so far tells what it must not. Starts anew.
+    /// Checks that no recorded prompt leaks, and forgets them.
     fn has_told_nothing(&self) {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
-        // It has thought of a lot, and searches have found something.
+        // There was something to check: many calls, and searches with results.
         assert!(heard.len() > 50, "{}", heard.len());
         assert!(heard.iter().any(|(_, asked)| asked.contains("\n> > the ledger says")));
         for (home, asked) in heard {
@@ -207,7 +207,7 @@ impl Aviary {
         for room in ROOMS {
             let own = self.parents.iter().filter(|(conversation, _)| conversation == room);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
-            // The first and the last; and a thread of another room, as if it were of this one.
+            // The first and the last thread, and a thread id of another channel.
             let others = self
                 .parents
                 .iter()
@@ -219,7 +219,7 @@ impl Aviary {
         all
     }
 
-    /// Renders what would be asked everywhere, so many seconds from now.
+    /// Renders every prompt that could be asked, in this many seconds.
     async fn renders_everything(&mut self, moments: &[i64]) {
         let store = self.harness.store.store.clone();
         let mut found = BTreeMap::new();
@@ -254,7 +254,7 @@ impl Aviary {
         }
     }
 
-    /// What can be found from a room.
+    /// What can be found from a channel.
     async fn recalled(&self, home: &str, query: &str) -> Vec<RecalledMessage> {
         let query = RecallQuery {
             workspace: workspace(),
@@ -270,7 +270,7 @@ impl Aviary {
         found
     }
 
-    /// Each canary is where it belongs, so that there was something to be told.
+    /// Each canary is known in its own channel, so there was something to leak.
     async fn everything_is_known_at_home(&self) {
         let now = self.harness.clock.now();
         for room in PRIVATE {
@@ -281,7 +281,7 @@ impl Aviary {
                 assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
             }
             assert!(!text.contains("gone"), "{text}");
-            // Nobody has told of the ghost, so it is in no list of channels.
+            // The platform has told nothing of the ghost, so it is in no list of channels.
             if room != "ghost" {
                 let is_remembered = |what: &str| {
                     let canary = format!("kanri{room}{what}");
@@ -327,7 +327,7 @@ impl Aviary {
     }
 }
 
-/// Days of talk, with all that can happen to a room; how many prompts were rendered.
+/// Days of messages, with everything that can happen to a channel. Returns how many prompts were rendered.
 async fn days(store: TestStore, moments: &[i64]) -> usize {
     let mut aviary = Aviary::new(store).await;
     let mut gone = Vec::new();
@@ -342,7 +342,7 @@ async fn days(store: TestStore, moments: &[i64]) -> usize {
             }
         }
         if day == CELLAR_CLOSES {
-            // Until then, everybody may know what is said in the cellar.
+            // Until now, the cellar is public.
             aviary.heard.lock().unwrap().clear();
             aviary.tells_of("cellar", "kanricellarname", Visibility::Private).await;
         }
@@ -377,7 +377,7 @@ async fn days(store: TestStore, moments: &[i64]) -> usize {
         assert!(!leaks(&all, &home), "{all}");
         assert_eq!(memory.key.scope == MemoryScope::Workspace, home.is_empty());
     }
-    // What was said once the loft was open is for everybody.
+    // What is said after the loft became public is public.
     let kitchen = aviary.context_of("kitchen", aviary.harness.clock.now()).await;
     assert!(format!("{kitchen:?}").contains("the ladder of the new loft is steep"), "{kitchen:?}");
     aviary.rendered
@@ -397,12 +397,12 @@ async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_store() 
     assert!(rendered >= 3_000, "{rendered}");
 }
 
-/// Whether a text holds what is said in the garden before it closes.
+/// Whether a text holds what was said in the garden before it became private.
 fn tells(text: &str) -> bool {
     text.contains("4711")
 }
 
-/// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
+/// A harness whose judge always joins in, with a message in the garden that a reply in the kitchen brings up.
 async fn garden_line(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -421,7 +421,7 @@ async fn closes(harness: &Harness, channel: &str) {
     harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }
 
-/// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
+/// The stored prompts of a channel's newest decision; `None` for those that were deleted.
 async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
     let decision = harness.decisions(channel).await.pop().unwrap().id;
     let store = harness.store.archive.exchanges(decision).await.unwrap();
@@ -448,9 +448,9 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
         assert!(!has_changed(&here).await.unwrap());
         closes(&harness, "garden").await;
         assert!(has_changed(&here).await.unwrap());
-        // Where it was said, it is as it was.
+        // In its own channel, nothing has changed.
         assert!(!has_changed(&there).await.unwrap());
-        // What did not hold the line stays, and so does what was asked where the line was said.
+        // Prompts without the message stay, and so do those of the channel in which it was said.
         let left = kept_prompts(&harness, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);
         let decision = harness.decisions("kitchen").await.pop().unwrap();

@@ -1,6 +1,5 @@
-//! The process dies at every single point: before and after each call of a port. Whatever the
-//! point, after a restart nothing is lost, everyone who is owed an answer gets it, and nothing is
-//! said twice.
+//! The process crashes at every single point: before and after each call of a port. At whatever point, after a
+//! restart no message is lost, every owed answer is given, and nothing is posted twice (invariants 1, 3 and 6).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -82,7 +81,7 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
     .await;
 }
 
-/// Lives one life for every point at which it can end, until a life has no such point any more.
+/// Runs the same story once for each point at which it can crash, until a run has no such point left.
 async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
     let mut deaths = 0;
     for point in 1.. {
@@ -106,7 +105,7 @@ async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
     assert!(deaths > 40, "only {deaths} points to die at");
 }
 
-/// What people say; the platform delivers it again and again until it is acknowledged.
+/// What users post. The platform delivers each message again until it is acknowledged.
 fn talk() -> Vec<Message> {
     vec![
         message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?"),
@@ -121,7 +120,7 @@ async fn deliver(inbox: &Inbox) {
     }
 }
 
-/// True if the fuse blew before the life was over.
+/// Returns whether the process crashed.
 async fn live_until_death(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
     let store = Arc::new(Mortal { inner: harness.store.store.clone(), fuse: fuse.clone() });
     let llm = Arc::new(Mortal { inner: harness.mind.clone(), fuse: fuse.clone() });
@@ -158,7 +157,7 @@ async fn check(harness: &Harness, point: usize) {
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), keys.len(), "point {point}: a piece was said twice");
-    // Each draft is said whole, its halves in their order, and each question is answered by one.
+    // Each draft is posted in full and in order, and each question is answered by one.
     let first = texts.iter().filter(|text| text.starts_with("The first")).count();
     let letters = harness.store.archive.dead_letters().await.unwrap();
     let ledger = format!("{}{letters:#?}", harness.transcript().await);
@@ -188,11 +187,11 @@ async fn check(harness: &Harness, point: usize) {
     assert!(harness.store.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
 }
 
-/// Burns by one with every point that is passed, and ends the life when it has burnt down.
+/// Counts down at every point that is passed, and crashes the process at zero.
 struct Fuse {
     left: AtomicUsize,
     blown: Notify,
-    /// The process sleeps before its next post, and another one says it.
+    /// Before its next post, this process is suspended, and another one posts instead.
     sleeper: Mutex<Option<Harness>>,
 }
 
@@ -225,7 +224,7 @@ impl Fuse {
     }
 }
 
-/// A port that can die before and after each call.
+/// A port that can crash before and after each call.
 struct Mortal<T: ?Sized> {
     fuse: Arc<Fuse>,
     inner: Arc<T>,

@@ -1,5 +1,5 @@
-//! The two stores live the same random life side by side and must look the same after every step:
-//! the one is simple enough to read, the other has batches, statements and indexes.
+//! The same random operations on two stores, which must look the same after every step: the volatile store is simple
+//! enough to read, the databases have batches, statements and indexes.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use aizuchi_harness::harness::{
     TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
 };
 
-/// One thing that happens in a twin life.
+/// A random operation.
 #[derive(Clone, Debug)]
 enum Act {
     Say {
@@ -35,7 +35,7 @@ enum Act {
         thread: bool,
         mention: bool,
     },
-    /// Many lines at once, which SQLite hears in one transaction.
+    /// Concurrent messages, which a database stores in one transaction.
     SayMany {
         first: u8,
         count: u8,
@@ -55,7 +55,7 @@ enum Act {
         /// How late it is heard, in seconds.
         late: u8,
     },
-    /// People mute, unmute, change the mode, or opt out and in again.
+    /// Users mute, unmute, change the mode, or opt out and in again.
     Order {
         kind: u8,
         here: bool,
@@ -64,11 +64,11 @@ enum Act {
         seconds: u8,
     },
     Claim,
-    /// The oldest open claim comes to an end of this kind.
+    /// The oldest open claim is completed with this kind of result.
     Complete {
         kind: u8,
     },
-    /// The oldest open claim is forgotten, as by a process that dies.
+    /// The oldest open claim is never completed, as after a crash.
     Forget,
 }
 
@@ -111,7 +111,7 @@ proptest! {
 
 async fn live(acts: &[Act], other: TestStore) {
     let one = TestStore::volatile_of_same_installation(&other).await;
-    // What is learned of a channel stands in its row.
+    // Learned reply delays are stored with the channel, so it must exist.
     for store in [&one, &other] {
         let garden = Heard::Channel(new_channel("garden", Visibility::Private));
         store.store.hear(InboxEntry::new(garden, Disposition::NotAMessage, at(0))).await.unwrap();
@@ -185,7 +185,7 @@ async fn live(acts: &[Act], other: TestStore) {
     }
 }
 
-/// Everything that can be seen of a store.
+/// Everything that can be read from a store.
 async fn look(store: &TestStore, second: i64) -> String {
     let mut steps = store.archive.pending_steps(&workspace()).await.unwrap();
     steps.sort_by_key(|step| step.event.conversation().clone());
@@ -235,7 +235,7 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
 
 fn hearing(act: &Act, second: i64) -> InboxEntry {
     let due = at(second + 60);
-    // Some rooms go on while people talk.
+    // Some channels leave work in flight alone.
     let rest = |id: u8| match id % 3 {
         0 => Debounce {
             due: at(second + 5),
@@ -302,7 +302,7 @@ fn hearing(act: &Act, second: i64) -> InboxEntry {
     }
 }
 
-/// An end that fits what was claimed.
+/// A result that fits the claim.
 async fn outcome(
     store: &TestStore,
     claim: &Claim,
@@ -398,7 +398,7 @@ async fn outcome(
         prompt: format!("question {number}").into(),
         answer: (kind != 7).then(|| "answer".into()),
         lineage: context.lineage(),
-        // Some models think longer.
+        // Some model calls take longer.
         seen_revision: context.revision.saturating_sub(number as u64 % 5),
     };
     let attempt = Attempt {

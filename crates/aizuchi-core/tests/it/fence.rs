@@ -1,5 +1,5 @@
-//! Chat text is data: whatever people write, and whatever they call themselves, every prompt reads back
-//! to the same speakers and the same words, and its sections are ours alone (invariant 10).
+//! Chat text is data (invariant 10): whatever users write and whatever their names are, every prompt reads back to
+//! the same speakers and texts, and its sections are the program's own.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 
 use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
 
-/// Text with more than its share of what could break a fence.
+/// Text with many characters that could break a fence.
 fn nasty() -> impl Strategy<Value = String> {
     let ends =
         prop::sample::select(vec!["\n", "\r", "\r\n", "\u{2028}", "\u{85}", "\u{b}", "\u{1c}"]);
@@ -71,7 +71,7 @@ fn nasty() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..10).prop_map(|parts| parts.concat())
 }
 
-/// Who writes is a number; every seventh is the persona, and some are in a thread.
+/// Authors are numbers. Every seventh is the persona, and some messages are in a thread.
 fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
     let parent = if place % 3 == 2 { Some((place - 2).to_string()) } else { None };
     let kind = if user == 6 { AuthorKind::Persona } else { AuthorKind::Human };
@@ -179,7 +179,7 @@ impl Nasty {
     }
 
     fn scene(&self) -> PromptOptions {
-        // Nothing is to be left out.
+        // The limits are high enough that nothing is omitted.
         let sections = SectionLimits {
             workspace_memory: 1 << 20,
             channel_memories: 1 << 20,
@@ -229,7 +229,7 @@ impl Nasty {
     }
 }
 
-/// The speakers and their lines, as a reader of the prompt finds them behind a heading.
+/// The speakers and their texts below a heading, as a reader of the prompt finds them.
 fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     let mut is_open = false;
@@ -238,7 +238,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
             is_open = false;
         } else if let Some(speaker) = line.strip_prefix("**") {
             let (time, name) = speaker.split_once("** ").expect("a time, then a name");
-            // Whoever reads it takes the first colon for the end of the name.
+            // A reader takes the first colon for the end of the name.
             let (name, behind) = name.split_once(':').expect("a colon");
             assert_eq!(behind, "", "nothing stands behind a name: {line}");
             found.push((format!("{time} {name}"), Vec::new()));
@@ -255,7 +255,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
     whole.collect()
 }
 
-/// What the prompt should read back to: these lines, by these speakers.
+/// What the prompt should read back to.
 fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> {
     let talk = talk.iter().flat_map(|lines| lines.iter());
     talk.map(|line| {
@@ -265,13 +265,13 @@ fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> 
     .collect()
 }
 
-/// The lines that stand for structure.
+/// The lines that are structure.
 fn structure(prompt: &Prompt) -> Vec<&str> {
     let is_structure = |line: &&str| line.starts_with('#') || *line == "---";
     prompt.text.lines().filter(is_structure).collect()
 }
 
-/// The structure must not depend on what was said, but for names and ids within it.
+/// The structure must not depend on what was said, except for names and ids within it.
 fn shape(prompt: &Prompt) -> Vec<String> {
     let shown = |line: &str| {
         let words = line.split(':').next().and_then(|words| words.split(" #").next());
@@ -292,7 +292,7 @@ fn tame(nasty: &Nasty) -> Nasty {
     Nasty { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
 }
 
-/// Whether there is anything in a text at all decides whether its section is there.
+/// A section is omitted only if its text is blank.
 fn has_words(text: &str) -> bool {
     !text.trim().is_empty()
 }
@@ -343,7 +343,7 @@ fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
     let other = prompts.remember(&persona, &Arc::new(tame.material()), &tame_scene);
     assert_eq!(shape(&remember), shape(&other));
     assert_eq!(structure(&remember).iter().filter(|line| **line == "---").count(), 1);
-    // People may write lists, too; an entry has a number.
+    // Users write lists, too; but entries have a number.
     let is_entry = |line: &&str| {
         line.strip_prefix("- [").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
@@ -385,7 +385,7 @@ proptest! {
     #[test]
     fn every_prompt_reads_back_to_the_same_talk(nasty in nasties()) {
         for language in [Language::En, Language::Ja] {
-            // The templates are the same ones each time.
+            // The templates are the same for each case.
             static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
             let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);
             let prompts = &both[usize::from(language == Language::Ja)];

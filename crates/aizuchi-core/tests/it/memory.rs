@@ -1,4 +1,4 @@
-//! What is remembered: told over days, on every store.
+//! Memories, over days and on every store.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use aizuchi_harness::harness::{
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// A world that remembers with the built-in mind, and has a private channel besides.
+/// A harness that remembers with the built-in model, and has a private channel besides.
 async fn harness(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.opens("attic", Visibility::Private).await;
@@ -33,7 +33,7 @@ async fn harness(store: TestStore) -> Harness {
     })
 }
 
-/// The same with a mind that remembers what it is told to.
+/// A harness that remembers with a scripted model.
 async fn scripted(store: TestStore) -> (Harness, Arc<TestMind>) {
     let memory = Arc::new(TestMind::default());
     let harness = Harness::new(store).await;
@@ -50,7 +50,7 @@ fn entries(text: &str) -> String {
     format!(r#"{{"entries":[{{"date":"2027-01-15","text":"{text}","sources":[1]}}]}}"#)
 }
 
-/// What these tests do with a world.
+/// What these tests do with a harness.
 trait MemoryExt {
     async fn opens(&self, channel: &str, visibility: Visibility);
     async fn context_of(&self, conversation: &ConversationId) -> Context;
@@ -75,13 +75,13 @@ impl MemoryExt for Harness {
         self.store.store.context(conversation, &window).await.unwrap()
     }
 
-    /// Lets go what is older than two weeks, as retention does.
+    /// Drops prompts that are older than two weeks, as retention does.
     async fn drops_old_prompts(&self) {
         let before = self.clock.now() - SignedDuration::from_secs(14 * DAY);
         self.store.store.drop_exchanges(before).await.unwrap();
     }
 
-    /// What is remembered, as it is known in a channel.
+    /// All memories that a prompt for this channel would hold.
     async fn knows(&self, channel: &str) -> String {
         let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
@@ -140,7 +140,7 @@ async fn three_days(store: TestStore) -> Vec<String> {
     harness.pass(DAY).await;
     told.push(format!("day 3, in the kitchen\n{}", harness.knows("kitchen").await));
     told.push(format!("day 3, in the attic\n{}", harness.knows("attic").await));
-    // It answers with what it remembers, and without what it may not know.
+    // A reply sees the memories, without the private ones of other channels.
     harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
     harness.pass(10).await;
     let prompt = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
@@ -207,7 +207,7 @@ async fn a_channel_that_becomes_private_takes_its_memories_along() {
         assert!(!harness.knows("kitchen").await.contains("beans"));
         assert!(harness.knows("garden").await.contains("beans"));
         harness.pass(DAY).await;
-        // Once it is public again, only what is said from then on is.
+        // Once the channel is public again, only what is said from then on is public.
         harness.opens("garden", Visibility::Public).await;
         harness.says("carol", "the lettuce is ready for the market").await;
         harness.pass(DAY).await;
@@ -238,11 +238,11 @@ async fn a_deleted_message_is_removed_from_all_memory_versions() {
             at: harness.clock.now(),
         };
         harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
-        // At once, and with it the prompts that held what was remembered of it.
+        // At once, and so are the prompts that held the memory.
         assert!(!harness.knows("kitchen").await.contains("4711"));
         assert!(held(reply).await.unwrap()[0].is_none());
         harness.pass(HOUR).await;
-        // What else was in the same entries is remembered anew.
+        // The other messages behind the same entries are remembered again.
         let after = harness.knows("kitchen").await;
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
         let long = harness.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
@@ -329,7 +329,7 @@ async fn nothing_new_costs_nothing() {
         harness.says("alice", "the beans are up").await;
         harness.pass(DAY).await;
         let calls = memory.prompt_texts(PromptVerb::Remember).len();
-        // Channel and workspace, short and long term.
+        // Channel and workspace, short-term and long-term.
         assert_eq!(calls, 4);
         harness.pass(30 * DAY).await;
         let options = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
@@ -432,7 +432,7 @@ async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
         assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
         let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
         assert_eq!(asked.iter().find(is_mixed), None);
-        // Of the two entries, one is for everybody.
+        // Of the two entries, one is public.
         let attic = MemoryScope::Channel(ChannelId::new("attic"));
         let memory = harness.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
@@ -492,7 +492,7 @@ async fn the_sources_of_a_dropped_memory_version_are_kept_as_long_as_prompts() {
     harness.pass(3 * DAY).await;
     harness.drops_old_prompts().await;
     assert_eq!(database.count(known).await, 0);
-    // What the current version is made from stays known.
+    // The sources of the current version stay known.
     let long = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'long_term'";
     assert_eq!(database.count(long).await, 1);
@@ -537,7 +537,7 @@ async fn a_question_stays_answered_despite_other_threads() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 2.
+/// Defect 2 of myao2: threads were not remembered.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
     on_every_store(async |store| {
@@ -554,7 +554,7 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 3.
+/// Defect 3 of myao2: its own reply froze the memory.
 #[tokio::test]
 async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
     on_every_store(async |store| {
@@ -568,7 +568,7 @@ async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 4.
+/// Defect 4 of myao2: a message blanked the name of its channel.
 #[tokio::test]
 async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
     on_every_store(async |store| {
@@ -581,7 +581,7 @@ async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 5.
+/// Defect 5 of myao2: other conversations crowded out the target.
 #[tokio::test]
 async fn defect_5_the_target_is_complete_despite_other_conversations() {
     on_every_store(async |store| {
@@ -599,7 +599,7 @@ async fn defect_5_the_target_is_complete_despite_other_conversations() {
         assert_eq!(context.target_messages()[0].id, parent);
         let around = &context.conversation_history.top_level_messages;
         assert_eq!(around.len(), 51);
-        // A question that was answered in its thread is seen as answered from the top level.
+        // At the top level, a question that was answered in its thread is answered.
         let context = harness.context_of(&top_level("garden")).await;
         harness.says_in(there, "bob", "found it").await;
         let later = harness.context_of(&top_level("garden")).await;
@@ -610,7 +610,7 @@ async fn defect_5_the_target_is_complete_despite_other_conversations() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 42.
+/// Defect 42 of myao2: old memories were shown as recent.
 #[tokio::test]
 async fn defect_42_old_memories_are_not_shown_as_recent() {
     on_every_store(async |store| {
@@ -621,7 +621,7 @@ async fn defect_42_old_memories_are_not_shown_as_recent() {
         harness.pass(3 * DAY).await;
         let knows = harness.knows("garden").await;
         assert!(!knows.contains("short:") && knows.contains("garden, long:"), "{knows}");
-        // A channel where nobody says anything any more is not known elsewhere.
+        // An inactive channel is not known elsewhere.
         harness.pass(7 * DAY).await;
         harness.says_in(top_level("kitchen"), "bob", "quiet here").await;
         assert!(!harness.knows("kitchen").await.contains("garden, long:"));
@@ -669,7 +669,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
             assert!(!text.contains(trace), "{trace} is still there");
         }
     }
-    // The others are still remembered, and what touched the person is written anew.
+    // The others are still remembered, and entries that held the user are written again.
     let harness = harness.restart().await;
     let harness = harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),
@@ -682,8 +682,8 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     assert!(harness.messages("garden").await.iter().any(|stored| stored.message.id == asked));
 }
 
-/// What another program remembered has no lines behind it. It outlives merging, and never becomes
-/// public by that, not even in a public channel.
+/// Imported memories have no messages behind them. They survive merging and never become public by it, not even in a
+/// public channel.
 #[tokio::test]
 async fn imported_memories_are_merged_and_stay_in_their_channel() {
     on_every_store(async |store| {

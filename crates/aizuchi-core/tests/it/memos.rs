@@ -1,4 +1,4 @@
-//! Stories of memos: where they are seen, what is behind them, and when they are forgotten.
+//! Memos: where they are visible, what they are made from, and when they are deleted.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ async fn new_harness(store: TestStore) -> Harness {
     })
 }
 
-/// What these tests do with a world.
+/// What these tests do with a harness.
 trait MemosExt {
     async fn turns(&self, channel: &str, visibility: Visibility);
     async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId;
@@ -49,7 +49,7 @@ impl MemosExt for Harness {
         self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
-    /// Somebody has the persona call tools.
+    /// A user has the persona call tools.
     async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
         self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
         let message = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
@@ -71,7 +71,7 @@ impl MemosExt for Harness {
         self.memos(channel).await.into_iter().map(|(_, memo)| memo.name).collect()
     }
 
-    /// The prompts that are kept for a channel's decisions, and the memories behind them.
+    /// The stored prompts of a channel's decisions, with the memories they were made from.
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)> {
         let mut prompts = Vec::new();
         for decision in self.decisions(channel).await {
@@ -131,7 +131,7 @@ async fn memories_of_a_private_past_reach_no_public_memo() {
             .await;
         harness.pass(7200).await;
         harness.turns("cellar", Visibility::Public).await;
-        // The line itself is in no prompt any more.
+        // The message itself is in no stored prompt any more.
         for number in 0..60 {
             harness.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
@@ -206,7 +206,7 @@ async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
         harness.turns("garden", Visibility::Private).await;
         assert_eq!(harness.names("kitchen").await, [""; 0]);
         assert_eq!(harness.names("garden").await, ["cake"]);
-        // A line in a room of their own is behind it, too: nobody may see it any more.
+        // It also depends on a message in a private channel, so it is no longer public.
         harness.turns("kitchen", Visibility::Private).await;
         assert_eq!(harness.names("garden").await, [""; 0]);
     })
@@ -257,7 +257,7 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
             assert_eq!(after, (before.0 + 1, before.1 + 2), "{name}");
         }
         assert_eq!(harness.names("garden").await, ["cake"]);
-        // What has shown the memo that was removed still hangs on the line behind it.
+        // A prompt that showed the removed memo still depends on the message behind it.
         assert!(harness.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
         harness.takes_back("garden", message).await;
         let left = harness.prompts("garden").await;
@@ -420,7 +420,7 @@ async fn memo_queries_use_indexes() {
         let is_sorted_whole = plan
             .windows(2)
             .any(|steps| steps[0].starts_with("SEARCH memos ") && steps[1].starts_with("USE TEMP"));
-        // What may be seen from a channel is sorted whole, since all of it is wanted.
+        // All memos visible from a channel are wanted, so that query may sort them all.
         assert!(!is_sorted_whole || statement == sql::MEMOS, "{statement}\n{plan:#?}");
         assert_eq!(plan.iter().find(is_scan), None, "{statement}\n{plan:#?}");
     }

@@ -1,4 +1,4 @@
-//! What every store promises. A new store joins by one more line in `StoreKind`.
+//! The contract of every store. A new store joins by one more variant of `StoreKind`.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn hearing_is_idempotent() {
         assert!(first.is_new && !again.is_new);
         assert_eq!(first.revision, again.revision);
         assert_eq!(store.texts().await, ["hello"]);
-        // The repeated line does not start the wait again either.
+        // The repeated message does not restart the wait either.
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(60)));
     })
     .await;
@@ -89,7 +89,7 @@ async fn a_claim_hides_a_step_until_its_lease_ends() {
         let second = store.claim(160).await.remove(0);
         assert_eq!((first.attempt, second.attempt), (1, 2));
         assert_ne!(first.token, second.token);
-        // Whoever lost the lease changes nothing any more.
+        // A claim whose lease was lost changes nothing any more.
         store.complete(&first, silent("too late"), 161).await;
         assert_eq!(store.steps().await, 1);
         store.complete(&second, silent("they get along"), 161).await;
@@ -108,7 +108,7 @@ async fn completing_never_removes_a_newer_step() {
         store.hear_human("1", 0, "hello").await;
         let claim = store.claim(60).await.remove(0);
         assert!(store.hear_human("2", 61, "hello?").await.has_superseded);
-        // The conversation is not worked at twice at a time.
+        // A conversation never has two steps in flight.
         assert_eq!(store.claim(130).await, []);
         let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
         store.complete(&claim, outcome, 131).await;
@@ -117,7 +117,7 @@ async fn completing_never_removes_a_newer_step() {
         let decision = store.decisions().await.remove(0);
         assert_eq!(decision.ended, None);
         assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
-        // What the discarded work cost stays in the ledger.
+        // The usage of the discarded work stays in the ledger.
         assert_eq!(decision.attempts.len(), 1);
         assert_eq!(decision.attempts[0].result, AttemptResult::Superseded);
         assert_eq!(decision.attempts[0].price, Some(Price { micros: 42 }));
@@ -138,7 +138,7 @@ async fn prompts_are_kept_until_they_expire() {
         store.complete(&claim, outcome, 61).await;
         let exchanges = || store.archive.exchanges(claim.decision);
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
-        // The ledger itself does not carry the words.
+        // The ledger itself does not hold the text.
         assert_eq!(store.decisions().await[0].attempts[1], attempt());
         store.store.drop_exchanges(at(60)).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
@@ -235,7 +235,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         let reply = store.advance_to_reply(60).await;
         store.draft(&reply, &["one"], vec![], 70).await;
         store.hear_human("2", 61, "never mind").await;
-        // The draft is gone; the wait has begun again.
+        // The draft is gone, and the wait has restarted.
         let judge = store.claim(1000).await.remove(0);
         assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top_level("garden"))));
         let judge = Claim { event: Event::Judge(top_level("garden")), ..judge };
@@ -245,7 +245,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         let post = store.claim(1000).await.remove(0);
         assert!(!store.hear_human("3", 1001, "well").await.has_superseded);
         store.complete(&post, said("p1", 1002), 1002).await;
-        // What came while it was being sent is judged afterwards, in a decision of its own.
+        // A message during the post is judged afterwards, in a decision of its own.
         let next = store.claim(2000).await.remove(0);
         assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
         let rows = store.decisions().await;
@@ -268,11 +268,11 @@ async fn claiming_a_post_commits_its_item_as_sending() {
         store.draft(&reply, &["one", "two"], vec!["1"], 0).await;
         let first = store.piece(&store.claim(0).await.remove(0));
         assert_eq!(first.dispatched_at, None);
-        // The process dies here. Whoever comes next is told that it may have been said.
+        // The process crashes here. The next claim is told that the item may have been posted.
         let again = store.claim(100).await.remove(0);
         let piece = store.piece(&again);
         assert_eq!((piece.id, piece.key, piece.dispatched_at), (first.id, first.key, Some(at(0))));
-        // It surely was not: it is a draft again, and sent anew.
+        // It surely was not posted: it is a draft again, and sent again.
         let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
         store.complete(&again, not_said, 100).await;
         let anew = store.claim(101).await.remove(0);
@@ -360,7 +360,7 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
         let context = store.store.context(&top_level("garden"), &window(4)).await.unwrap();
         let texts: Vec<&str> =
             context.target_messages().iter().map(|message| &*message.text).collect();
-        // A thread's parent is there, however old.
+        // A thread's parent is included, however old.
         assert_eq!(texts, ["line 1", "line 2", "heard late", "line 3", "line 4"]);
         let threads = &context.conversation_history.thread_messages;
         let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
@@ -463,7 +463,7 @@ async fn only_an_admin_undoes_an_admins_mute() {
         (vec![mute(None, 100, Admin), unmute(Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), unmute(Admin)], None),
         (vec![mute(None, 100, Member), unmute(Admin)], None),
-        // Each keeps what the other ordered, and a member's own order is the member's to take back.
+        // Each order keeps what the other ordered, and members can undo their own.
         (vec![mute(None, 100, Member), mute(None, 60, Admin)], silence(100, Member)),
         (vec![mute(None, 100, Admin), mute(None, 50, Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), mute(None, 200, Member)], silence(200, Member)),
@@ -566,7 +566,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         let garden = ("- 2027-01-05: roses".to_owned(), "green".to_owned());
         assert_eq!(seen("garden").await, garden);
         assert_eq!(seen("kitchen").await, Default::default());
-        // Once more changes nothing, nor does anything else of the same name.
+        // Importing again changes nothing, nor does another memo of the same name.
         let revision = *store.store.revisions().borrow();
         let others = [remember("garden", "weeds"), note("garden", Private, "black")];
         for order in orders.into_iter().chain(others) {
@@ -574,7 +574,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         }
         assert_eq!(*store.store.revisions().borrow(), revision);
         assert_eq!(seen("garden").await, garden);
-        // What everybody may know is another memo.
+        // A public memo of that name is another memo.
         store.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
         assert_eq!(store.store.next_memory_job().await.unwrap(), None);
@@ -686,7 +686,7 @@ async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
 #[tokio::test]
 async fn a_restart_frees_leases_and_keeps_due_times() {
     on_every_store(async |store| {
-        // What is volatile ends with its process.
+        // A volatile store does not survive a restart.
         if store.database.is_none() {
             return;
         }
@@ -724,7 +724,7 @@ async fn every_statement_can_be_prepared() {
     .await;
 }
 
-/// On SQLite alone: no other store lets another process lock all of it.
+/// On SQLite alone: on no other store can a process lock the whole database.
 #[tokio::test]
 async fn a_locked_out_writer_reports_busy_and_recovers() {
     use sqlx::{ConnectOptions, Executor};
@@ -813,7 +813,7 @@ impl PromisesExt for TestStore {
         self.claim(second).await.remove(0)
     }
 
-    /// A draft made from a context of just now.
+    /// A draft made from a fresh context.
     async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
         let notes = DraftMetadata {
             owed: owed.into_iter().map(MessageId::new).collect(),
@@ -956,7 +956,7 @@ fn made_from(messages: &[&str]) -> Lineage {
     Lineage { messages: messages.iter().map(message).collect(), memories: Vec::new() }
 }
 
-/// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
+/// Slack may deliver one message as two events with different ids, the later one dated before the first.
 #[tokio::test]
 async fn a_message_resent_under_another_id_is_the_same_message() {
     on_every_store(async |store| {
@@ -980,7 +980,7 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
         let both = futures_util::future::join_all(both).await;
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
         assert_eq!(store.texts().await, ["2", "3"]);
-        // Of two that are there, the other one lives when one is deleted.
+        // Of two stored copies, deleting one leaves the other.
         let rest = Disposition::Judge(until(at(100)));
         store.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
         assert!(store.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
@@ -1023,7 +1023,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
                 at(1),
             )
         };
-        // In one transaction, the last one counts.
+        // In one transaction, the last cursor counts.
         let both = [store.store.hear(heard("1", "7")), store.store.hear(heard("2", "8"))];
         futures_util::future::try_join_all(both).await.unwrap();
         let so_far = || async {
@@ -1031,7 +1031,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);
-        // What is known already has been heard as well.
+        // A message that is known already moves the cursor as well.
         assert!(!store.store.hear(heard("2", "9")).await.unwrap().is_new);
         assert_eq!(so_far().await, ["9"]);
         assert_eq!(store.texts().await, ["1", "2"]);

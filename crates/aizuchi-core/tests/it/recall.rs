@@ -1,4 +1,4 @@
-//! What finding old lines promises, on every store.
+//! Search, on every store.
 
 use aizuchi_core::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
@@ -154,7 +154,7 @@ async fn an_edited_message_is_found_by_its_new_text() {
 async fn a_deleted_message_is_gone_from_the_file() {
     let store = TestStore::sqlite().await;
     store.opens("garden", Visibility::Public).await;
-    // Words that begin alike are kept in one piece, so these do not.
+    // FTS5 stores words with a common prefix together, so these words share none.
     let word = |number: u8| format!("{}xylo{number}phone", char::from(b'a' + number));
     for number in 0..26 {
         store.says(top_level("garden"), &format!("{number}"), &word(number)).await;
@@ -168,7 +168,7 @@ async fn a_deleted_message_is_gone_from_the_file() {
     for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
         let word = format!("xylo{number}phone");
         let times = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
-        // Once in the line, once in the index.
+        // Once in the message, once in the index.
         assert_eq!(times, if is_kept { 2 } else { 0 }, "{word}");
     }
     let check = "INSERT INTO recall_terms (recall_terms) VALUES ('integrity-check')";
@@ -181,13 +181,13 @@ async fn private_messages_are_found_only_in_their_channel() {
         store.opens("garden", Visibility::Public).await;
         store.opens("secret", Visibility::Private).await;
         store.opens("alice", Visibility::Direct).await;
-        // A room that nobody has told us about is private, and so are lines heard in one that was.
+        // A channel of which the platform has told nothing is private, and so are messages heard while it was.
         for channel in ["garden", "secret", "alice", "unknown", "late"] {
             store.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
         }
         store.opens("late", Visibility::Public).await;
         store.says(top_level("late"), "later", "the canary sings").await;
-        // A public room that becomes private takes all its lines with it.
+        // A public channel that becomes private takes all its messages along.
         store.opens("closed", Visibility::Public).await;
         store.says(top_level("closed"), "in closed", "the canary sings").await;
         store.opens("closed", Visibility::Private).await;
@@ -249,7 +249,7 @@ async fn messages_are_indexed_in_batches_and_common_words_do_not_hide_rare_ones(
         }
         if store.database.is_some() {
             let mut connection = store.connect().await;
-            // The newest lines wait for more to come.
+            // The newest messages wait for a full batch.
             while index::indexed_until(&mut connection).await.unwrap() < 4000 {
                 tokio::task::yield_now().await;
             }
@@ -263,7 +263,7 @@ async fn messages_are_indexed_in_batches_and_common_words_do_not_hide_rare_ones(
     .await;
 }
 
-/// One thing that happens to the lines.
+/// A random operation.
 #[derive(Clone, Debug)]
 enum Act {
     Say { id: u8, channel: u8, words: Vec<u8> },
@@ -398,7 +398,7 @@ impl RecallExt for TestStore {
         self.hears(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
     }
 
-    /// At a second that its id names, if that is a number.
+    /// Posted at the second that its id names, if the id is a number.
     async fn says(&self, place: ConversationId, id: &str, text: &str) {
         self.says_at(place, id, id.parse().unwrap_or(0), text).await;
     }
@@ -430,7 +430,7 @@ impl RecallExt for TestStore {
         self.store.recall(query).await.unwrap()
     }
 
-    /// The ids of what is found, best first.
+    /// The ids of the results, best first.
     async fn finds(&self, text: &str) -> Vec<String> {
         let found = self.recall(&asked(text)).await;
         ids(&found).into_iter().map(str::to_owned).collect()
@@ -440,7 +440,7 @@ impl RecallExt for TestStore {
         self.database.as_ref().unwrap().connect().await
     }
 
-    /// Indexes everything now, as the writer does when there are many lines.
+    /// Indexes everything now, as the writer does once there are enough messages.
     async fn index(&self, indexing: Indexing) {
         if self.database.is_none() || indexing == Indexing::Never {
             return;

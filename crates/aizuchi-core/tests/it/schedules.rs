@@ -1,6 +1,6 @@
-//! Random lives: people talk, edit, delete, react and give orders, models think for a while and say what
-//! they like, platforms fail and the process dies; whatever comes, the promises of DESIGN §3 hold.
-//! `AIZUCHI_SCHEDULES` sets how many lives are lived.
+//! Random schedules: users post, edit, delete, react and give orders, models take their time and answer at random,
+//! platforms fail and the process crashes. Whatever happens, the invariants of ARCHITECTURE.md hold.
+//! `AIZUCHI_SCHEDULES` sets the number of schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use aizuchi_harness::harness::{
     window, workspace,
 };
 
-/// No life takes more until it rests.
+/// How many steps a schedule may take until nothing is pending.
 const MOST_STEPS: usize = 500;
 
-/// One thing that happens.
+/// A random event.
 #[derive(Clone, Debug)]
 enum Act {
     Say {
@@ -56,17 +56,17 @@ enum Act {
         seconds: u16,
     },
     Fail(u8),
-    /// The process dies, with whatever it was at, and starts again.
+    /// The process crashes with its steps in flight, and restarts.
     Die,
 }
 
-/// What happens while a model thinks or a platform takes its time.
+/// A random schedule.
 #[derive(Clone, Debug)]
 struct Life {
     acts: Vec<Act>,
-    /// In turn, for each model call: how long it takes, what it says, and what happens meanwhile.
+    /// For each model call in turn: how long it takes, what it answers, and what happens meanwhile.
     thoughts: Vec<(u8, u8, Option<Act>)>,
-    /// What happens while a platform posts, in turn.
+    /// What happens during each post, in turn.
     meanwhile: Vec<Option<Act>>,
     mode: Mode,
     wait: WaitStrategy,
@@ -155,18 +155,18 @@ fn run(life: &Life, store: fn() -> TestStore) {
     runtime.block_on(live(life, store()));
 }
 
-/// What a life knows of itself, to be checked.
+/// What the test records of a schedule, to check it.
 #[derive(Default)]
 struct Log {
-    /// Every line that asked for an answer, by its conversation.
+    /// Every message that asked for an answer, by its conversation.
     asked: BTreeMap<MessageId, ConversationId>,
-    /// How often a line came to ask by an edit, after it had been answered or had asked nothing.
+    /// How often a message became a mention by an edit, after it had been answered or had asked nothing.
     anew: BTreeMap<MessageId, usize>,
-    /// The mode that was ordered last, if one is.
+    /// The mode that was ordered last, if any.
     ordered: Option<Mode>,
     muted: bool,
     lines: Vec<(MessageId, ConversationId)>,
-    /// What was posted, and how things stood then.
+    /// What was posted, and the state of things then.
     posts: Vec<Post>,
     number: usize,
 }
@@ -179,7 +179,7 @@ struct Post {
     redrafts: u32,
 }
 
-/// Those who live it: the model, the platform and the people share it.
+/// The model, the platform and the users of a schedule, which share its state.
 #[derive(Clone)]
 struct Stage {
     harness: Arc<Mutex<Option<Harness>>>,
@@ -229,7 +229,7 @@ impl Stage {
         self.log.lock().unwrap().ordered.unwrap_or(self.life.mode)
     }
 
-    /// People do something, or order it.
+    /// Users do something, or order it.
     async fn happens(&self, act: &Act) {
         let harness = self.harness();
         match act {
@@ -268,7 +268,7 @@ impl Stage {
                     *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
                     log.asked.insert(id, place);
                 } else {
-                    // It asks nothing any more, or too late.
+                    // It is a mention no longer, or too late.
                     log.asked.remove(&id);
                 }
             }
@@ -301,7 +301,7 @@ impl Stage {
         }
     }
 
-    /// The same while a model or a platform takes its time.
+    /// Runs the next event that is due during a model call or a post.
     fn happens_meanwhile(&self, act: Act) -> BoxFuture<'static, ()> {
         let stage = self.clone();
         Box::pin(async move { stage.happens(&act).await })
@@ -344,7 +344,7 @@ impl Stage {
         }
     }
 
-    /// One of the newest lines.
+    /// One of the newest messages.
     fn line(&self, back: u8) -> Option<(MessageId, ConversationId)> {
         self.log.lock().unwrap().lines.iter().rev().nth(usize::from(back)).cloned()
     }
@@ -354,7 +354,7 @@ impl Stage {
         store.context(place, &window(500)).await.unwrap().owed
     }
 
-    /// Time passes, and what falls due is done; models take time of their own.
+    /// Advances the clock and handles what falls due. Model calls take time of their own.
     async fn pass(&self, seconds: i64) {
         let until = self.harness().clock.now() + SignedDuration::from_secs(seconds);
         for _ in 0..MOST_STEPS {
@@ -374,7 +374,7 @@ impl Stage {
         panic!("it never comes to rest: {}", self.harness().transcript().await);
     }
 
-    /// Whatever is claimed now is never completed.
+    /// What is claimed now is never completed.
     async fn die(&self) {
         let Harness { store, clock, inbox, runner, .. } = self.harness();
         let lease = SignedDuration::from_secs(100);
@@ -385,7 +385,7 @@ impl Stage {
         self.start(store, clock).await;
     }
 
-    /// The invariants of DESIGN §3 that can be seen at any moment.
+    /// The invariants that can be checked at any moment.
     async fn check(&self) {
         let harness = self.harness();
         let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
@@ -408,7 +408,7 @@ impl Stage {
         assert_eq!(open.count(), steps.len(), "each open decision waits for a step: {rows:#?}");
     }
 
-    /// What must be true of everything that was said.
+    /// What must hold for every post.
     fn check_posts(&self) {
         let log = self.log.lock().unwrap();
         let mut drafts: BTreeSet<_> = BTreeSet::new();
@@ -428,11 +428,11 @@ impl Stage {
                 continue;
             }
             assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.piece);
-            // Words that have not seen the newest line were made anew for the one before it, in a room
-            // where people talk on; elsewhere they are not said.
+            // A draft that has not seen the newest message was redrafted for the one before it, where work in flight
+            // goes on; elsewhere it is dropped.
             let is_blind = post.context.newest_message_revision > notes.seen_revision;
             let may_be_blind = post.mode == Mode::Facilitator && post.redrafts > 0;
-            // A nod at a line is as right when others have gone on to answer it.
+            // A reaction stays right when others answer the message.
             let is_nod = post.piece.reaction_to.is_some();
             let may_be_blind = may_be_blind || (is_nod && post.mode == Mode::Facilitator);
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.piece);
@@ -524,7 +524,7 @@ impl Llm for Stage {
         clock.advance_to(clock.now() + SignedDuration::from_secs(i64::from(seconds)));
         if let Some(act) = meanwhile {
             self.happens_meanwhile(act).await;
-            // The agent sees first whether it was overtaken.
+            // Lets the agent notice first whether its work was superseded.
             tokio::task::yield_now().await;
         }
         let verdict = |should_respond: bool, more: &str| {
@@ -550,7 +550,7 @@ impl Llm for Stage {
 #[async_trait]
 impl Platform for Stage {
     async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        // How things stand when the last check is over.
+        // The state of things once the last check is over.
         let harness = self.harness();
         let context = harness.store.store.context(&piece.conversation, &window(50)).await.unwrap();
         let step = harness.step_of(&piece.conversation).await;

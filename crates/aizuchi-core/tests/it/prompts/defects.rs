@@ -1,4 +1,4 @@
-//! Defects of `reference/myao2.md` §3 that prompts could have.
+//! Defects of myao2 in its prompts.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ fn users_of_the_same_name_are_told_apart() {
             "**2024-03-01 10:02:00** bob:"
         ]
     );
-    // And a model's answer finds them.
+    // And the answer of a model is matched with them.
     let about = |about: &str| {
         let answer = serde_json::json!({
             "should_respond": true, "reason": "r", "confidence": 1.0, "about": about,

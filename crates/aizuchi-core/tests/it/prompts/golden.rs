@@ -1,4 +1,4 @@
-//! The seeds' own printed examples, and a snapshot of every prompt.
+//! The seeds' own printed examples, and a snapshot of every prompt in both languages.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use aizuchi_harness::harness::prompts;
 /// Both languages, and how the names of their snapshots end.
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
 
-/// What both examples of seed 000 begin with.
+/// The beginning of both examples of seed 000.
 const SEED_000_MEMORY: &str = "## 記憶
 ### ワークスペースの歴史
 - 2024年1月: プロジェクトAが開始された
@@ -73,7 +73,7 @@ const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 現在時刻: 2024-03-01 12:00:00 UTC
 ";
 
-/// The data of seed 000.
+/// The data of seed 000's examples.
 pub fn seed_000(target: Option<&str>) -> Context {
     let lines = vec![
         said(0, "alice", "おはよう！", None),
@@ -116,7 +116,7 @@ fn seed_000_prints_its_examples() {
     }
 }
 
-/// Seed 002's fields, as that document prints them.
+/// Seed 002's fields, as the seed prints them.
 pub const SEED_002_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下の4つのフィールドで構成されます。
@@ -239,7 +239,7 @@ fn seed_001_prints_its_examples() {
     {
         let prompt =
             prompts(Language::Ja).reply(&persona(Language::Ja), &Arc::new(context), &scene());
-        // DESIGN §4 puts the time before the instruction.
+        // Our prompts have the time before the instruction; the seed has none.
         let printed = from(&prompt.text, first).into_iter();
         let printed: Vec<&str> =
             printed.filter(|line| *line != "現在時刻: 2024-03-01 12:00:00 UTC").collect();
@@ -277,7 +277,7 @@ fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     );
 }
 
-/// A context with everything in it.
+/// A context in which nothing is missing.
 pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
     let memo = |name: &str, tags: &[&str], has_detail: bool| Memo {
         name: name.to_owned(),
@@ -359,7 +359,7 @@ fn every_prompt_in_both_languages() {
     }
 }
 
-/// Material for each memory that there is, and whatever else there can be.
+/// Input for each memory, in every combination of sources.
 pub fn materials() -> Vec<(&'static str, MemoryInput)> {
     let known = |number: i8, owner: EntryOwner| {
         MemorySource::Entry(KnownEntry {
@@ -464,14 +464,14 @@ fn every_memory_in_both_languages() {
             let material = Arc::new(material);
             let prompt = prompts.remember(&persona, &material, &scene());
             insta::assert_snapshot!(format!("remember_{name}{suffix}"), prompt.text);
-            // Dates and numbers of sources come on top.
+            // Dates and source numbers come on top.
             assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
             assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
         }
     }
 }
 
-/// The headings of `reference/myao2.md` §1.8.
+/// The headings of myao2's memory prompts.
 #[test]
 fn memories_have_the_headings_of_myao2() {
     let prompts = prompts(Language::Ja);

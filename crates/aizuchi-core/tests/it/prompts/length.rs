@@ -1,4 +1,4 @@
-//! What does not fit is left out, what matters least first, and the prompt says so.
+//! What exceeds a limit is omitted, the least important first, and the prompt says so.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn trimmed(prompt: &Prompt) -> Vec<(&str, usize)> {
     prompt.trimmed.iter().map(|trimmed| (trimmed.section, trimmed.count)).collect()
 }
 
-/// What stands between the target's heading and the task.
+/// The part between the target's heading and the task.
 fn target(prompt: &Prompt) -> Vec<&str> {
     let lines = prompt.text.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.take_while(|line| *line != "---").collect();
@@ -38,7 +38,7 @@ fn target(prompt: &Prompt) -> Vec<&str> {
     lines[heading + 1..].to_vec()
 }
 
-/// Fifty words of no matter, with a number that tells them from others.
+/// Fifty filler words, with a number that makes them unique.
 fn words(number: i64) -> String {
     format!("n{number} {}", "some words that matter little ".repeat(10))
 }
@@ -103,7 +103,7 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
                 assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
                 target
             };
-            // But for the last line that did not fit.
+            // Except for the last message that did not fit.
             assert!(room(least) > 500, "{verb:?}: {} of {least}", room(least));
             assert!(least > 2000 || persona.system_prompt.is_empty(), "{verb:?}: {least}");
         }
@@ -257,7 +257,7 @@ fn a_paste_loses_its_middle() {
 
 #[test]
 fn an_omitted_message_is_counted_once() {
-    // First each for itself, then all of them together.
+    // First each by itself, then all together.
     let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
     let owed = lines.iter().map(|line| line.id.clone()).collect();
     let context = Context { owed, ..talk(None, lines) };
@@ -267,7 +267,7 @@ fn an_omitted_message_is_counted_once() {
     assert_eq!(trimmed(&prompt), [("long_lines", 8)]);
     assert_eq!(prompt.trimmed[0].tokens, whole - target(&prompt));
 
-    // A parent stands at the top level, and before what was said in its thread, where it is shorter.
+    // A parent is shown at the top level and before its thread, where it is shorter.
     let parent = said(0, "alice", &words(0).repeat(30), None);
     let lines = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
     for (max_tokens, expected) in [(3000, vec![("long_lines", 1)]), (16_000, vec![])] {
@@ -276,7 +276,7 @@ fn an_omitted_message_is_counted_once() {
         assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
         assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
     }
-    // What is left out as a whole does not count as shortened, too.
+    // What is omitted does not count as shortened, too.
     let mut lines: Vec<_> = (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
     lines.push(said(40, "carol", "hello", None));
     let prompt = reply(talk(None, lines), &within(2000));
@@ -306,7 +306,7 @@ fn a_model_that_counts_more_gets_less() {
     assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3500, "{}", less.tokens);
 }
 
-/// Not a benchmark: it only notices what is slower by orders of magnitude.
+/// Not a benchmark: it notices only slowdowns by orders of magnitude.
 #[test]
 fn rendering_is_quick() {
     let memory = "- 2024-02-29: a fact that is worth a line of its own\n".repeat(6);
