@@ -33,7 +33,7 @@ const DAY: i64 = 24 * HOUR;
 /// platform has told nothing.
 const PRIVATE: [&str; 5] = ["attic", "direct", "cellar", "loft", "ghost"];
 /// Those, two public channels, and one that does not exist.
-const ROOMS: [&str; 8] =
+const CHANNELS: [&str; 8] =
     ["garden", "kitchen", "nowhere", "attic", "direct", "cellar", "loft", "ghost"];
 const CELLAR_CLOSES: i64 = 1;
 const LOFT_OPENS: i64 = 2;
@@ -50,8 +50,8 @@ fn leaks(text: &str, home: &str) -> bool {
     })
 }
 
-fn plan(room: &str) -> String {
-    format!("plan of {room}")
+fn plan(channel: &str) -> String {
+    format!("plan of {channel}")
 }
 
 /// Records each prompt with its channel. Prompts without one are about the workspace.
@@ -78,7 +78,7 @@ impl Llm for Eavesdropper {
 }
 
 /// A harness of which every prompt is recorded.
-struct Aviary {
+struct PrivacyHarness {
     harness: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
     /// Of each channel, the first message of the day.
@@ -87,7 +87,7 @@ struct Aviary {
     rendered: usize,
 }
 
-impl Aviary {
+impl PrivacyHarness {
     async fn new(store: TestStore) -> Self {
         let harness = Harness::new(store).await;
         let heard = Arc::default();
@@ -111,15 +111,15 @@ impl Aviary {
             };
             (prompts(language), Arc::new(persona))
         });
-        let aviary = Self { harness, heard, parents: Vec::new(), prompts, rendered: 0 };
-        aviary.tells_of("attic", "kanriatticname", Visibility::Private).await;
-        aviary.tells_of("direct", "kanridirectname", Visibility::Direct).await;
-        aviary.tells_of("cellar", "cellar", Visibility::Public).await;
-        aviary.tells_of("loft", "kanriloftname", Visibility::Private).await;
-        aviary
+        let privacy = Self { harness, heard, parents: Vec::new(), prompts, rendered: 0 };
+        privacy.update_channel("attic", "kanriatticname", Visibility::Private).await;
+        privacy.update_channel("direct", "kanridirectname", Visibility::Direct).await;
+        privacy.update_channel("cellar", "cellar", Visibility::Public).await;
+        privacy.update_channel("loft", "kanriloftname", Visibility::Private).await;
+        privacy
     }
 
-    async fn tells_of(&self, channel: &str, name: &str, visibility: Visibility) {
+    async fn update_channel(&self, channel: &str, name: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
             id: ChannelId::new(channel),
@@ -130,27 +130,27 @@ impl Aviary {
     }
 
     /// A day of messages in every channel and its threads.
-    async fn talks(&mut self, day: i64) {
+    async fn post_day(&mut self, day: i64) {
         let harness = &self.harness;
-        for room in ["garden", "kitchen"] {
-            let text = format!("the ledger says that the {room} is in order, day {day}");
-            let parent = harness.says_in(top_level(room), "alice", &text).await;
-            let there = thread(room, parent.as_str());
+        for channel in ["garden", "kitchen"] {
+            let text = format!("the ledger says that the {channel} is in order, day {day}");
+            let parent = harness.says_in(top_level(channel), "alice", &text).await;
+            let there = thread(channel, parent.as_str());
             harness.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
-            self.parents.push((room.to_owned(), parent));
+            self.parents.push((channel.to_owned(), parent));
         }
-        let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
-        for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
-            let user = format!("kanri{room}mia");
-            let text = format!("the ledger says kanri{room}line, day {day}");
-            let parent = harness.says_in(top_level(room), &user, &text).await;
-            let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
-            harness.says_in(thread(room, parent.as_str()), &user, &text).await;
-            let late = format!("late-{room}-{day}");
-            let text = format!("the ledger says kanri{room}late, which was read later");
-            let late = message(top_level(room), &late, harness.clock.now(), &user, &text);
+        let is_open = |channel: &str| channel == "loft" && day > LOFT_OPENS;
+        for channel in PRIVATE.into_iter().filter(|channel| !is_open(channel)) {
+            let user = format!("kanri{channel}mia");
+            let text = format!("the ledger says kanri{channel}line, day {day}");
+            let parent = harness.says_in(top_level(channel), &user, &text).await;
+            let text = format!("帳簿の鍵は kanri{channel}thread の中、 the plan of day {day}");
+            harness.says_in(thread(channel, parent.as_str()), &user, &text).await;
+            let late = format!("late-{channel}-{day}");
+            let text = format!("the ledger says kanri{channel}late, which was read later");
+            let late = message(top_level(channel), &late, harness.clock.now(), &user, &text);
             harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
-            self.parents.push((room.to_owned(), parent));
+            self.parents.push((channel.to_owned(), parent));
         }
         if is_open("loft") {
             harness.says_in(top_level("loft"), "dave", "the ladder of the new loft is steep").await;
@@ -158,41 +158,45 @@ impl Aviary {
     }
 
     /// The persona makes a memo in every private channel.
-    async fn notes_down(&self) {
-        for room in PRIVATE {
+    async fn add_memos(&self) {
+        for channel in PRIVATE {
             let memo = json!({
-                "name": plan(room),
-                "content": format!("noted:kanri{room}memo"),
+                "name": plan(channel),
+                "content": format!("noted:kanri{channel}memo"),
                 "priority": 5,
-                "tags": [format!("kanri{room}tag")],
+                "tags": [format!("kanri{channel}tag")],
             });
             self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", memo)]);
-            self.harness.mind.script.push(PromptVerb::Reply, Ok(&*format!("kanri{room}own words")));
+            self.harness
+                .mind
+                .script
+                .push(PromptVerb::Reply, Ok(&*format!("kanri{channel}own words")));
             let asked = "@Aizuchi note down what the ledger says";
-            self.harness.says_in(top_level(room), &format!("kanri{room}mia"), asked).await;
+            self.harness.says_in(top_level(channel), &format!("kanri{channel}mia"), asked).await;
             self.harness.pass(10).await;
         }
     }
 
     /// In every channel, a user has the persona search for everything it can find.
-    async fn rummages(&self) {
-        for room in ROOMS.into_iter().filter(|room| *room != "nowhere") {
+    async fn search_everywhere(&self) {
+        for channel in CHANNELS.into_iter().filter(|channel| *channel != "nowhere") {
             let search = json!({ "query": "the ledger says 帳簿 thread", "limit": 20 });
             let mut calls = vec![("list_memo", json!({})), ("list_memo_tags", json!({}))];
             calls.push(("search_messages", search));
-            calls.extend(PRIVATE.map(|room| ("get_memo", json!({ "memo_name": plan(room) }))));
+            calls
+                .extend(PRIVATE.map(|channel| ("get_memo", json!({ "memo_name": plan(channel) }))));
             self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-            self.harness.says_in(top_level(room), "alice", "@Aizuchi what do you know?").await;
+            self.harness.says_in(top_level(channel), "alice", "@Aizuchi what do you know?").await;
             self.harness.pass(10).await;
             let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
-            assert_eq!(home, room);
-            let memo = format!("> - content: noted:kanri{room}memo");
-            assert_eq!(asked.contains(&memo), PRIVATE.contains(&room), "{asked}");
+            assert_eq!(home, channel);
+            let memo = format!("> - content: noted:kanri{channel}memo");
+            assert_eq!(asked.contains(&memo), PRIVATE.contains(&channel), "{asked}");
         }
     }
 
     /// Checks that no recorded prompt leaks, and forgets them.
-    fn has_told_nothing(&self) {
+    fn check_no_leaks(&self) {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
         // There was something to check: many calls, and searches with results.
         assert!(heard.len() > 50, "{}", heard.len());
@@ -203,27 +207,29 @@ impl Aviary {
     }
 
     fn conversations(&self) -> Vec<ConversationId> {
-        let mut all: Vec<ConversationId> = ROOMS.map(top_level).to_vec();
-        for room in ROOMS {
-            let own = self.parents.iter().filter(|(conversation, _)| conversation == room);
+        let mut all: Vec<ConversationId> = CHANNELS.map(top_level).to_vec();
+        for channel in CHANNELS {
+            let own = self.parents.iter().filter(|(conversation, _)| conversation == channel);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
             // The first and the last thread, and a thread id of another channel.
             let others = self
                 .parents
                 .iter()
-                .find(|(conversation, _)| conversation != room && *conversation == "attic");
+                .find(|(conversation, _)| conversation != channel && *conversation == "attic");
             let threads = own.first().into_iter().chain(own.last()).copied();
             let threads = threads.chain(others.map(|(_, parent)| parent));
-            all.extend(threads.map(|parent| thread(room, parent.as_str())));
+            all.extend(threads.map(|parent| thread(channel, parent.as_str())));
         }
         all
     }
 
     /// Renders every prompt that could be asked, in this many seconds.
-    async fn renders_everything(&mut self, moments: &[i64]) {
+    async fn render_all_prompts(&mut self, moments: &[i64]) {
         let store = self.harness.store.store.clone();
         let mut found = BTreeMap::new();
-        for (home, query) in ROOMS.iter().flat_map(|room| QUERIES.map(|query| (*room, query))) {
+        for (home, query) in
+            CHANNELS.iter().flat_map(|channel| QUERIES.map(|query| (*channel, query)))
+        {
             found.insert((home, query), self.recalled(home, query).await);
         }
         for later in moments {
@@ -271,43 +277,43 @@ impl Aviary {
     }
 
     /// Each canary is known in its own channel, so there was something to leak.
-    async fn everything_is_known_at_home(&self) {
+    async fn check_known_in_own_channel(&self) {
         let now = self.harness.clock.now();
-        for room in PRIVATE {
-            let context = self.context_of(room, now).await;
+        for channel in PRIVATE {
+            let context = self.context_of(channel, now).await;
             let (prompts, persona) = &self.prompts[0];
             let text = prompts.reply(persona, &Arc::new(context), &PromptOptions::new(now)).text;
             for what in ["line", "thread", "late", "memo", "mia", "own"] {
-                assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
+                assert!(text.contains(&format!("kanri{channel}{what}")), "{what}: {text}");
             }
             assert!(!text.contains("gone"), "{text}");
             // The platform has told nothing of the ghost, so it is in no list of channels.
-            if room != "ghost" {
+            if channel != "ghost" {
                 let is_remembered = |what: &str| {
-                    let canary = format!("kanri{room}{what}");
+                    let canary = format!("kanri{channel}{what}");
                     text.lines().any(|message| {
                         message.starts_with("- 2027-01-") && message.contains(&canary)
                     })
                 };
                 assert!(is_remembered("line") && is_remembered("thread"), "{text}");
             }
-            let found = format!("{:?}", self.recalled(room, "ledger").await);
-            assert!(found.contains(&format!("kanri{room}line")), "{found}");
+            let found = format!("{:?}", self.recalled(channel, "ledger").await);
+            assert!(found.contains(&format!("kanri{channel}line")), "{found}");
         }
-        for room in ["attic", "direct", "cellar"] {
-            let name = self.context_of(room, now).await.conversation_history.channel_name;
-            assert_eq!(*name, *format!("kanri{room}name"));
+        for channel in ["attic", "direct", "cellar"] {
+            let name = self.context_of(channel, now).await.conversation_history.channel_name;
+            assert_eq!(*name, *format!("kanri{channel}name"));
         }
     }
 
-    async fn context_of(&self, room: &str, now: Timestamp) -> Context {
+    async fn context_of(&self, channel: &str, now: Timestamp) -> Context {
         let window = ContextLimits::default().window(now);
-        self.harness.store.store.context(&top_level(room), &window).await.unwrap()
+        self.harness.store.store.context(&top_level(channel), &window).await.unwrap()
     }
 
-    async fn edits(&self, room: &str, message: &MessageId, text: &str) {
+    async fn edits(&self, channel: &str, message: &MessageId, text: &str) {
         let edit = Edit {
-            conversation: top_level(room),
+            conversation: top_level(channel),
             message: message.clone(),
             at: self.harness.clock.now(),
             text: text.into(),
@@ -316,94 +322,97 @@ impl Aviary {
         self.harness.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }
 
-    async fn deletes(&self, room: &str, message: &MessageId) {
+    async fn deletes(&self, channel: &str, message: &MessageId) {
         let (message, at) = (message.clone(), self.harness.clock.now());
-        let deletion = Deletion { conversation: top_level(room), message, at };
+        let deletion = Deletion { conversation: top_level(channel), message, at };
         self.harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
-    fn first_parent(&self, room: &str) -> MessageId {
-        self.parents.iter().find(|(conversation, _)| conversation == room).unwrap().1.clone()
+    fn first_parent(&self, channel: &str) -> MessageId {
+        self.parents.iter().find(|(conversation, _)| conversation == channel).unwrap().1.clone()
     }
 }
 
 /// Days of messages, with everything that can happen to a channel. Returns how many prompts were rendered.
-async fn days(store: TestStore, moments: &[i64]) -> usize {
-    let mut aviary = Aviary::new(store).await;
+async fn simulate_days(store: TestStore, moments: &[i64]) -> usize {
+    let mut privacy = PrivacyHarness::new(store).await;
     let mut gone = Vec::new();
     for day in 0..=LAST_DAY {
-        aviary.talks(day).await;
+        privacy.post_day(day).await;
         if day == 0 {
-            aviary.notes_down().await;
-            for room in PRIVATE {
-                let user = format!("kanri{room}mia");
-                let text = format!("the ledger says kanri{room}gone");
-                gone.push((room, aviary.harness.says_in(top_level(room), &user, &text).await));
+            privacy.add_memos().await;
+            for channel in PRIVATE {
+                let user = format!("kanri{channel}mia");
+                let text = format!("the ledger says kanri{channel}gone");
+                gone.push((
+                    channel,
+                    privacy.harness.says_in(top_level(channel), &user, &text).await,
+                ));
             }
         }
         if day == CELLAR_CLOSES {
             // Until now, the cellar is public.
-            aviary.heard.lock().unwrap().clear();
-            aviary.tells_of("cellar", "kanricellarname", Visibility::Private).await;
+            privacy.heard.lock().unwrap().clear();
+            privacy.update_channel("cellar", "kanricellarname", Visibility::Private).await;
         }
         if day == LOFT_OPENS {
-            aviary.tells_of("loft", "loft", Visibility::Public).await;
-            for room in ["attic", "loft"] {
-                let first = aviary.first_parent(room);
-                let text = format!("the ledger says kanri{room}line, which is corrected");
-                aviary.edits(room, &first, &text).await;
+            privacy.update_channel("loft", "loft", Visibility::Public).await;
+            for channel in ["attic", "loft"] {
+                let first = privacy.first_parent(channel);
+                let text = format!("the ledger says kanri{channel}line, which is corrected");
+                privacy.edits(channel, &first, &text).await;
             }
-            let first = aviary.first_parent("garden");
-            aviary.edits("garden", &first, "the ledger says that the garden is lost").await;
-            for (room, message) in &gone {
-                aviary.deletes(room, message).await;
+            let first = privacy.first_parent("garden");
+            privacy.edits("garden", &first, "the ledger says that the garden is lost").await;
+            for (channel, message) in &gone {
+                privacy.deletes(channel, message).await;
             }
         }
         if day >= CELLAR_CLOSES {
-            aviary.renders_everything(moments).await;
+            privacy.render_all_prompts(moments).await;
         }
-        aviary.harness.pass(2 * HOUR).await;
+        privacy.harness.pass(2 * HOUR).await;
         if day >= CELLAR_CLOSES {
-            aviary.renders_everything(moments).await;
-            aviary.rummages().await;
+            privacy.render_all_prompts(moments).await;
+            privacy.search_everywhere().await;
         }
-        aviary.harness.pass(DAY - 3 * HOUR).await;
+        privacy.harness.pass(DAY - 3 * HOUR).await;
     }
-    aviary.has_told_nothing();
-    aviary.everything_is_known_at_home().await;
-    for memory in aviary.harness.store.store.memories(&workspace()).await.unwrap() {
+    privacy.check_no_leaks();
+    privacy.check_known_in_own_channel().await;
+    for memory in privacy.harness.store.store.memories(&workspace()).await.unwrap() {
         let home = memory.key.channel().map(ChannelId::to_string).unwrap_or_default();
         let all = format!("{memory:?}");
         assert!(!leaks(&all, &home), "{all}");
         assert_eq!(memory.key.scope == MemoryScope::Workspace, home.is_empty());
     }
     // What is said after the loft became public is public.
-    let kitchen = aviary.context_of("kitchen", aviary.harness.clock.now()).await;
+    let kitchen = privacy.context_of("kitchen", privacy.harness.clock.now()).await;
     assert!(format!("{kitchen:?}").contains("the ladder of the new loft is steep"), "{kitchen:?}");
-    aviary.rendered
+    privacy.rendered
 }
 
 /// On SQLite alone: the next test goes through every store.
 #[tokio::test]
 async fn defect_34_none_of_ten_thousand_prompts_leaks_private_messages() {
-    let rendered = days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
+    let rendered = simulate_days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
     assert!(rendered >= 10_000, "{rendered}");
 }
 
 /// The same on every store, with fewer prompts for each.
 #[tokio::test]
 async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_store() {
-    let rendered = on_every_store(async |store| days(store, &[0]).await).await;
+    let rendered = on_every_store(async |store| simulate_days(store, &[0]).await).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 
 /// Whether a text holds what was said in the garden before it became private.
-fn tells(text: &str) -> bool {
+fn holds_locker_code(text: &str) -> bool {
     text.contains("4711")
 }
 
 /// A harness whose judge always joins in, with a message in the garden that a reply in the kitchen brings up.
-async fn garden_line(store: TestStore) -> Harness {
+async fn garden_message(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
     harness.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
@@ -411,7 +420,7 @@ async fn garden_line(store: TestStore) -> Harness {
     harness
 }
 
-async fn closes(harness: &Harness, channel: &str) {
+async fn make_private(harness: &Harness, channel: &str) {
     let channel = Channel {
         workspace: workspace(),
         id: ChannelId::new(channel),
@@ -422,7 +431,7 @@ async fn closes(harness: &Harness, channel: &str) {
 }
 
 /// The stored prompts of a channel's newest decision; `None` for those that were deleted.
-async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
+async fn stored_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
     let decision = harness.decisions(channel).await.pop().unwrap().id;
     let store = harness.store.archive.exchanges(decision).await.unwrap();
     store.into_iter().map(|store| Some(store?.prompt.to_string())).collect()
@@ -431,14 +440,17 @@ async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
 #[tokio::test]
 async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
     on_every_store(async |store| {
-        let harness = garden_line(store).await;
+        let harness = garden_message(store).await;
         harness.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
         harness.pass(91).await;
-        let told = kept_prompts(&harness, "kitchen").await;
-        assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
+        let told = stored_prompts(&harness, "kitchen").await;
+        assert!(
+            matches!(&told[..], [Some(_), Some(reply)] if holds_locker_code(reply)),
+            "{told:?}"
+        );
         let reason = |decision: Decision| decision.judgment.unwrap().reason;
         assert_ne!(reason(harness.decisions("kitchen").await.pop().unwrap()), "");
-        let own = kept_prompts(&harness, "garden").await;
+        let own = stored_prompts(&harness, "garden").await;
         let considered = *harness.store.store.revisions().borrow();
         let message = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
         let made_from = Lineage { messages: vec![message], memories: Vec::new() };
@@ -446,18 +458,18 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
             (top_level("kitchen"), top_level("garden"), &harness.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);
         assert!(!has_changed(&here).await.unwrap());
-        closes(&harness, "garden").await;
+        make_private(&harness, "garden").await;
         assert!(has_changed(&here).await.unwrap());
         // In its own channel, nothing has changed.
         assert!(!has_changed(&there).await.unwrap());
         // Prompts without the message stay, and so do those of the channel in which it was said.
-        let left = kept_prompts(&harness, "kitchen").await;
+        let left = stored_prompts(&harness, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);
         let decision = harness.decisions("kitchen").await.pop().unwrap();
         assert_eq!((decision.judgment.unwrap().reason.as_str(), decision.why), ("", None));
         let verdicts = decision.attempts.iter().filter_map(|attempt| attempt.judgment.as_ref());
         assert_eq!(verdicts.map(|verdict| &*verdict.reason).collect::<Vec<_>>(), [""]);
-        assert_eq!(kept_prompts(&harness, "garden").await, own);
+        assert_eq!(stored_prompts(&harness, "garden").await, own);
         assert_ne!(reason(harness.decisions("garden").await.pop().unwrap()), "");
     })
     .await;
@@ -466,19 +478,22 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
 #[tokio::test]
 async fn a_draft_made_while_a_channel_becomes_private_is_redrafted() {
     on_every_store(async |store| {
-        let harness = garden_line(store).await;
+        let harness = garden_message(store).await;
         harness.mind.script.push(PromptVerb::Reply, Ok("It is 4711."));
         let there = harness.clone();
-        harness.mind.meanwhile(PromptVerb::Reply, || async move { closes(&there, "garden").await });
+        harness
+            .mind
+            .meanwhile(PromptVerb::Reply, || async move { make_private(&there, "garden").await });
         harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
         harness.pass(60).await;
         let asked = harness.mind.prompt_texts(PromptVerb::Reply);
-        let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
+        let asked: Vec<bool> =
+            asked.iter().rev().take(2).map(|asked| holds_locker_code(asked)).collect();
         assert_eq!(asked, [false, true]);
         assert_eq!(harness.platform.posted_texts(), ["Here I am.", "Here I am."]);
-        let store = kept_prompts(&harness, "kitchen").await;
+        let store = stored_prompts(&harness, "kitchen").await;
         assert!(
-            !store.is_empty() && !store.iter().flatten().any(|store| tells(store)),
+            !store.is_empty() && !store.iter().flatten().any(|store| holds_locker_code(store)),
             "{store:?}"
         );
     })

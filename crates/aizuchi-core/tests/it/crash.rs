@@ -51,7 +51,7 @@ async fn crash_everywhere(kind: StoreKind) {
     for faults in
         [&[][..], &[Fault::LostAnswer], &[Fault::LostAnswer, Fault::Busy], &[Fault::LostRequest]]
     {
-        die_everywhere(faults, kind).await;
+        crash_at_every_point(faults, kind).await;
     }
 }
 
@@ -62,7 +62,8 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
         mind.script.set_default(PromptVerb::Reply, "Here I am.");
         let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, Arc::default());
         let fuse = Fuse::of(usize::MAX);
-        let store = Arc::new(Mortal { inner: harness.store.store.clone(), fuse: fuse.clone() });
+        let store =
+            Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
         let (inbox, runner) = build_parts(
             store,
             harness.clock.clone(),
@@ -82,8 +83,8 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
 }
 
 /// Runs the same story once for each point at which it can crash, until a run has no such point left.
-async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
-    let mut deaths = 0;
+async fn crash_at_every_point(faults: &[Fault], kind: StoreKind) {
+    let mut crashes = 0;
     for point in 1.. {
         let fuse = Fuse::of(point);
         let mind = Arc::new(TestMind::default());
@@ -92,17 +93,17 @@ async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
         let platform = Arc::new(TestPlatform::default());
         platform.fails(faults);
         let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform);
-        let has_died = live_until_death(&harness, &fuse).await;
+        let has_crashed = run_until_crash(&harness, &fuse).await;
         let harness = harness.restart().await;
         deliver(&harness.inbox).await;
         harness.pass(2000).await;
         check(&harness, point).await;
-        if !has_died {
+        if !has_crashed {
             break;
         }
-        deaths += 1;
+        crashes += 1;
     }
-    assert!(deaths > 40, "only {deaths} points to die at");
+    assert!(crashes > 40, "only {crashes} points to die at");
 }
 
 /// What users post. The platform delivers each message again until it is acknowledged.
@@ -121,10 +122,10 @@ async fn deliver(inbox: &Inbox) {
 }
 
 /// Returns whether the process crashed.
-async fn live_until_death(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
-    let store = Arc::new(Mortal { inner: harness.store.store.clone(), fuse: fuse.clone() });
-    let llm = Arc::new(Mortal { inner: harness.mind.clone(), fuse: fuse.clone() });
-    let platform = Arc::new(Mortal { inner: harness.platform.clone(), fuse: fuse.clone() });
+async fn run_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
+    let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
+    let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
+    let platform = Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });
     let (inbox, runner) = build_parts(store.clone(), harness.clock.clone(), llm, platform);
     let life = async {
         deliver(&inbox).await;
@@ -145,14 +146,8 @@ async fn live_until_death(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
 
 async fn check(harness: &Harness, point: usize) {
     let texts = harness.platform.posted_texts();
-    let keys: Vec<_> = harness
-        .platform
-        .posted
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|(piece, _)| piece.key.clone())
-        .collect();
+    let keys: Vec<_> =
+        harness.platform.posted.lock().unwrap().iter().map(|(item, _)| item.key.clone()).collect();
     let mut distinct = keys.clone();
     distinct.sort();
     distinct.dedup();
@@ -164,8 +159,8 @@ async fn check(harness: &Harness, point: usize) {
     assert_eq!(first * 2, texts.len(), "point {point}: {texts:?}\n{ledger}");
     for question in ["m1", "m2", "m3"] {
         let said = harness.platform.posted.lock().unwrap();
-        let answers = said.iter().filter(|(piece, _)| {
-            let notes = &piece.metadata;
+        let answers = said.iter().filter(|(item, _)| {
+            let notes = &item.metadata;
             let about = notes.owed.iter().chain(&notes.about);
             about.into_iter().any(|id| id.as_str() == question)
         });
@@ -174,7 +169,7 @@ async fn check(harness: &Harness, point: usize) {
     for (channel, people) in [("garden", 2), ("kitchen", 1)] {
         let messages = harness.messages(channel).await;
         let heard = messages.iter().filter(|stored| stored.message.is_human()).count();
-        assert_eq!(heard, people, "point {point}: a line of {channel} was lost or doubled");
+        assert_eq!(heard, people, "point {point}: a message of {channel} was lost or doubled");
         let own = messages.len() - heard;
         let here = harness.platform.posts_in(&top_level(channel));
         assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
@@ -205,8 +200,8 @@ impl Fuse {
         let Some(harness) = self.sleeper.lock().unwrap().take() else { return };
         harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(60));
         for step in harness.store.archive.pending_steps(&workspace()).await.unwrap() {
-            if let Event::Post(piece) = &step.event {
-                harness.platform.post(piece).await.unwrap();
+            if let Event::Post(item) = &step.event {
+                harness.platform.post(item).await.unwrap();
             }
         }
     }
@@ -225,13 +220,13 @@ impl Fuse {
 }
 
 /// A port that can crash before and after each call.
-struct Mortal<T: ?Sized> {
+struct CrashingPort<T: ?Sized> {
     fuse: Arc<Fuse>,
     inner: Arc<T>,
 }
 
 #[async_trait]
-impl Store for Mortal<dyn Store> {
+impl Store for CrashingPort<dyn Store> {
     async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
         self.fuse.pass().await;
         let receipt = self.inner.hear(hearing).await;
@@ -368,7 +363,7 @@ impl Store for Mortal<dyn Store> {
 }
 
 #[async_trait]
-impl Llm for Mortal<TestMind> {
+impl Llm for CrashingPort<TestMind> {
     fn model(&self) -> &str {
         "mortal"
     }
@@ -382,20 +377,17 @@ impl Llm for Mortal<TestMind> {
 }
 
 #[async_trait]
-impl Platform for Mortal<TestPlatform> {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+impl Platform for CrashingPort<TestPlatform> {
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         self.fuse.pass().await;
-        let posted = self.inner.post(piece).await;
+        let posted = self.inner.post(item).await;
         self.fuse.pass().await;
         posted
     }
 
-    async fn find_posted(
-        &self,
-        piece: &OutboxItem,
-    ) -> Result<Option<PostedMessage>, PlatformError> {
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
         self.fuse.pass().await;
-        let found = self.inner.find_posted(piece).await;
+        let found = self.inner.find_posted(item).await;
         self.fuse.pass().await;
         found
     }

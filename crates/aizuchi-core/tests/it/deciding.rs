@@ -873,14 +873,14 @@ async fn every_message_has_one_decision_or_a_gate() {
                 harness.pass([3, 100, 700][round % 3]).await;
             }
             harness.pass(10_000).await;
-            every_line_is_accounted_for(&harness).await;
+            every_message_is_accounted_for(&harness).await;
         })
         .await;
     }
 }
 
 /// Once nothing is pending, each message has one closed decision, or a gate.
-pub async fn every_line_is_accounted_for(harness: &Harness) {
+pub async fn every_message_is_accounted_for(harness: &Harness) {
     let rows = harness.decisions("garden").await;
     for row in &rows {
         assert!(row.ended.is_some(), "{row:#?}");

@@ -159,7 +159,7 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
 }
 
 /// A harness that remembers with the built-in model and records its prompts.
-async fn overheard(
+async fn recording_harness(
     store: TestStore,
 ) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
     let heard = Arc::default();
@@ -171,7 +171,7 @@ async fn overheard(
 #[tokio::test]
 async fn defect_39_an_unchanged_memory_is_not_merged_again() {
     on_every_store(async |store| {
-        let (harness, _, heard) = overheard(store).await;
+        let (harness, _, heard) = recording_harness(store).await;
         harness.says("alice", "the greenhouse gets new glass on Friday").await;
         harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
         harness.pass(DAY).await;
@@ -194,7 +194,7 @@ async fn defect_39_an_unchanged_memory_is_not_merged_again() {
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
     on_every_store(async |store| {
-        let (harness, options, heard) = overheard(store).await;
+        let (harness, options, heard) = recording_harness(store).await;
         for number in 0..10 {
             let channel = format!("room-{number}");
             let parent = harness

@@ -24,7 +24,7 @@ use proptest::prelude::*;
 use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
 
 /// Text with many characters that could break a fence.
-fn nasty() -> impl Strategy<Value = String> {
+fn hostile() -> impl Strategy<Value = String> {
     let ends =
         prop::sample::select(vec!["\n", "\r", "\r\n", "\u{2028}", "\u{85}", "\u{b}", "\u{1c}"]);
     let hidden = prop::sample::select(vec![
@@ -72,13 +72,13 @@ fn nasty() -> impl Strategy<Value = String> {
 }
 
 /// Authors are numbers. Every seventh is the persona, and some messages are in a thread.
-fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
-    let parent = if place % 3 == 2 { Some((place - 2).to_string()) } else { None };
+fn said(position: usize, user: usize, text: &str) -> Arc<Message> {
+    let parent = if position % 3 == 2 { Some((position - 2).to_string()) } else { None };
     let kind = if user == 6 { AuthorKind::Persona } else { AuthorKind::Human };
     Arc::new(Message {
         conversation: parent.map_or(top_level("garden"), |parent| thread("garden", &parent)),
-        id: MessageId::new(place.to_string()),
-        at: at(place as i64),
+        id: MessageId::new(position.to_string()),
+        at: at(position as i64),
         author: Author { id: UserId::new(format!("U{user}")), kind },
         text: text.into(),
         mentions: Vec::new(),
@@ -87,15 +87,15 @@ fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
 }
 
 #[derive(Debug)]
-struct Nasty {
+struct Hostile {
     texts: Vec<(usize, String)>,
     names: Vec<String>,
     channel: String,
     other: String,
 }
 
-fn nasties() -> impl Strategy<Value = Nasty> {
-    let texts = prop::collection::vec((0..7_usize, nasty()), 1..9);
+fn hostile_cases() -> impl Strategy<Value = Hostile> {
+    let texts = prop::collection::vec((0..7_usize, hostile()), 1..9);
     let forged = prop::sample::select(vec![
         "Aizuchi",
         "Aizuchi:",
@@ -106,8 +106,8 @@ fn nasties() -> impl Strategy<Value = Nasty> {
         "::",
         "__bob__",
     ]);
-    let names = prop::collection::vec(prop_oneof![nasty(), forged.prop_map(str::to_owned)], 6);
-    (texts, names, nasty(), nasty()).prop_map(|(texts, names, channel, other)| Nasty {
+    let names = prop::collection::vec(prop_oneof![hostile(), forged.prop_map(str::to_owned)], 6);
+    (texts, names, hostile(), hostile()).prop_map(|(texts, names, channel, other)| Hostile {
         texts,
         names,
         channel,
@@ -115,10 +115,10 @@ fn nasties() -> impl Strategy<Value = Nasty> {
     })
 }
 
-impl Nasty {
+impl Hostile {
     fn lines(&self) -> Vec<Arc<Message>> {
         let texts = self.texts.iter().enumerate();
-        texts.map(|(place, (user, text))| said(place, *user, text)).collect()
+        texts.map(|(position, (user, text))| said(position, *user, text)).collect()
     }
 
     fn names(&self) -> impl Iterator<Item = (UserId, Arc<str>)> {
@@ -286,23 +286,23 @@ fn persona(language: Language) -> Arc<Persona> {
     Arc::new(Persona { name: "Aizuchi".to_owned(), system_prompt, language })
 }
 
-fn tame(nasty: &Nasty) -> Nasty {
-    let texts = nasty.texts.iter().map(|(user, _)| (*user, "hello".to_owned())).collect();
+fn harmless(hostile: &Hostile) -> Hostile {
+    let texts = hostile.texts.iter().map(|(user, _)| (*user, "hello".to_owned())).collect();
     let names = (0..6).map(|user| format!("user {user}")).collect();
-    Nasty { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
+    Hostile { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
 }
 
 /// A section is omitted only if its text is blank.
-fn has_words(text: &str) -> bool {
+fn has_text(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
-    let (persona, scene, tame) = (persona(language), nasty.scene(), tame(nasty));
-    let tame_scene = tame.scene();
+fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
+    let (persona, scene, harmless) = (persona(language), hostile.scene(), harmless(hostile));
+    let tame_scene = harmless.scene();
     for target in [None, Some("0")] {
-        let context = Arc::new(nasty.context(target));
-        let tame_context = Arc::new(tame.context(target));
+        let context = Arc::new(hostile.context(target));
+        let tame_context = Arc::new(harmless.context(target));
         let history = &context.conversation_history;
         let is_other = |line: &&Arc<Message>| Some(line.id.as_str()) != target;
         let beside: Vec<_> = history.top_level_messages.iter().filter(is_other).cloned().collect();
@@ -324,7 +324,7 @@ fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
         assert_eq!(read_back(&judge.text, begins), expected(&judge, &in_judge));
         assert_eq!(read_back(&reply.text, begins), expected(&reply, &in_reply));
         assert_eq!(read_back(&state.text, begins), expected(&state, &[own]));
-        if has_words(&nasty.other) {
+        if has_text(&hostile.other) {
             let others = [
                 prompts.judge(&persona, &tame_context, &tame_scene),
                 prompts.reply(&persona, &tame_context, &tame_scene),
@@ -335,12 +335,12 @@ fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
             }
         }
     }
-    let material = Arc::new(nasty.material());
+    let material = Arc::new(hostile.material());
     let remember = prompts.remember(&persona, &material, &scene);
     let begins = |line: &str| line == "### Top level" || line == "### トップレベル";
     let talk: Vec<_> = material.messages().cloned().collect();
     assert_eq!(read_back(&remember.text, begins), expected(&remember, &[&talk]));
-    let other = prompts.remember(&persona, &Arc::new(tame.material()), &tame_scene);
+    let other = prompts.remember(&persona, &Arc::new(harmless.material()), &tame_scene);
     assert_eq!(shape(&remember), shape(&other));
     assert_eq!(structure(&remember).iter().filter(|line| **line == "---").count(), 1);
     // Users write lists, too; but entries have a number.
@@ -360,14 +360,14 @@ fn tool_results_below_the_conversation_are_quoted() {
         let other = format!("{name} {}", "x".repeat(300));
         for count in [1, 5] {
             let texts = vec![(0, "hello".to_owned()); count];
-            let nasty = Nasty {
+            let hostile = Hostile {
                 texts,
                 names: names.clone(),
                 channel: "garden".to_owned(),
                 other: other.clone(),
             };
-            let context = Arc::new(nasty.context(None));
-            let reply = prompts(language).reply(&persona(language), &context, &nasty.scene());
+            let context = Arc::new(hostile.context(None));
+            let reply = prompts(language).reply(&persona(language), &context, &hostile.scene());
             let below = reply.text.lines().skip_while(|line| *line != "---");
             let items: Vec<&str> = below.filter_map(|line| line.strip_prefix("- ")).collect();
             assert_eq!(items.len(), if count > 4 { 1 } else { 2 }, "{items:?}");
@@ -383,13 +383,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_prompt_reads_back_to_the_same_talk(nasty in nasties()) {
+    fn every_prompt_reads_back_to_the_same_talk(hostile in hostile_cases()) {
         for language in [Language::En, Language::Ja] {
             // The templates are the same for each case.
             static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
             let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);
             let prompts = &both[usize::from(language == Language::Ja)];
-            check(prompts, &nasty, language);
+            check(prompts, &hostile, language);
         }
     }
 }

@@ -24,15 +24,15 @@ use aizuchi_harness::harness::{
 
 const CHANNELS: usize = 20;
 /// How long a test waits for something that should happen at once.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// A model that answers no call before all have come.
-struct Together(Barrier);
+struct BarrierModel(Barrier);
 
 #[async_trait]
-impl Llm for Together {
+impl Llm for BarrierModel {
     fn model(&self) -> &str {
-        "together"
+        "barrier"
     }
 
     async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -43,15 +43,15 @@ impl Llm for Together {
 
 /// A model that signals each call, and answers when the test lets it.
 #[derive(Default)]
-struct Patient {
+struct HeldModel {
     asked: Notify,
     may_answer: Notify,
 }
 
 #[async_trait]
-impl Llm for Patient {
+impl Llm for HeldModel {
     fn model(&self) -> &str {
-        "patient"
+        "held"
     }
 
     async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -65,7 +65,7 @@ impl Llm for Patient {
 async fn twenty_channels_are_answered_concurrently() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mind = Arc::new(Together(Barrier::new(CHANNELS)));
+        let mind = Arc::new(BarrierModel(Barrier::new(CHANNELS)));
         let (inbox, runner) = build_parts(
             harness.store.store.clone(),
             harness.clock.clone(),
@@ -85,13 +85,13 @@ async fn twenty_channels_are_answered_concurrently() {
 }
 
 /// A harness on the system clock, with a running runner.
-struct Live {
+struct RunningHarness {
     harness: Harness,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
 }
 
-impl Live {
+impl RunningHarness {
     async fn start(store: TestStore) -> Self {
         let harness = Harness::from_parts(store, Clock::system(), Arc::default(), Arc::default());
         harness.mind.script.set_default(PromptVerb::Reply, "Here I am.");
@@ -109,7 +109,7 @@ impl Live {
     }
 
     /// Waits until this many posts are made and nothing is pending, then stops the runner.
-    async fn until_said(self, posts: usize) {
+    async fn until_posted(self, posts: usize) {
         let store = self.harness.store.store.clone();
         let mut revisions = store.revisions();
         let platform = self.harness.platform.clone();
@@ -120,7 +120,7 @@ impl Live {
                 revisions.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
+        tokio::time::timeout(TIMEOUT, said).await.expect("all are answered");
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
         assert_eq!(platform.posted_texts().len(), posts);
@@ -132,12 +132,12 @@ impl Live {
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
     on_every_store(async |store| {
-        let live = Live::start(store).await;
+        let live = RunningHarness::start(store).await;
         let heard =
             (0..MANY).map(|number| live.harness.inbox.hear(live.mention(&format!("c{number}"))));
         let heard = futures_util::future::join_all(heard).await;
         assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
-        live.until_said(MANY).await;
+        live.until_posted(MANY).await;
     })
     .await;
 }
@@ -150,11 +150,11 @@ async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
         if store.database.is_none() {
             return;
         }
-        let live = Live::start(store).await;
+        let live = RunningHarness::start(store).await;
         // Polled once, so that the write is in flight, then dropped.
         let heard = live.harness.inbox.hear(live.mention("garden")).now_or_never();
         assert!(heard.is_none());
-        live.until_said(1).await;
+        live.until_posted(1).await;
     })
     .await;
 }
@@ -162,7 +162,7 @@ async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
 #[tokio::test]
 async fn a_stop_finishes_the_step_in_flight() {
     on_every_store(async |store| {
-        let mind = Arc::new(Patient::default());
+        let mind = Arc::new(HeldModel::default());
         let platform = Arc::new(TestPlatform::default());
         let harness =
             Harness::from_parts(store.clone(), Clock::system(), Arc::default(), platform.clone());

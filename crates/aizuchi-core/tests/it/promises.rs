@@ -64,17 +64,17 @@ async fn one_step_is_pending_and_new_messages_restart_its_wait() {
 async fn conversations_are_claimed_independently_in_due_order() {
     on_every_store(async |store| {
         let mut hearings = Vec::new();
-        for (place, second) in
+        for (conversation, second) in
             [(top_level("kitchen"), 2), (top_level("garden"), 1), (thread("garden", "x"), 3)]
         {
-            let message = message(place, &format!("m{second}"), at(second), "alice", "hi");
+            let message = message(conversation, &format!("m{second}"), at(second), "alice", "hi");
             hearings.push(store.hear(message, Disposition::Judge(until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
         let claims = store.claim(62).await;
-        let places: Vec<_> =
+        let conversations: Vec<_> =
             claims.iter().map(|claim| claim.event.conversation().clone()).collect();
-        assert_eq!(places, [top_level("garden"), top_level("kitchen")]);
+        assert_eq!(conversations, [top_level("garden"), top_level("kitchen")]);
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(63)));
     })
     .await;
@@ -266,20 +266,20 @@ async fn claiming_a_post_commits_its_item_as_sending() {
         store.hear_mention("1", 0).await;
         let reply = store.claim(0).await.remove(0);
         store.draft(&reply, &["one", "two"], vec!["1"], 0).await;
-        let first = store.piece(&store.claim(0).await.remove(0));
+        let first = store.item(&store.claim(0).await.remove(0));
         assert_eq!(first.dispatched_at, None);
         // The process crashes here. The next claim is told that the item may have been posted.
         let again = store.claim(100).await.remove(0);
-        let piece = store.piece(&again);
-        assert_eq!((piece.id, piece.key, piece.dispatched_at), (first.id, first.key, Some(at(0))));
+        let item = store.item(&again);
+        assert_eq!((item.id, item.key, item.dispatched_at), (first.id, first.key, Some(at(0))));
         // It surely was not posted: it is a draft again, and sent again.
         let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
         store.complete(&again, not_said, 100).await;
         let anew = store.claim(101).await.remove(0);
-        assert_eq!(store.piece(&anew).dispatched_at, None);
+        assert_eq!(store.item(&anew).dispatched_at, None);
         store.complete(&anew, said("p1", 101), 101).await;
         let second = store.claim(101).await.remove(0);
-        assert_eq!(&*store.piece(&second).text, "two");
+        assert_eq!(&*store.item(&second).text, "two");
         assert_eq!(store.ledger().await[0].0, None);
         store.complete(&second, said("p2", 102), 102).await;
         assert_eq!(store.ledger().await[0].0, Some(DecisionResult::Spoke));
@@ -519,16 +519,16 @@ async fn importing_is_idempotent_and_respects_visibility() {
         visibility: Public,
         messages: Vec::new(),
     };
-    let remember = |place: &str, text: &str| Order::ImportMemory {
+    let remember = |conversation: &str, text: &str| Order::ImportMemory {
         key: MemoryKey {
             workspace: workspace(),
-            scope: MemoryScope::Channel(ChannelId::new(place)),
+            scope: MemoryScope::Channel(ChannelId::new(conversation)),
             term: MemoryTerm::LongTerm,
         },
         entries: vec![entry(text)],
         newest: at(0),
     };
-    let note = |place: &str, visibility, content: &str| {
+    let note = |conversation: &str, visibility, content: &str| {
         let memo = Memo {
             name: "tea".to_owned(),
             content: content.to_owned(),
@@ -537,15 +537,15 @@ async fn importing_is_idempotent_and_respects_visibility() {
             detail: None,
             created: at(0),
             updated: at(0),
-            channel: ChannelId::new(place),
+            channel: ChannelId::new(conversation),
             visibility,
             said_by: None,
         };
         Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
     on_every_store(async |store| {
-        for place in ["garden", "kitchen"] {
-            let channel = Heard::Channel(new_channel(place, Public));
+        for conversation in ["garden", "kitchen"] {
+            let channel = Heard::Channel(new_channel(conversation, Public));
             let hearing = InboxEntry::new(channel, Disposition::Settled(Gate::CaughtUp), at(0));
             store.store.hear(hearing).await.unwrap();
         }
@@ -554,8 +554,8 @@ async fn importing_is_idempotent_and_respects_visibility() {
         for order in orders.clone() {
             store.store.order(order, at(1)).await.unwrap();
         }
-        let seen = async |place: &str| {
-            let context = store.store.context(&top_level(place), &window(7)).await.unwrap();
+        let seen = async |conversation: &str| {
+            let context = store.store.context(&top_level(conversation), &window(7)).await.unwrap();
             let memories = context.channel_memories.iter();
             let memories: Vec<_> =
                 memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
@@ -590,12 +590,12 @@ async fn usage_is_summed_for_a_day_and_a_month() {
             async |second| store.archive.spending(&workspace(), at(second)).await.unwrap();
         assert_eq!(spending(0).await, []);
         let (free, dear) = (Price::default(), Price { micros: 42 });
-        for (place, id, second, price) in [
+        for (conversation, id, second, price) in [
             ("garden", "1", 0, dear),
             ("kitchen", "2", 2 * DAY, free),
             ("garden", "3", 2 * DAY, dear),
         ] {
-            let message = message(top_level(place), id, at(second), "alice", "hi");
+            let message = message(top_level(conversation), id, at(second), "alice", "hi");
             store.hear(message, Disposition::Judge(until(at(second)))).await;
             let claim = store.claim(second).await.remove(0);
             let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
@@ -670,8 +670,9 @@ async fn messages_are_read_page_by_page() {
 async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
     on_every_store(async |store| {
         let hearings = (0..500).map(|number| {
-            let place = top_level(&format!("c{}", number % 7));
-            let message = message(place, &format!("m{number:03}"), at(number), "alice", "hi");
+            let conversation = top_level(&format!("c{}", number % 7));
+            let message =
+                message(conversation, &format!("m{number:03}"), at(number), "alice", "hi");
             store.hear(message, Disposition::Judge(until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
@@ -773,8 +774,8 @@ trait PromisesExt {
     async fn claim(&self, second: i64) -> Vec<Claim>;
     async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64);
     async fn advance_to_reply(&self, second: i64) -> Claim;
-    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64);
-    fn piece(&self, claim: &Claim) -> OutboxItem;
+    async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64);
+    fn item(&self, claim: &Claim) -> OutboxItem;
     async fn texts(&self) -> Vec<String>;
     async fn owed(&self) -> Vec<String>;
     async fn steps(&self) -> usize;
@@ -814,7 +815,7 @@ impl PromisesExt for TestStore {
     }
 
     /// A draft made from a fresh context.
-    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
+    async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64) {
         let notes = DraftMetadata {
             owed: owed.into_iter().map(MessageId::new).collect(),
             about: None,
@@ -829,7 +830,7 @@ impl PromisesExt for TestStore {
             why: "asked".to_owned(),
             only_for: None,
         };
-        let words = DraftContent::Text(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {
             draft: Draft { content: words, metadata: notes },
             due: at(second),
@@ -837,9 +838,9 @@ impl PromisesExt for TestStore {
         self.complete(claim, Outcome::new(end), second).await;
     }
 
-    fn piece(&self, claim: &Claim) -> OutboxItem {
+    fn item(&self, claim: &Claim) -> OutboxItem {
         match &claim.event {
-            Event::Post(piece) => piece.clone(),
+            Event::Post(item) => item.clone(),
             other => panic!("{other:?} is no post"),
         }
     }
@@ -992,9 +993,10 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
 #[tokio::test]
 async fn backfill_cursors_are_stored() {
     on_every_store(async |store| {
-        let put = |place: &str, value: &str| {
-            let (place, value) = (place.into(), value.into());
-            let heard = Heard::Cursor(Cursor { workspace: workspace(), stream: place, value });
+        let put = |conversation: &str, value: &str| {
+            let (conversation, value) = (conversation.into(), value.into());
+            let heard =
+                Heard::Cursor(Cursor { workspace: workspace(), stream: conversation, value });
             store.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
         };
         put("b", "1").await.unwrap();
@@ -1042,8 +1044,8 @@ async fn a_message_and_its_cursor_are_stored_together() {
 #[tokio::test]
 async fn threads_with_recent_messages_are_listed() {
     on_every_store(async |store| {
-        let human = |place, id: &str, second| {
-            let message = message(place, id, at(second), "alice", "hi");
+        let human = |conversation, id: &str, second| {
+            let message = message(conversation, id, at(second), "alice", "hi");
             store.hear(message, Disposition::Settled(Gate::CaughtUp))
         };
         human(top_level("garden"), "1", 1).await;

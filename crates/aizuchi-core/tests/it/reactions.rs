@@ -25,7 +25,7 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
         let harness = Harness::new(store.clone()).await;
         let message = harness.says("alice", "the roses bloom").await;
         // What was heard, whether it changed anything, and the reactions afterwards.
-        for (second, who, emoji, change, is_new, shown) in [
+        for (second, user, emoji, change, is_new, shown) in [
             (5, "u-bob", "🎉", Removed, false, ""),
             (5, "u-bob", "🎉", Added, true, "🎉 Bob"),
             (5, "u-bob", "🎉", Added, false, "🎉 Bob"),
@@ -40,7 +40,7 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
             (5, "u-bob", "🎉", Added, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (10, "u-bob", "🎉", Added, true, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob"),
         ] {
-            let reaction = reaction(&message, second, who, emoji, change);
+            let reaction = reaction(&message, second, user, emoji, change);
             let before = *store.store.revisions().borrow();
             let receipt = store.reacts(reaction.clone()).await;
             assert_eq!(receipt.is_new, is_new, "{reaction:?}");
@@ -81,7 +81,7 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
         let sentence = sentence("m1");
         let id = sentence.id.clone();
         let before = *store.store.revisions().borrow();
-        for (message, second, who, emoji, change) in [
+        for (message, second, user, emoji, change) in [
             (&id, 5, "u-bob", "🎉", Added),
             (&id, 6, "u-carol", "🎉", Added),
             (&id, 6, "u-bob", "👀", Added),
@@ -92,7 +92,7 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
             (&id, 8, "u-bob", "👍", Removed),
             (&MessageId::new("m2"), 8, "u-bob", "👍", Added),
         ] {
-            let receipt = store.reacts(reaction(message, second, who, emoji, change)).await;
+            let receipt = store.reacts(reaction(message, second, user, emoji, change)).await;
             assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
         }
         let harness = harness.restart().await;
@@ -247,8 +247,8 @@ async fn a_forgotten_users_reactions_are_deleted() {
     let harness = Harness::new(store.clone()).await;
     let message = harness.says("alice", "the roses bloom").await;
     let other = harness.says("bob", "and the beans").await;
-    for (message, who) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
-        store.reacts(reaction(message, 5, who, "🎉", Added)).await;
+    for (message, user) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
+        store.reacts(reaction(message, 5, user, "🎉", Added)).await;
     }
     store.reacts(reaction(&message, 5, "u-zebedee", "👀", Added)).await;
     store.reacts(reaction(&message, 6, "u-zebedee", "👀", Removed)).await;
@@ -269,7 +269,7 @@ async fn a_forgotten_users_reactions_are_deleted() {
 fn reaction(
     message: &MessageId,
     second: i64,
-    who: &str,
+    user: &str,
     emoji: &str,
     change: ReactionChange,
 ) -> Reaction {
@@ -277,8 +277,8 @@ fn reaction(
         workspace: workspace(),
         channel: top_level("garden").channel,
         message: message.clone(),
-        user: UserId::new(who),
-        kind: if who == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
+        user: UserId::new(user),
+        kind: if user == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
         emoji: emoji.into(),
         at: at(second),
         change,
@@ -294,7 +294,7 @@ trait ReactionStoreExt {
     async fn reacts(&self, reaction: Reaction) -> HearReceipt;
     async fn names(&self, id: &str, name: &str, kind: AuthorKind);
     async fn reactions(&self, message: &MessageId) -> String;
-    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String;
+    async fn reactions_in(&self, conversation: &ConversationId, message: &MessageId) -> String;
 }
 
 impl ReactionStoreExt for TestStore {
@@ -316,8 +316,9 @@ impl ReactionStoreExt for TestStore {
         self.reactions_in(&top_level("garden"), message).await
     }
 
-    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
-        let message = self.archive.message(&place.workspace, &place.channel, message).await;
+    async fn reactions_in(&self, conversation: &ConversationId, message: &MessageId) -> String {
+        let message =
+            self.archive.message(&conversation.workspace, &conversation.channel, message).await;
         let mut text = String::new();
         for reacted in message.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
@@ -333,13 +334,13 @@ impl ReactionStoreExt for TestStore {
 
 /// What these tests do with a harness.
 trait ReactionExt {
-    async fn reacts(&self, message: &MessageId, who: &str, emoji: &str);
+    async fn reacts(&self, message: &MessageId, user: &str, emoji: &str);
 }
 
 impl ReactionExt for Harness {
-    async fn reacts(&self, message: &MessageId, who: &str, emoji: &str) {
+    async fn reacts(&self, message: &MessageId, user: &str, emoji: &str) {
         let at = self.clock.now();
-        let reaction = reaction(message, 0, &format!("u-{who}"), emoji, Added);
+        let reaction = reaction(message, 0, &format!("u-{user}"), emoji, Added);
         self.inbox.hear(Heard::Reaction(Reaction { at, ..reaction })).await.unwrap();
     }
 }

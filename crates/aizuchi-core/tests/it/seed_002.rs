@@ -486,7 +486,7 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
         harness.pass(0).await;
         let owed: Vec<MessageId> = {
             let said = harness.platform.posted.lock().unwrap();
-            said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect()
+            said.iter().flat_map(|(item, _)| item.metadata.owed.clone()).collect()
         };
         assert_eq!(owed, ["m000", "m001"].map(MessageId::new));
         // A message every 50 seconds never lets the conversation rest.

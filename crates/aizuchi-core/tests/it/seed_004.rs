@@ -203,8 +203,9 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
             let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
             let mut rest = &*asked;
             for word in words {
-                let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
-                rest = &rest[place..];
+                let conversation =
+                    rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
+                rest = &rest[conversation..];
             }
         })
         .await;
@@ -243,8 +244,9 @@ async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last(
         talk(&harness, 12).await;
         harness.pass(400).await;
         let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
-        let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
-        assert!(places.is_sorted(), "{asked}");
+        let conversations =
+            (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
+        assert!(conversations.is_sorted(), "{asked}");
         assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
     })
     .await;
@@ -309,7 +311,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
     for failure in failures {
         on_every_store(async |store| {
             let failure = failure();
-            let told = format!("{failure:?}");
+            let case = format!("{failure:?}");
             let log = Log::begin();
             let is_error = failure.is_err();
             let harness = separate(store).await;
@@ -317,16 +319,16 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.says("alice", "when do I cut the roses?").await;
             harness.pass(400).await;
-            assert_eq!(harness.mind.verbs(), "state judge reply", "{told}");
+            assert_eq!(harness.mind.verbs(), "state judge reply", "{case}");
             let row = rows(&harness).await.remove(0);
             assert_eq!(
                 (state_of(&row), row.ended),
                 (Some(Active), Some(DecisionResult::Spoke)),
-                "{told}"
+                "{case}"
             );
             assert_eq!(row.attempts[0].verb.as_ref(), "state");
-            assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{told}");
-            assert!(row.attempts[0].error.is_some(), "{told}");
+            assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{case}");
+            assert!(row.attempts[0].error.is_some(), "{case}");
             assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
         })
         .await;

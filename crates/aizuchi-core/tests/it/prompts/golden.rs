@@ -524,9 +524,9 @@ fn channels_of_the_same_name_are_told_apart() {
 
     let (_, material) =
         materials().into_iter().find(|(name, _)| *name == "workspace_short_term").unwrap();
-    let sources = material.sources.into_iter().enumerate().map(|(place, source)| match source {
+    let sources = material.sources.into_iter().enumerate().map(|(index, source)| match source {
         MemorySource::Entry(KnownEntry { entry, .. }) => {
-            let id = ChannelId::new(if place == 0 { "C001" } else { "C002" });
+            let id = ChannelId::new(if index == 0 { "C001" } else { "C002" });
             let owner =
                 EntryOwner::Channel { id, name: "roof".into(), term: MemoryTerm::ShortTerm };
             MemorySource::Entry(KnownEntry { owner, entry })
