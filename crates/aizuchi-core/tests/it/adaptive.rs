@@ -86,7 +86,9 @@ async fn further_messages_do_not_delay_the_judgment_of_a_question() {
                 }
             }
             let waited = harness.clock.now().duration_since(began).as_secs();
-            report.push_str(&format!("a message every {gap:>2} s: {waited} s, {messages} messages below\n"));
+            report.push_str(&format!(
+                "a message every {gap:>2} s: {waited} s, {messages} messages below\n"
+            ));
             harness.pass(1000).await;
         }
         report

@@ -45,9 +45,7 @@ const QUERIES: [&str; 4] =
 /// Whether a text holds a canary of another channel than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
-    canaries.any(|rest| {
-        PRIVATE.iter().any(|conversation| *conversation != home && rest.starts_with(conversation))
-    })
+    canaries.any(|rest| PRIVATE.iter().any(|channel| *channel != home && rest.starts_with(channel)))
 }
 
 fn plan(channel: &str) -> String {
@@ -55,13 +53,13 @@ fn plan(channel: &str) -> String {
 }
 
 /// Records each prompt with its channel. Prompts without one are about the workspace.
-pub struct Eavesdropper {
+pub struct PromptRecorder {
     pub llm: Arc<dyn Llm>,
     pub heard: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 #[async_trait]
-impl Llm for Eavesdropper {
+impl Llm for PromptRecorder {
     fn model(&self) -> &str {
         self.llm.model()
     }
@@ -91,15 +89,15 @@ impl PrivacyHarness {
     async fn new(store: TestStore) -> Self {
         let harness = Harness::new(store).await;
         let heard = Arc::default();
-        let overheard =
-            |llm| -> Arc<dyn Llm> { Arc::new(Eavesdropper { llm, heard: Arc::clone(&heard) }) };
+        let recorded =
+            |llm| -> Arc<dyn Llm> { Arc::new(PromptRecorder { llm, heard: Arc::clone(&heard) }) };
         let options = HarnessOptions {
             tools: Some(ToolSettings { zone: TimeZone::UTC }),
-            memory: Some(overheard(Arc::new(BuiltinMind))),
+            memory: Some(recorded(Arc::new(BuiltinMind))),
             ..HarnessOptions::default()
         };
         let (store, clock) = (harness.store.store.clone(), harness.clock.clone());
-        let mind = overheard(harness.mind.clone());
+        let mind = recorded(harness.mind.clone());
         let (inbox, runner) =
             build_parts_with(store, clock, mind, harness.platform.clone(), options);
         let harness = Harness { inbox, runner: Arc::new(runner), ..harness };

@@ -26,7 +26,7 @@ fn hours(hours: i64) -> SignedDuration {
     SignedDuration::from_hours(hours)
 }
 
-/// Somebody asks in a channel. Returns what the reply was made from.
+/// A user asks in a channel. Returns what the reply was made from.
 async fn reply_context(harness: &Harness, channel: &str) -> Arc<Context> {
     harness.says_in(top_level(channel), "bob", "@Aizuchi what is new?").await;
     harness.pass(1).await;

@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use tokio::sync::{Barrier, Notify};
 
-use crate::canary::Eavesdropper;
+use crate::canary::PromptRecorder;
 use crate::prompts::persona;
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, TestStore, message, on_every_store, prompts, thread, top_level,
@@ -163,7 +163,7 @@ async fn recording_harness(
     store: TestStore,
 ) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
     let heard = Arc::default();
-    let memory = Eavesdropper { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
+    let memory = PromptRecorder { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
     let options = HarnessOptions { memory: Some(Arc::new(memory)), ..HarnessOptions::default() };
     (Harness::new(store).await.with_options(options.clone()), options, heard)
 }

@@ -116,7 +116,7 @@ fn hostile_cases() -> impl Strategy<Value = Hostile> {
 }
 
 impl Hostile {
-    fn lines(&self) -> Vec<Arc<Message>> {
+    fn messages(&self) -> Vec<Arc<Message>> {
         let texts = self.texts.iter().enumerate();
         texts.map(|(position, (user, text))| said(position, *user, text)).collect()
     }
@@ -155,7 +155,7 @@ impl Hostile {
         let conversation = target.map_or(top_level("garden"), |target| thread("garden", target));
         let id = conversation.channel.clone();
         let history =
-            ChannelMessages::from_messages(id, self.channel.as_str().into(), self.lines());
+            ChannelMessages::from_messages(id, self.channel.as_str().into(), self.messages());
         Context {
             workspace_long_term_memory: text.clone(),
             workspace_short_term_memory: text.clone(),
@@ -198,11 +198,11 @@ impl Hostile {
             scope: MemoryScope::Channel(ChannelId::new("garden")),
             term: MemoryTerm::ShortTerm,
         };
-        let lines = self.lines();
-        let block = |lines: &[Arc<Message>]| {
+        let messages = self.messages();
+        let block = |messages: &[Arc<Message>]| {
             MemorySource::Messages(MessageBlock {
                 conversation: ConversationId { thread: None, ..top_level("garden") },
-                messages: lines.to_vec(),
+                messages: messages.to_vec(),
             })
         };
         let entry = MemoryEntry {
@@ -216,7 +216,7 @@ impl Hostile {
         let (id, name) = (ChannelId::new("other"), self.other.as_str().into());
         let other = EntryOwner::Channel { id, name, term: MemoryTerm::ShortTerm };
         let mut sources = vec![known(EntryOwner::SameMemory), known(other)];
-        sources.extend(lines.chunks(MAX_BLOCK_MESSAGES).map(block));
+        sources.extend(messages.chunks(MAX_BLOCK_MESSAGES).map(block));
         MemoryInput {
             key,
             max_tokens: 300,
@@ -299,12 +299,12 @@ fn has_text(text: &str) -> bool {
 
 fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
     let (persona, scene, harmless) = (persona(language), hostile.scene(), harmless(hostile));
-    let tame_scene = harmless.scene();
+    let harmless_scene = harmless.scene();
     for target in [None, Some("0")] {
         let context = Arc::new(hostile.context(target));
-        let tame_context = Arc::new(harmless.context(target));
+        let harmless_context = Arc::new(harmless.context(target));
         let history = &context.conversation_history;
-        let is_other = |line: &&Arc<Message>| Some(line.id.as_str()) != target;
+        let is_other = |message: &&Arc<Message>| Some(message.id.as_str()) != target;
         let beside: Vec<_> = history.top_level_messages.iter().filter(is_other).cloned().collect();
         let threads = history.thread_messages.iter();
         let threads = threads.filter(|thread| Some(thread.id.as_str()) != target);
@@ -326,9 +326,9 @@ fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
         assert_eq!(read_back(&state.text, begins), expected(&state, &[own]));
         if has_text(&hostile.other) {
             let others = [
-                prompts.judge(&persona, &tame_context, &tame_scene),
-                prompts.reply(&persona, &tame_context, &tame_scene),
-                prompts.state(&persona, &tame_context, &tame_scene),
+                prompts.judge(&persona, &harmless_context, &harmless_scene),
+                prompts.reply(&persona, &harmless_context, &harmless_scene),
+                prompts.state(&persona, &harmless_context, &harmless_scene),
             ];
             for (prompt, other) in [judge, reply, state].iter().zip(&others) {
                 assert_eq!(shape(prompt), shape(other));
@@ -340,7 +340,7 @@ fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
     let begins = |line: &str| line == "### Top level" || line == "### トップレベル";
     let talk: Vec<_> = material.messages().cloned().collect();
     assert_eq!(read_back(&remember.text, begins), expected(&remember, &[&talk]));
-    let other = prompts.remember(&persona, &Arc::new(harmless.material()), &tame_scene);
+    let other = prompts.remember(&persona, &Arc::new(harmless.material()), &harmless_scene);
     assert_eq!(shape(&remember), shape(&other));
     assert_eq!(structure(&remember).iter().filter(|line| **line == "---").count(), 1);
     // Users write lists, too; but entries have a number.

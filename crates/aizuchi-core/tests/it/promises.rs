@@ -50,7 +50,7 @@ async fn one_step_is_pending_and_new_messages_restart_its_wait() {
     on_every_store(async |store| {
         store.hear_human("1", 0, "hello").await;
         let receipt = store.hear_human("2", 30, "hello?").await;
-        assert!(!receipt.has_superseded, "a wait that begins again costs nobody any work");
+        assert!(!receipt.has_superseded, "restarting a wait supersedes no work");
         assert_eq!(store.claim(89).await, []);
         let claims = store.claim(90).await;
         assert_eq!(claims.len(), 1);

@@ -64,8 +64,9 @@ pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Mes
 }
 
 /// A context that holds nothing but these messages of #general.
-pub fn talk(target: Option<&str>, lines: Vec<Arc<Message>>) -> Context {
-    let history = ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), lines);
+pub fn talk(target: Option<&str>, messages: Vec<Arc<Message>>) -> Context {
+    let history =
+        ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), messages);
     Context::new(conversation(target), history)
 }
 

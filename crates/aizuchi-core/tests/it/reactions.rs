@@ -93,7 +93,11 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
             (&MessageId::new("m2"), 8, "u-bob", "👍", Added),
         ] {
             let receipt = store.reacts(reaction(message, second, user, emoji, change)).await;
-            assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
+            assert_eq!(
+                (receipt.is_new, receipt.revision),
+                (false, before),
+                "an early reaction is not visible yet"
+            );
         }
         let harness = harness.restart().await;
         let store = harness.store.clone();

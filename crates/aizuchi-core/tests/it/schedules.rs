@@ -306,8 +306,8 @@ impl Simulation {
         }
     }
 
-    /// Runs the next event that is due during a model call or a post.
-    fn happens_meanwhile(&self, action: Action) -> BoxFuture<'static, ()> {
+    /// What happens during a model call or a post.
+    fn apply_meanwhile(&self, action: Action) -> BoxFuture<'static, ()> {
         let simulation = self.clone();
         Box::pin(async move { simulation.apply(&action).await })
     }
@@ -533,7 +533,7 @@ impl Llm for Simulation {
         let clock = self.harness().clock;
         clock.advance_to(clock.now() + SignedDuration::from_secs(i64::from(seconds)));
         if let Some(action) = meanwhile {
-            self.happens_meanwhile(action).await;
+            self.apply_meanwhile(action).await;
             // Lets the agent notice first whether its work was superseded.
             tokio::task::yield_now().await;
         }
@@ -573,7 +573,7 @@ impl Platform for Simulation {
             self.schedule.meanwhile[*dispatches % self.schedule.meanwhile.len()].clone()
         };
         if let Some(action) = meanwhile {
-            self.happens_meanwhile(action).await;
+            self.apply_meanwhile(action).await;
         }
         let before = self.platform.posted_texts().len();
         let posted = self.platform.post(item).await;

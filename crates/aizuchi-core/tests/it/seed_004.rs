@@ -104,7 +104,8 @@ impl Log {
                 .with_ansi(false)
                 .with_writer(|| ToThread)
                 .finish();
-            tracing::subscriber::set_global_default(subscriber).expect("nobody else has set one");
+            tracing::subscriber::set_global_default(subscriber)
+                .expect("no other subscriber is set");
         });
         LOGGED.set(Some(Vec::new()));
         Self

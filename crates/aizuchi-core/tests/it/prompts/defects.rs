@@ -24,12 +24,12 @@ fn defect_4_the_channel_has_its_name() {
 
 #[test]
 fn defect_5_the_target_is_in_its_own_prompt() {
-    let mut lines: Vec<_> = (1..60).map(|minute| said(minute, "bob", "busy", None)).collect();
-    lines.push(said(0, "alice", "the parent", None));
-    lines.push(said(60, "carol", "the reply", Some("00000")));
+    let mut messages: Vec<_> = (1..60).map(|minute| said(minute, "bob", "busy", None)).collect();
+    messages.push(said(0, "alice", "the parent", None));
+    messages.push(said(60, "carol", "the reply", Some("00000")));
     let prompt = prompts(Language::En).reply(
         &persona(Language::En),
-        &Arc::new(talk(Some("00000"), lines)),
+        &Arc::new(talk(Some("00000"), messages)),
         &scene(),
     );
     let target = from(&prompt.text, "#### Thread: 00000");

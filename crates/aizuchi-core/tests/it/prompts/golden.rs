@@ -75,7 +75,7 @@ const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 
 /// The data of seed 000's examples.
 pub fn seed_000(target: Option<&str>) -> Context {
-    let lines = vec![
+    let messages = vec![
         said(0, "alice", "おはよう！", None),
         said(5, "bob", "おはよう〜", None),
         said(10, "alice", "今日のタスク確認しよう", Some(THREAD)),
@@ -95,7 +95,7 @@ pub fn seed_000(target: Option<&str>) -> Context {
             "\n- プロジェクトAの進捗確認中\n- 来週のミーティング準備\n".into(),
         ),
         channel_memories: vec![general],
-        ..talk(target, lines)
+        ..talk(target, messages)
     }
 }
 
@@ -250,7 +250,7 @@ fn seed_001_prints_its_examples() {
 
 #[test]
 fn other_conversations_come_first_and_a_parent_heads_its_thread() {
-    let lines = || {
+    let messages = || {
         vec![
             said(0, "alice", "parent", None),
             said(1, "bob", "beside", None),
@@ -260,7 +260,7 @@ fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     };
     let prompts = prompts(Language::En);
     let printed = |target: Option<&str>| {
-        let context = Arc::new(talk(target, lines()));
+        let context = Arc::new(talk(target, messages()));
         let prompt = prompts.reply(&persona(Language::En), &context, &scene());
         let talk = from(&prompt.text, "## Current conversation");
         let end = talk.iter().position(|line| *line == "---").unwrap();
@@ -297,14 +297,14 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
         channel_name: "garden".into(),
         score: 1.0,
     };
-    let mut lines = vec![
+    let mut messages = vec![
         said(0, "alice", "Who waters the roses?", None),
         said(1, "bob", "Lunch at noon?", None),
         said(2, "(persona)", "I could remind you.", Some("00000")),
         said(3, "alice", "Please do!\n# soon\n- and often", Some("00000")),
     ];
     if target.is_none() {
-        lines.push(said(4, "U9", "@Aizuchi what do roses like?", None));
+        messages.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
     let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
     let motive = Intent {
@@ -336,7 +336,7 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
             recalled(-9000, "carol", "Roses like it dry."),
             recalled(-8000, "dave", "Mine do not."),
         ],
-        ..talk(target, lines)
+        ..talk(target, messages)
     };
     (context, scene())
 }
@@ -377,8 +377,8 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
         name: name.into(),
         term,
     };
-    let block = |thread: Option<&str>, lines: Vec<_>| {
-        MemorySource::Messages(MessageBlock { conversation: conversation(thread), messages: lines })
+    let block = |thread: Option<&str>, messages: Vec<_>| {
+        MemorySource::Messages(MessageBlock { conversation: conversation(thread), messages })
     };
     let top = |minute: i64| block(None, vec![said(minute, "alice", "Who waters them?", None)]);
     let reply =

@@ -73,13 +73,13 @@ fn questions() -> Vec<(Value, String)> {
             contexts.push((bare, scene.clone()));
             contexts.push((context, scene));
             for number in 0..60_usize {
-                let lines = (0..number % 7).map(|line| {
+                let messages = (0..number % 7).map(|line| {
                     let text = TEXTS[(number * 5 + line * 3) % TEXTS.len()];
                     let thread = (line % 3 == 2).then_some("00000");
                     said(line as i64, TEXTS[(number + line) % TEXTS.len()], text, thread)
                 });
                 let (whole, scene) = everything(target);
-                let mut context = talk(target, lines.collect());
+                let mut context = talk(target, messages.collect());
                 if number % 2 == 0 {
                     context.channel_memories = whole.channel_memories;
                     let text = TEXTS[number % TEXTS.len()];
