@@ -20,7 +20,7 @@ use aizuchi_harness::harness::{
     top_level, workspace,
 };
 
-const NOD: &str =
+const REACT: &str =
     r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;
 
 fn facilitator() -> HarnessOptions {
@@ -416,7 +416,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
         harness.pass(400).await;
         let shadow = last(&harness).await.judgment.unwrap();
         assert!(shadow.should_respond);
-        harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+        harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
         harness.says("bob", "we have won!").await;
         harness.pass(400).await;
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -783,7 +783,7 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
     for fault in [Fault::None, Fault::Busy, Fault::LostAnswer, Fault::LostRequest] {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(HarnessOptions::default());
-            harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
             harness.platform.fails(&[fault]);
             let message = harness.says("alice", "we have won!").await;
             harness.pass(300).await;
@@ -811,12 +811,16 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
 
 #[tokio::test]
 async fn only_allowed_and_confident_reactions_are_placed() {
-    let nod = |emoji: &str, confidence: &str| NOD.replace("🎉", emoji).replace("0.9", confidence);
+    let react =
+        |emoji: &str, confidence: &str| REACT.replace("🎉", emoji).replace("0.9", confidence);
     for (answer, placed) in [
-        (nod("🎉", "0.9"), true),
-        (nod("🦖", "0.9"), false),
-        (nod("🎉", "0.4"), false),
-        (nod("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"), false),
+        (react("🎉", "0.9"), true),
+        (react("🦖", "0.9"), false),
+        (react("🎉", "0.4"), false),
+        (
+            react("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"),
+            false,
+        ),
     ] {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(HarnessOptions::default());
@@ -859,7 +863,7 @@ async fn every_message_has_one_decision_or_a_gate() {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(options.clone());
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
             harness.order(opt_out("zoe")).await;
             for round in 0..12 {
                 let user = ["alice", "bob", "rainbot", "zoe", "carol"][round % 5];

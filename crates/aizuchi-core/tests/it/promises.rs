@@ -519,16 +519,16 @@ async fn importing_is_idempotent_and_respects_visibility() {
         visibility: Public,
         messages: Vec::new(),
     };
-    let remember = |conversation: &str, text: &str| Order::ImportMemory {
+    let remember = |channel: &str, text: &str| Order::ImportMemory {
         key: MemoryKey {
             workspace: workspace(),
-            scope: MemoryScope::Channel(ChannelId::new(conversation)),
+            scope: MemoryScope::Channel(ChannelId::new(channel)),
             term: MemoryTerm::LongTerm,
         },
         entries: vec![entry(text)],
         newest: at(0),
     };
-    let note = |conversation: &str, visibility, content: &str| {
+    let note = |channel: &str, visibility, content: &str| {
         let memo = Memo {
             name: "tea".to_owned(),
             content: content.to_owned(),
@@ -537,16 +537,16 @@ async fn importing_is_idempotent_and_respects_visibility() {
             detail: None,
             created: at(0),
             updated: at(0),
-            channel: ChannelId::new(conversation),
+            channel: ChannelId::new(channel),
             visibility,
             said_by: None,
         };
         Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
     on_every_store(async |store| {
-        for conversation in ["garden", "kitchen"] {
-            let channel = Heard::Channel(new_channel(conversation, Public));
-            let hearing = InboxEntry::new(channel, Disposition::Settled(Gate::CaughtUp), at(0));
+        for channel in ["garden", "kitchen"] {
+            let heard = Heard::Channel(new_channel(channel, Public));
+            let hearing = InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0));
             store.store.hear(hearing).await.unwrap();
         }
         store.hear_human("1", 0, "hello").await;
@@ -554,8 +554,8 @@ async fn importing_is_idempotent_and_respects_visibility() {
         for order in orders.clone() {
             store.store.order(order, at(1)).await.unwrap();
         }
-        let seen = async |conversation: &str| {
-            let context = store.store.context(&top_level(conversation), &window(7)).await.unwrap();
+        let seen = async |channel: &str| {
+            let context = store.store.context(&top_level(channel), &window(7)).await.unwrap();
             let memories = context.channel_memories.iter();
             let memories: Vec<_> =
                 memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
