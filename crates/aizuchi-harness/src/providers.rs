@@ -1,4 +1,4 @@
-//! A server that speaks three providers' languages as strictly as they do, and misbehaves on demand.
+//! A fake model server that speaks the APIs of three providers, as strictly as they do, and misbehaves on demand.
 
 pub mod tools;
 
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::providers::tools::Written;
 
-/// What it counts for every answer.
+/// The token counts of every answer.
 pub const INPUT_TOKENS: u64 = 120;
 pub const CACHED_TOKENS: u64 = 64;
 pub const OUTPUT_TOKENS: u64 = 7;
@@ -27,24 +27,24 @@ pub enum Wire {
     Gemini,
 }
 
-/// How a request is treated.
+/// How the server treats a request.
 #[derive(Clone, Debug)]
 pub enum Treatment {
     Says(String),
-    /// It calls tools, and says something besides or nothing.
+    /// It calls tools, with some text besides or none.
     Calls(&'static str, Vec<Written>),
-    /// The answer is cut, or held back: the provider's own word for why it stopped.
+    /// The answer is truncated or withheld, with the provider's own name for the reason.
     Stops(&'static str, String),
     Status(u16, Vec<(&'static str, String)>, String),
-    /// Success, but not what was agreed on.
+    /// A success with this content type and body, which violates the API.
     Raw(&'static str, String),
-    /// The head of an answer, a part of its body, and then the connection ends.
+    /// The head of a response and a part of its body, and then the connection ends.
     BreaksOff,
-    /// It takes the request and never answers.
+    /// It accepts the request and never answers.
     Never,
-    /// It says this when it is told to.
+    /// It answers with this once the test calls `release`.
     Held(String),
-    /// A stream of events that nobody asked for, without an end.
+    /// An endless stream of events.
     Endless,
 }
 
@@ -55,7 +55,7 @@ pub struct Seen {
     pub body: Value,
 }
 
-/// What a server of one's own cannot do.
+/// What a self-hosted server does not support.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     pub wants_user_turn: bool,
@@ -73,7 +73,7 @@ struct Inner {
     limits: Limits,
     seen: Mutex<Vec<Seen>>,
     next: Mutex<VecDeque<Treatment>>,
-    /// How many requests have come, and how many were given up by whoever asked.
+    /// How many requests have come, and how many were aborted by the client.
     came: watch::Sender<usize>,
     abandoned: watch::Sender<usize>,
     is_released: watch::Sender<bool>,
@@ -96,23 +96,23 @@ impl Server {
         Self { base, state, task }
     }
 
-    /// The next requests are treated like this; those after them get "fine".
+    /// Treats the next requests like this. Those after them are answered with "fine".
     pub fn then(&self, treatments: impl IntoIterator<Item = Treatment>) {
         self.state.next.lock().unwrap().extend(treatments);
     }
 
-    /// What is said next.
+    /// Answers the next requests with these texts.
     pub fn will_say(&self, texts: &[&str]) {
         self.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
     }
 
-    /// What was asked last.
+    /// The prompt of the last request.
     pub fn prompt(&self) -> String {
         let seen = self.seen();
         seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
     }
 
-    /// Nothing is prepared any more.
+    /// Drops all prepared treatments.
     pub fn forget(&self) {
         self.state.next.lock().unwrap().clear();
     }
@@ -121,17 +121,17 @@ impl Server {
         self.state.seen.lock().unwrap().clone()
     }
 
-    /// Says whatever is held back.
+    /// Answers all held requests.
     pub fn release(&self) {
         self.state.is_released.send_replace(true);
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests have come.
     pub async fn came(&self, count: usize) {
         self.state.came.subscribe().wait_for(|came| *came >= count).await.unwrap();
     }
 
-    /// Waits until so many requests were given up.
+    /// Waits until this many requests were aborted.
     pub async fn abandoned(&self, count: usize) {
         self.state.abandoned.subscribe().wait_for(|gone| *gone >= count).await.unwrap();
     }
@@ -143,7 +143,7 @@ impl Drop for Server {
     }
 }
 
-/// Tells that a request was given up, unless it was answered.
+/// Counts a request as aborted when it is dropped, unless it was answered.
 struct Watched<'a>(Option<&'a watch::Sender<usize>>);
 
 impl Drop for Watched<'_> {
@@ -222,7 +222,7 @@ fn wire(path: &str) -> Option<Wire> {
     }
 }
 
-/// What the provider would not take about a request.
+/// Why the provider would refuse a request, if it would.
 fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> {
     let bad = |why| Some((StatusCode::BAD_REQUEST, why));
     let body = &seen.body;
@@ -288,7 +288,7 @@ fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> 
     }
 }
 
-/// OpenAI's strict mode: every property required, and no others.
+/// OpenAI's strict mode requires every property and allows no others.
 fn is_strict(schema: &Value) -> bool {
     let properties = schema["properties"].as_object().map_or(0, serde_json::Map::len);
     let required = schema["required"].as_array().map_or(0, Vec::len);
@@ -298,14 +298,14 @@ fn is_strict(schema: &Value) -> bool {
         && schema["additionalProperties"] == false
 }
 
-/// A text, or a list of parts with a text.
+/// The text of a content field: a string, or a list of parts.
 fn has_text(value: &Value) -> bool {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
     is_text(value)
         || value.as_array().is_some_and(|parts| parts.iter().any(|part| is_text(&part["text"])))
 }
 
-/// An answer that calls tools.
+/// A response with tool calls.
 fn calling(wire: Wire, seen: &Seen, text: &str, calls: &[Written]) -> Value {
     let message = tools::message(wire, text, calls);
     let why = if wire == Wire::Anthropic { "tool_use" } else { "tool_calls" };

@@ -1,4 +1,4 @@
-//! The wait that follows the room: what people see of it, and what holds of it whatever they do.
+//! The adaptive wait, which follows the tempo of the channel: transcripts on every store, and properties of its rule.
 
 use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::prompt::PromptVerb;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store};
 
-/// How many seconds pass before the judge is asked, if nobody says more.
+/// How many seconds pass before the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
     let (asked, began) = (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
     while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
@@ -22,9 +22,9 @@ async fn silence(harness: &Harness) -> i64 {
 
 #[tokio::test]
 async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
-    let told = on_every_store(async |store| {
+    let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mut told = String::new();
+        let mut report = String::new();
         for text in [
             "the roses look ill",
             "does anyone know why the roses look ill?",
@@ -32,11 +32,11 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         ] {
             harness.says("alice", text).await;
             let waited = silence(&harness).await;
-            told.push_str(&format!("{waited:>3} s after: {text}\n"));
+            report.push_str(&format!("{waited:>3} s after: {text}\n"));
         }
-        told
+        report
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(report.await, @"
     300 s after: the roses look ill
      90 s after: does anyone know why the roses look ill?
      90 s after: 鉢植えの土はどこで買えますか
@@ -45,9 +45,9 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
 
 #[tokio::test]
 async fn the_wait_follows_the_tempo_of_the_channel() {
-    let told = on_every_store(async |store| {
+    let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mut told = String::new();
+        let mut report = String::new();
         for gap in [100, 20, 5, 1] {
             for _ in 0..30 {
                 harness.says("alice", "so it goes").await;
@@ -55,23 +55,23 @@ async fn the_wait_follows_the_tempo_of_the_channel() {
             }
             harness.says("bob", "it does").await;
             let waited = silence(&harness).await;
-            told.push_str(&format!("a line in {gap:>3} s: {waited} s\n"));
+            report.push_str(&format!("a message every {gap:>3} s: {waited} s\n"));
         }
-        told
+        report
     });
-    assert_snapshot!(told.await, @"
-    a line in 100 s: 300 s
-    a line in  20 s: 258 s
-    a line in   5 s: 65 s
-    a line in   1 s: 15 s
+    assert_snapshot!(report.await, @"
+    a message every 100 s: 300 s
+    a message every  20 s: 258 s
+    a message every   5 s: 65 s
+    a message every   1 s: 15 s
     ");
 }
 
 #[tokio::test]
 async fn further_messages_do_not_delay_the_judgment_of_a_question() {
-    let told = on_every_store(async |store| {
+    let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mut told = String::new();
+        let mut report = String::new();
         for gap in [50, 2] {
             harness.says("alice", "does anyone have a ladder?").await;
             let (asked, began) =
@@ -86,31 +86,33 @@ async fn further_messages_do_not_delay_the_judgment_of_a_question() {
                 }
             }
             let waited = harness.clock.now().duration_since(began).as_secs();
-            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {messages} lines below\n"));
+            report.push_str(&format!(
+                "a message every {gap:>2} s: {waited} s, {messages} messages below\n"
+            ));
             harness.pass(1000).await;
         }
-        told
+        report
     });
-    assert_snapshot!(told.await, @"
-    a line in 50 s: 300 s, 5 lines below
-    a line in  2 s: 32 s, 16 lines below
+    assert_snapshot!(report.await, @"
+    a message every 50 s: 300 s, 5 messages below
+    a message every  2 s: 32 s, 16 messages below
     ");
 }
 
 #[tokio::test]
 async fn an_answered_question_has_no_timer() {
-    let told = on_every_store(async |store| {
+    let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mut told = String::new();
+        let mut report = String::new();
         for answer in ["@alice bob has one", "so it goes"] {
             harness.says("alice", "does anyone have a ladder?").await;
             harness.pass(10).await;
             harness.says("bob", answer).await;
-            told.push_str(&format!("{} s after: {answer}\n", silence(&harness).await));
+            report.push_str(&format!("{} s after: {answer}\n", silence(&harness).await));
         }
-        told
+        report
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(report.await, @"
     300 s after: @alice bob has one
     90 s after: so it goes
     ");
@@ -118,7 +120,7 @@ async fn an_answered_question_has_no_timer() {
 
 #[tokio::test]
 async fn messages_during_the_judge_call_do_not_cancel_it() {
-    let told = on_every_store(async |store| {
+    let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let inbox = harness.inbox.clone();
@@ -139,7 +141,7 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
         harness.pass(1000).await;
         harness.transcript().await
     });
-    assert_snapshot!(told.await, @"
+    assert_snapshot!(report.await, @"
        0s alice: does anyone have a ladder?
       90s u-carol: hm
       90s (persona): Here I am.

@@ -1,5 +1,5 @@
-//! A canary in every private place: what is said, remembered, noted down or called there is met nowhere
-//! else, whatever is asked and whenever (invariant 9).
+//! Privacy: a canary word in every private channel. Whatever is asked and whenever, it appears in no prompt, memory,
+//! memo or search of any other channel (invariant 9: private channels stay private).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,39 +29,37 @@ use aizuchi_harness::harness::{
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
-/// A private channel, a direct message, a channel that becomes private, one that becomes public, and
-/// one that nobody has told of.
+/// A private channel, a direct message, a channel that becomes private, one that becomes public, and one of which the
+/// platform has told nothing.
 const PRIVATE: [&str; 5] = ["attic", "direct", "cellar", "loft", "ghost"];
-/// Those, two public channels, and one that is not there.
-const ROOMS: [&str; 8] =
+/// Those, two public channels, and one that does not exist.
+const CHANNELS: [&str; 8] =
     ["garden", "kitchen", "nowhere", "attic", "direct", "cellar", "loft", "ghost"];
 const CELLAR_CLOSES: i64 = 1;
 const LOFT_OPENS: i64 = 2;
 const LAST_DAY: i64 = 5;
-/// What a mind might look for; each finds lines in every room.
+/// What a model might search for. Each query finds messages in every channel.
 const QUERIES: [&str; 4] =
     ["the ledger says", "what is the plan of the thread?", "kanri", "帳簿の鍵はどこ？"];
 
-/// Whether a text holds a canary of another place than `home`.
+/// Whether a text holds a canary of another channel than `home`.
 fn leaks(text: &str, home: &str) -> bool {
     let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
-    canaries.any(|rest| {
-        PRIVATE.iter().any(|conversation| *conversation != home && rest.starts_with(conversation))
-    })
+    canaries.any(|rest| PRIVATE.iter().any(|channel| *channel != home && rest.starts_with(channel)))
 }
 
-fn plan(room: &str) -> String {
-    format!("plan of {room}")
+fn plan(channel: &str) -> String {
+    format!("plan of {channel}")
 }
 
-/// Tells every question with the channel that it is for; none is the workspace.
-pub struct Eavesdropper {
+/// Records each prompt with its channel. Prompts without one are about the workspace.
+pub struct PromptRecorder {
     pub llm: Arc<dyn Llm>,
     pub heard: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 #[async_trait]
-impl Llm for Eavesdropper {
+impl Llm for PromptRecorder {
     fn model(&self) -> &str {
         self.llm.model()
     }
@@ -77,29 +75,29 @@ impl Llm for Eavesdropper {
     }
 }
 
-/// A world in which everything that is asked is overheard.
-struct Aviary {
+/// A harness of which every prompt is recorded.
+struct PrivacyHarness {
     harness: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
-    /// The first line of the day of each place.
+    /// Of each channel, the first message of the day.
     parents: Vec<(String, MessageId)>,
     prompts: [(Arc<PromptBuilder>, Arc<Persona>); 2],
     rendered: usize,
 }
 
-impl Aviary {
+impl PrivacyHarness {
     async fn new(store: TestStore) -> Self {
         let harness = Harness::new(store).await;
         let heard = Arc::default();
-        let overheard =
-            |llm| -> Arc<dyn Llm> { Arc::new(Eavesdropper { llm, heard: Arc::clone(&heard) }) };
+        let recorded =
+            |llm| -> Arc<dyn Llm> { Arc::new(PromptRecorder { llm, heard: Arc::clone(&heard) }) };
         let options = HarnessOptions {
             tools: Some(ToolSettings { zone: TimeZone::UTC }),
-            memory: Some(overheard(Arc::new(BuiltinMind))),
+            memory: Some(recorded(Arc::new(BuiltinMind))),
             ..HarnessOptions::default()
         };
         let (store, clock) = (harness.store.store.clone(), harness.clock.clone());
-        let mind = overheard(harness.mind.clone());
+        let mind = recorded(harness.mind.clone());
         let (inbox, runner) =
             build_parts_with(store, clock, mind, harness.platform.clone(), options);
         let harness = Harness { inbox, runner: Arc::new(runner), ..harness };
@@ -111,15 +109,15 @@ impl Aviary {
             };
             (prompts(language), Arc::new(persona))
         });
-        let aviary = Self { harness, heard, parents: Vec::new(), prompts, rendered: 0 };
-        aviary.tells_of("attic", "kanriatticname", Visibility::Private).await;
-        aviary.tells_of("direct", "kanridirectname", Visibility::Direct).await;
-        aviary.tells_of("cellar", "cellar", Visibility::Public).await;
-        aviary.tells_of("loft", "kanriloftname", Visibility::Private).await;
-        aviary
+        let privacy = Self { harness, heard, parents: Vec::new(), prompts, rendered: 0 };
+        privacy.update_channel("attic", "kanriatticname", Visibility::Private).await;
+        privacy.update_channel("direct", "kanridirectname", Visibility::Direct).await;
+        privacy.update_channel("cellar", "cellar", Visibility::Public).await;
+        privacy.update_channel("loft", "kanriloftname", Visibility::Private).await;
+        privacy
     }
 
-    async fn tells_of(&self, channel: &str, name: &str, visibility: Visibility) {
+    async fn update_channel(&self, channel: &str, name: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
             id: ChannelId::new(channel),
@@ -129,72 +127,76 @@ impl Aviary {
         self.harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
-    /// A day's talk in every room, in threads, too.
-    async fn talks(&mut self, day: i64) {
+    /// A day of messages in every channel and its threads.
+    async fn post_day(&mut self, day: i64) {
         let harness = &self.harness;
-        for room in ["garden", "kitchen"] {
-            let text = format!("the ledger says that the {room} is in order, day {day}");
-            let parent = harness.says_in(top_level(room), "alice", &text).await;
-            let there = thread(room, parent.as_str());
+        for channel in ["garden", "kitchen"] {
+            let text = format!("the ledger says that the {channel} is in order, day {day}");
+            let parent = harness.says_in(top_level(channel), "alice", &text).await;
+            let there = thread(channel, parent.as_str());
             harness.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
-            self.parents.push((room.to_owned(), parent));
+            self.parents.push((channel.to_owned(), parent));
         }
-        let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
-        for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
-            let user = format!("kanri{room}mia");
-            let text = format!("the ledger says kanri{room}line, day {day}");
-            let parent = harness.says_in(top_level(room), &user, &text).await;
-            let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
-            harness.says_in(thread(room, parent.as_str()), &user, &text).await;
-            let late = format!("late-{room}-{day}");
-            let text = format!("the ledger says kanri{room}late, which was read later");
-            let late = message(top_level(room), &late, harness.clock.now(), &user, &text);
+        let is_open = |channel: &str| channel == "loft" && day > LOFT_OPENS;
+        for channel in PRIVATE.into_iter().filter(|channel| !is_open(channel)) {
+            let user = format!("kanri{channel}mia");
+            let text = format!("the ledger says kanri{channel}line, day {day}");
+            let parent = harness.says_in(top_level(channel), &user, &text).await;
+            let text = format!("帳簿の鍵は kanri{channel}thread の中、 the plan of day {day}");
+            harness.says_in(thread(channel, parent.as_str()), &user, &text).await;
+            let late = format!("late-{channel}-{day}");
+            let text = format!("the ledger says kanri{channel}late, which was read later");
+            let late = message(top_level(channel), &late, harness.clock.now(), &user, &text);
             harness.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
-            self.parents.push((room.to_owned(), parent));
+            self.parents.push((channel.to_owned(), parent));
         }
         if is_open("loft") {
             harness.says_in(top_level("loft"), "dave", "the ladder of the new loft is steep").await;
         }
     }
 
-    /// The persona notes something down in every private place.
-    async fn notes_down(&self) {
-        for room in PRIVATE {
+    /// The persona makes a memo in every private channel.
+    async fn add_memos(&self) {
+        for channel in PRIVATE {
             let memo = json!({
-                "name": plan(room),
-                "content": format!("noted:kanri{room}memo"),
+                "name": plan(channel),
+                "content": format!("noted:kanri{channel}memo"),
                 "priority": 5,
-                "tags": [format!("kanri{room}tag")],
+                "tags": [format!("kanri{channel}tag")],
             });
             self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", memo)]);
-            self.harness.mind.script.push(PromptVerb::Reply, Ok(&*format!("kanri{room}own words")));
+            self.harness
+                .mind
+                .script
+                .push(PromptVerb::Reply, Ok(&*format!("kanri{channel}own words")));
             let asked = "@Aizuchi note down what the ledger says";
-            self.harness.says_in(top_level(room), &format!("kanri{room}mia"), asked).await;
+            self.harness.says_in(top_level(channel), &format!("kanri{channel}mia"), asked).await;
             self.harness.pass(10).await;
         }
     }
 
-    /// Somebody has it look for everything it can find, in every room.
-    async fn rummages(&self) {
-        for room in ROOMS.into_iter().filter(|room| *room != "nowhere") {
+    /// In every channel, a user has the persona search for everything it can find.
+    async fn search_everywhere(&self) {
+        for channel in CHANNELS.into_iter().filter(|channel| *channel != "nowhere") {
             let search = json!({ "query": "the ledger says 帳簿 thread", "limit": 20 });
             let mut calls = vec![("list_memo", json!({})), ("list_memo_tags", json!({}))];
             calls.push(("search_messages", search));
-            calls.extend(PRIVATE.map(|room| ("get_memo", json!({ "memo_name": plan(room) }))));
+            calls
+                .extend(PRIVATE.map(|channel| ("get_memo", json!({ "memo_name": plan(channel) }))));
             self.harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-            self.harness.says_in(top_level(room), "alice", "@Aizuchi what do you know?").await;
+            self.harness.says_in(top_level(channel), "alice", "@Aizuchi what do you know?").await;
             self.harness.pass(10).await;
             let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
-            assert_eq!(home, room);
-            let memo = format!("> - content: noted:kanri{room}memo");
-            assert_eq!(asked.contains(&memo), PRIVATE.contains(&room), "{asked}");
+            assert_eq!(home, channel);
+            let memo = format!("> - content: noted:kanri{channel}memo");
+            assert_eq!(asked.contains(&memo), PRIVATE.contains(&channel), "{asked}");
         }
     }
 
-    /// Nothing that was asked so far tells what it must not. Starts anew.
-    fn has_told_nothing(&self) {
+    /// Checks that no recorded prompt leaks, and forgets them.
+    fn check_no_leaks(&self) {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
-        // It has thought of a lot, and searches have found something.
+        // There was something to check: many calls, and searches with results.
         assert!(heard.len() > 50, "{}", heard.len());
         assert!(heard.iter().any(|(_, asked)| asked.contains("\n> > the ledger says")));
         for (home, asked) in heard {
@@ -203,27 +205,29 @@ impl Aviary {
     }
 
     fn conversations(&self) -> Vec<ConversationId> {
-        let mut all: Vec<ConversationId> = ROOMS.map(top_level).to_vec();
-        for room in ROOMS {
-            let own = self.parents.iter().filter(|(conversation, _)| conversation == room);
+        let mut all: Vec<ConversationId> = CHANNELS.map(top_level).to_vec();
+        for channel in CHANNELS {
+            let own = self.parents.iter().filter(|(conversation, _)| conversation == channel);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
-            // The first and the last; and a thread of another room, as if it were of this one.
+            // The first and the last thread, and a thread id of another channel.
             let others = self
                 .parents
                 .iter()
-                .find(|(conversation, _)| conversation != room && *conversation == "attic");
+                .find(|(conversation, _)| conversation != channel && *conversation == "attic");
             let threads = own.first().into_iter().chain(own.last()).copied();
             let threads = threads.chain(others.map(|(_, parent)| parent));
-            all.extend(threads.map(|parent| thread(room, parent.as_str())));
+            all.extend(threads.map(|parent| thread(channel, parent.as_str())));
         }
         all
     }
 
-    /// Renders what would be asked everywhere, so many seconds from now.
-    async fn renders_everything(&mut self, moments: &[i64]) {
+    /// Renders every prompt that could be asked, in this many seconds.
+    async fn render_all_prompts(&mut self, moments: &[i64]) {
         let store = self.harness.store.store.clone();
         let mut found = BTreeMap::new();
-        for (home, query) in ROOMS.iter().flat_map(|room| QUERIES.map(|query| (*room, query))) {
+        for (home, query) in
+            CHANNELS.iter().flat_map(|channel| QUERIES.map(|query| (*channel, query)))
+        {
             found.insert((home, query), self.recalled(home, query).await);
         }
         for later in moments {
@@ -254,7 +258,7 @@ impl Aviary {
         }
     }
 
-    /// What can be found from a room.
+    /// What can be found from a channel.
     async fn recalled(&self, home: &str, query: &str) -> Vec<RecalledMessage> {
         let query = RecallQuery {
             workspace: workspace(),
@@ -270,44 +274,44 @@ impl Aviary {
         found
     }
 
-    /// Each canary is where it belongs, so that there was something to be told.
-    async fn everything_is_known_at_home(&self) {
+    /// Each canary is known in its own channel, so there was something to leak.
+    async fn check_known_in_own_channel(&self) {
         let now = self.harness.clock.now();
-        for room in PRIVATE {
-            let context = self.context_of(room, now).await;
+        for channel in PRIVATE {
+            let context = self.context_of(channel, now).await;
             let (prompts, persona) = &self.prompts[0];
             let text = prompts.reply(persona, &Arc::new(context), &PromptOptions::new(now)).text;
             for what in ["line", "thread", "late", "memo", "mia", "own"] {
-                assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
+                assert!(text.contains(&format!("kanri{channel}{what}")), "{what}: {text}");
             }
             assert!(!text.contains("gone"), "{text}");
-            // Nobody has told of the ghost, so it is in no list of channels.
-            if room != "ghost" {
+            // The platform has told nothing of the ghost, so it is in no list of channels.
+            if channel != "ghost" {
                 let is_remembered = |what: &str| {
-                    let canary = format!("kanri{room}{what}");
+                    let canary = format!("kanri{channel}{what}");
                     text.lines().any(|message| {
                         message.starts_with("- 2027-01-") && message.contains(&canary)
                     })
                 };
                 assert!(is_remembered("line") && is_remembered("thread"), "{text}");
             }
-            let found = format!("{:?}", self.recalled(room, "ledger").await);
-            assert!(found.contains(&format!("kanri{room}line")), "{found}");
+            let found = format!("{:?}", self.recalled(channel, "ledger").await);
+            assert!(found.contains(&format!("kanri{channel}line")), "{found}");
         }
-        for room in ["attic", "direct", "cellar"] {
-            let name = self.context_of(room, now).await.conversation_history.channel_name;
-            assert_eq!(*name, *format!("kanri{room}name"));
+        for channel in ["attic", "direct", "cellar"] {
+            let name = self.context_of(channel, now).await.conversation_history.channel_name;
+            assert_eq!(*name, *format!("kanri{channel}name"));
         }
     }
 
-    async fn context_of(&self, room: &str, now: Timestamp) -> Context {
+    async fn context_of(&self, channel: &str, now: Timestamp) -> Context {
         let window = ContextLimits::default().window(now);
-        self.harness.store.store.context(&top_level(room), &window).await.unwrap()
+        self.harness.store.store.context(&top_level(channel), &window).await.unwrap()
     }
 
-    async fn edits(&self, room: &str, message: &MessageId, text: &str) {
+    async fn edits(&self, channel: &str, message: &MessageId, text: &str) {
         let edit = Edit {
-            conversation: top_level(room),
+            conversation: top_level(channel),
             message: message.clone(),
             at: self.harness.clock.now(),
             text: text.into(),
@@ -316,94 +320,97 @@ impl Aviary {
         self.harness.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }
 
-    async fn deletes(&self, room: &str, message: &MessageId) {
+    async fn deletes(&self, channel: &str, message: &MessageId) {
         let (message, at) = (message.clone(), self.harness.clock.now());
-        let deletion = Deletion { conversation: top_level(room), message, at };
+        let deletion = Deletion { conversation: top_level(channel), message, at };
         self.harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
-    fn first_parent(&self, room: &str) -> MessageId {
-        self.parents.iter().find(|(conversation, _)| conversation == room).unwrap().1.clone()
+    fn first_parent(&self, channel: &str) -> MessageId {
+        self.parents.iter().find(|(conversation, _)| conversation == channel).unwrap().1.clone()
     }
 }
 
-/// Days of talk, with all that can happen to a room; how many prompts were rendered.
-async fn days(store: TestStore, moments: &[i64]) -> usize {
-    let mut aviary = Aviary::new(store).await;
+/// Days of messages, with everything that can happen to a channel. Returns how many prompts were rendered.
+async fn simulate_days(store: TestStore, moments: &[i64]) -> usize {
+    let mut privacy = PrivacyHarness::new(store).await;
     let mut gone = Vec::new();
     for day in 0..=LAST_DAY {
-        aviary.talks(day).await;
+        privacy.post_day(day).await;
         if day == 0 {
-            aviary.notes_down().await;
-            for room in PRIVATE {
-                let user = format!("kanri{room}mia");
-                let text = format!("the ledger says kanri{room}gone");
-                gone.push((room, aviary.harness.says_in(top_level(room), &user, &text).await));
+            privacy.add_memos().await;
+            for channel in PRIVATE {
+                let user = format!("kanri{channel}mia");
+                let text = format!("the ledger says kanri{channel}gone");
+                gone.push((
+                    channel,
+                    privacy.harness.says_in(top_level(channel), &user, &text).await,
+                ));
             }
         }
         if day == CELLAR_CLOSES {
-            // Until then, everybody may know what is said in the cellar.
-            aviary.heard.lock().unwrap().clear();
-            aviary.tells_of("cellar", "kanricellarname", Visibility::Private).await;
+            // Until now, the cellar is public.
+            privacy.heard.lock().unwrap().clear();
+            privacy.update_channel("cellar", "kanricellarname", Visibility::Private).await;
         }
         if day == LOFT_OPENS {
-            aviary.tells_of("loft", "loft", Visibility::Public).await;
-            for room in ["attic", "loft"] {
-                let first = aviary.first_parent(room);
-                let text = format!("the ledger says kanri{room}line, which is corrected");
-                aviary.edits(room, &first, &text).await;
+            privacy.update_channel("loft", "loft", Visibility::Public).await;
+            for channel in ["attic", "loft"] {
+                let first = privacy.first_parent(channel);
+                let text = format!("the ledger says kanri{channel}line, which is corrected");
+                privacy.edits(channel, &first, &text).await;
             }
-            let first = aviary.first_parent("garden");
-            aviary.edits("garden", &first, "the ledger says that the garden is lost").await;
-            for (room, message) in &gone {
-                aviary.deletes(room, message).await;
+            let first = privacy.first_parent("garden");
+            privacy.edits("garden", &first, "the ledger says that the garden is lost").await;
+            for (channel, message) in &gone {
+                privacy.deletes(channel, message).await;
             }
         }
         if day >= CELLAR_CLOSES {
-            aviary.renders_everything(moments).await;
+            privacy.render_all_prompts(moments).await;
         }
-        aviary.harness.pass(2 * HOUR).await;
+        privacy.harness.pass(2 * HOUR).await;
         if day >= CELLAR_CLOSES {
-            aviary.renders_everything(moments).await;
-            aviary.rummages().await;
+            privacy.render_all_prompts(moments).await;
+            privacy.search_everywhere().await;
         }
-        aviary.harness.pass(DAY - 3 * HOUR).await;
+        privacy.harness.pass(DAY - 3 * HOUR).await;
     }
-    aviary.has_told_nothing();
-    aviary.everything_is_known_at_home().await;
-    for memory in aviary.harness.store.store.memories(&workspace()).await.unwrap() {
+    privacy.check_no_leaks();
+    privacy.check_known_in_own_channel().await;
+    for memory in privacy.harness.store.store.memories(&workspace()).await.unwrap() {
         let home = memory.key.channel().map(ChannelId::to_string).unwrap_or_default();
         let all = format!("{memory:?}");
         assert!(!leaks(&all, &home), "{all}");
         assert_eq!(memory.key.scope == MemoryScope::Workspace, home.is_empty());
     }
-    // What was said once the loft was open is for everybody.
-    let kitchen = aviary.context_of("kitchen", aviary.harness.clock.now()).await;
+    // What is said after the loft became public is public.
+    let kitchen = privacy.context_of("kitchen", privacy.harness.clock.now()).await;
     assert!(format!("{kitchen:?}").contains("the ladder of the new loft is steep"), "{kitchen:?}");
-    aviary.rendered
+    privacy.rendered
 }
 
 /// On SQLite alone: the next test goes through every store.
 #[tokio::test]
 async fn defect_34_none_of_ten_thousand_prompts_leaks_private_messages() {
-    let rendered = days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
+    let rendered = simulate_days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
     assert!(rendered >= 10_000, "{rendered}");
 }
 
 /// The same on every store, with fewer prompts for each.
 #[tokio::test]
 async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_store() {
-    let rendered = on_every_store(async |store| days(store, &[0]).await).await;
+    let rendered = on_every_store(async |store| simulate_days(store, &[0]).await).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 
-/// Whether a text holds what is said in the garden before it closes.
-fn tells(text: &str) -> bool {
+/// Whether a text holds what was said in the garden before it became private.
+fn holds_locker_code(text: &str) -> bool {
     text.contains("4711")
 }
 
-/// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
-async fn garden_line(store: TestStore) -> Harness {
+/// A harness whose judge always joins in, with a message in the garden that a reply in the kitchen brings up.
+async fn garden_message(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
     harness.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
@@ -411,7 +418,7 @@ async fn garden_line(store: TestStore) -> Harness {
     harness
 }
 
-async fn closes(harness: &Harness, channel: &str) {
+async fn make_private(harness: &Harness, channel: &str) {
     let channel = Channel {
         workspace: workspace(),
         id: ChannelId::new(channel),
@@ -421,8 +428,8 @@ async fn closes(harness: &Harness, channel: &str) {
     harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }
 
-/// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
-async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
+/// The stored prompts of a channel's newest decision; `None` for those that were deleted.
+async fn stored_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
     let decision = harness.decisions(channel).await.pop().unwrap().id;
     let store = harness.store.archive.exchanges(decision).await.unwrap();
     store.into_iter().map(|store| Some(store?.prompt.to_string())).collect()
@@ -431,14 +438,17 @@ async fn kept_prompts(harness: &Harness, channel: &str) -> Vec<Option<String>> {
 #[tokio::test]
 async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
     on_every_store(async |store| {
-        let harness = garden_line(store).await;
+        let harness = garden_message(store).await;
         harness.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
         harness.pass(91).await;
-        let told = kept_prompts(&harness, "kitchen").await;
-        assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
+        let told = stored_prompts(&harness, "kitchen").await;
+        assert!(
+            matches!(&told[..], [Some(_), Some(reply)] if holds_locker_code(reply)),
+            "{told:?}"
+        );
         let reason = |decision: Decision| decision.judgment.unwrap().reason;
         assert_ne!(reason(harness.decisions("kitchen").await.pop().unwrap()), "");
-        let own = kept_prompts(&harness, "garden").await;
+        let own = stored_prompts(&harness, "garden").await;
         let considered = *harness.store.store.revisions().borrow();
         let message = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
         let made_from = Lineage { messages: vec![message], memories: Vec::new() };
@@ -446,18 +456,18 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
             (top_level("kitchen"), top_level("garden"), &harness.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);
         assert!(!has_changed(&here).await.unwrap());
-        closes(&harness, "garden").await;
+        make_private(&harness, "garden").await;
         assert!(has_changed(&here).await.unwrap());
-        // Where it was said, it is as it was.
+        // In its own channel, nothing has changed.
         assert!(!has_changed(&there).await.unwrap());
-        // What did not hold the line stays, and so does what was asked where the line was said.
-        let left = kept_prompts(&harness, "kitchen").await;
+        // Prompts without the message stay, and so do those of the channel in which it was said.
+        let left = stored_prompts(&harness, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);
         let decision = harness.decisions("kitchen").await.pop().unwrap();
         assert_eq!((decision.judgment.unwrap().reason.as_str(), decision.why), ("", None));
         let verdicts = decision.attempts.iter().filter_map(|attempt| attempt.judgment.as_ref());
         assert_eq!(verdicts.map(|verdict| &*verdict.reason).collect::<Vec<_>>(), [""]);
-        assert_eq!(kept_prompts(&harness, "garden").await, own);
+        assert_eq!(stored_prompts(&harness, "garden").await, own);
         assert_ne!(reason(harness.decisions("garden").await.pop().unwrap()), "");
     })
     .await;
@@ -466,19 +476,22 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
 #[tokio::test]
 async fn a_draft_made_while_a_channel_becomes_private_is_redrafted() {
     on_every_store(async |store| {
-        let harness = garden_line(store).await;
+        let harness = garden_message(store).await;
         harness.mind.script.push(PromptVerb::Reply, Ok("It is 4711."));
         let there = harness.clone();
-        harness.mind.meanwhile(PromptVerb::Reply, || async move { closes(&there, "garden").await });
+        harness
+            .mind
+            .meanwhile(PromptVerb::Reply, || async move { make_private(&there, "garden").await });
         harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
         harness.pass(60).await;
         let asked = harness.mind.prompt_texts(PromptVerb::Reply);
-        let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
+        let asked: Vec<bool> =
+            asked.iter().rev().take(2).map(|asked| holds_locker_code(asked)).collect();
         assert_eq!(asked, [false, true]);
         assert_eq!(harness.platform.posted_texts(), ["Here I am.", "Here I am."]);
-        let store = kept_prompts(&harness, "kitchen").await;
+        let store = stored_prompts(&harness, "kitchen").await;
         assert!(
-            !store.is_empty() && !store.iter().flatten().any(|store| tells(store)),
+            !store.is_empty() && !store.iter().flatten().any(|store| holds_locker_code(store)),
             "{store:?}"
         );
     })

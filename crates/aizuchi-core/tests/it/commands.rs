@@ -1,4 +1,4 @@
-//! What people order in plain words, told as transcripts, on every store and in both languages.
+//! Commands in plain words, as transcripts on every store and in both languages.
 
 use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
@@ -21,7 +21,7 @@ fn in_mode(mode: Mode) -> HarnessOptions {
     HarnessOptions::from_rules(rules)
 }
 
-/// Somebody who looks after the place says a line.
+/// An admin posts a message.
 async fn admin_says(harness: &Harness, id: &str, text: &str) {
     let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
     let (id, kind) = (message.author.id.clone(), message.author.kind);
@@ -433,7 +433,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
     ");
 }
 
-/// It must not say that it does what it does not do.
+/// The reply must not confirm what was not executed.
 #[tokio::test]
 async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so() {
     let transcript = on_every_store(async |store| {
@@ -489,7 +489,7 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     ");
 }
 
-/// Histories are read out of order, so only who wants to be left out is obeyed late.
+/// Histories are read out of order, so of late commands only an opt-out is safe to execute.
 #[tokio::test]
 async fn of_backfilled_commands_only_opting_out_is_executed() {
     let transcript = on_every_store(async |store| {

@@ -26,7 +26,7 @@ fn hours(hours: i64) -> SignedDuration {
     SignedDuration::from_hours(hours)
 }
 
-/// Somebody asks in a channel. Returns what the reply was made from.
+/// A user asks in a channel. Returns what the reply was made from.
 async fn reply_context(harness: &Harness, channel: &str) -> Arc<Context> {
     harness.says_in(top_level(channel), "bob", "@Aizuchi what is new?").await;
     harness.pass(1).await;
@@ -72,7 +72,8 @@ async fn a_threads_memory_is_told_for_as_long_as_the_window_says() {
             harness.says_in(ladder, "bob", "the ladder stands behind the compost heap").await;
             harness.pass(days * DAY - HOUR).await;
             let context = reply_context(&harness, "garden").await;
-            let threads: Vec<_> = context.thread_memories.iter().map(|told| &told.thread).collect();
+            let threads: Vec<_> =
+                context.thread_memories.iter().map(|shown| &shown.thread).collect();
             assert_eq!(threads, [&parent], "{days} days");
             harness.pass(2 * HOUR).await;
             let context = reply_context(&harness, "garden").await;
@@ -90,7 +91,7 @@ async fn a_short_term_memory_is_told_for_as_long_as_the_window_says() {
                 ContextLimits { short_term_age: hours(window), ..ContextLimits::default() };
             let harness = remembering(store, limits).await;
             harness.says("alice", "the beans are up and need long poles").await;
-            let told = async || {
+            let shown = async || {
                 let context = reply_context(&harness, "kitchen").await;
                 let garden = context
                     .channel_memories
@@ -103,9 +104,9 @@ async fn a_short_term_memory_is_told_for_as_long_as_the_window_says() {
                 (garden.short_term_memory.is_some(), of_workspace)
             };
             harness.pass(window * HOUR - 60).await;
-            assert_eq!(told().await, (true, true), "{window} hours");
+            assert_eq!(shown().await, (true, true), "{window} hours");
             harness.pass(120).await;
-            assert!(!told().await.0, "{window} hours");
+            assert!(!shown().await.0, "{window} hours");
         })
         .await;
     }

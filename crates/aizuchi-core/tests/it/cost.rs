@@ -1,6 +1,6 @@
-//! What listening costs in a facilitated room, beside kotonoha: model calls and input tokens before a
-//! reply, in every branch of its pipeline. Its figures were measured on its own code, with 20 lines of 40
-//! Japanese letters each, as here; its tokens are the judges' alone.
+//! What listening costs in facilitator mode, compared with kotonoha: model calls and input tokens before a reply, in
+//! every branch of its pipeline. Its figures were measured on its own code, with 20 messages of 40 Japanese
+//! characters each, as here, and count the judges' tokens only.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
 
-/// Forty letters.
+/// Forty characters.
 const LINE: &str =
     "今年のバラは例年より早く咲いたので、剪定の時期をどうするか少し迷っているところです。";
 const NEW_TALK: &str = r#", "same_conversation": false, "situation_changed": false"#;
@@ -24,21 +24,21 @@ const UNCHANGED: &str = r#", "same_conversation": true, "situation_changed": fal
 const CONFLICT: &str = r#", "conversation_state": "conflict""#;
 const ENDING: &str = r#", "conversation_state": "ending""#;
 
-/// What has happened before the talk that is to be judged.
+/// What happened before the messages that are to be judged.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
-    /// It has spoken unasked so many minutes ago.
+    /// It posted unasked this many minutes ago.
     Spoke(i64),
 }
 
-/// Who talks.
+/// Who posts.
 #[derive(Clone, Copy, PartialEq)]
 enum Talk {
     Bots,
-    /// So many lines by people.
+    /// This many messages by users.
     People(usize),
-    /// People, and the last of them asks.
+    /// Messages by users, the last of which mentions the persona.
     Asks,
 }
 
@@ -47,15 +47,15 @@ struct Branch {
     mode: Mode,
     before: Before,
     talk: Talk,
-    /// Whether the judge says yes, and what else it says.
+    /// The judge's verdict, and further fields of its answer.
     verdict: (bool, &'static str),
-    /// What the state is called where that is a call of its own.
+    /// The answer to the state call, where that is a call of its own.
     label: &'static str,
-    /// The rival's calls before a reply, and their input tokens.
+    /// Kotonoha's calls before a reply, and their input tokens.
     rival: (usize, u64),
 }
 
-/// The rival's table, branch by branch.
+/// Kotonoha's table, branch by branch.
 fn branches() -> Vec<Branch> {
     use Before::{Nothing, Spoke};
     use Talk::{Asks, Bots, People};
@@ -89,7 +89,7 @@ fn branches() -> Vec<Branch> {
     ]
 }
 
-/// What a branch cost before a reply, and whether there was one.
+/// What a branch cost before a reply, and how many replies there were.
 struct Cost {
     calls: usize,
     tokens: u64,
@@ -128,7 +128,7 @@ async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions
         wait_settings: waiting,
         ..HarnessOptions::from_rules(rules)
     };
-    // What is asked of models is the same on every store.
+    // On the volatile store alone: what is asked of models is the same on every store.
     let harness = Harness::new(TestStore::volatile()).await.with_options(separate(options));
     harness.mind.script.set_default(PromptVerb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {
@@ -165,7 +165,7 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
         assert!(fused.calls <= 1, "{name}: {} calls", fused.calls);
         assert!(separate.calls <= 2, "{name}: {} calls", separate.calls);
         assert!(fused.calls <= branch.rival.0, "{name}: more calls than the rival");
-        // One fused question is longer than one of the rival's, and shorter than two.
+        // One fused prompt is longer than one of kotonoha's, and shorter than two.
         let is_dearer = fused.tokens > branch.rival.1;
         assert!(!is_dearer || branch.rival.0 == 1, "{name}: {} tokens", fused.tokens);
         if branch.before == Before::Spoke(9) {
@@ -212,7 +212,7 @@ async fn few_calls_are_made_while_the_model_is_down() {
         }
         talk(&harness, Talk::People(20)).await;
         harness.pass(3600).await;
-        // The rival makes three to five, each with up to nine requests.
+        // Kotonoha makes three to five calls, each with up to nine requests.
         assert_eq!(harness.mind.calls().len(), 3);
     })
     .await;

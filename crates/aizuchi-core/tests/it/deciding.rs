@@ -1,5 +1,5 @@
-//! Deciding: what goes on while people talk, who is owed an answer, and what stops it from speaking, as
-//! transcripts on every store.
+//! Decisions: work in flight while users post, who is owed an answer, and what prevents a post, as transcripts on
+//! every store.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use aizuchi_harness::harness::{
     top_level, workspace,
 };
 
-const NOD: &str =
+const REACT: &str =
     r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;
 
 fn facilitator() -> HarnessOptions {
@@ -31,7 +31,7 @@ fn mode(mode: Mode) -> HarnessOptions {
     HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() })
 }
 
-/// Three lines, the last of which asks.
+/// Three messages, the last of which is a question.
 async fn discuss(harness: &Harness) -> MessageId {
     harness.says("bob", "the roses look ill").await;
     harness.says("carol", "they do").await;
@@ -59,7 +59,7 @@ fn opt_out(user: &str) -> Order {
     Order::OptOut { workspace: workspace(), user: UserId::new(format!("u-{user}")) }
 }
 
-// What goes on in a facilitated room.
+// Work in flight in facilitator mode.
 
 #[tokio::test]
 async fn a_facilitators_reply_sees_messages_that_came_during_the_judge_call() {
@@ -96,7 +96,7 @@ async fn the_judges_delay_is_capped() {
             let harness = Harness::new(store).await.with_options(options.clone());
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             discuss(&harness).await;
-            // What goes on meanwhile puts it off neither.
+            // In facilitator mode, a message does not extend the delay.
             harness.pass(if mode == Mode::Facilitator { 5 } else { 90 }).await;
             assert_eq!(harness.mind.verbs(), "judge", "{mode:?}");
             if mode == Mode::Facilitator {
@@ -126,7 +126,7 @@ async fn a_slow_judge_does_not_delay_the_next_judgment() {
         for words in ["four", "five", "six", "seven"] {
             harness.after_5s_says("bob", words).await;
         }
-        // Half a minute after the first line that was not judged, however much is said.
+        // Half a minute after the first message that was not judged, however many follow.
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(40));
         harness.transcript().await
     });
@@ -272,7 +272,7 @@ async fn a_mention_supersedes_a_facilitators_work_in_flight() {
         }
         discuss(&harness).await;
         harness.pass(100).await;
-        // One answer that holds both.
+        // One answer covers both.
         let owed = harness.platform.posted.lock().unwrap()[0].0.metadata.owed.clone();
         assert_eq!(owed, ["m003", "m004"].map(MessageId::new));
         harness.transcript().await
@@ -288,7 +288,7 @@ async fn a_mention_supersedes_a_facilitators_work_in_flight() {
     ");
 }
 
-// Who is owed an answer.
+// Owed answers.
 
 #[tokio::test]
 async fn a_mention_is_answered_though_another_one_was_deleted() {
@@ -311,7 +311,7 @@ async fn a_mention_is_answered_though_another_one_was_deleted() {
     ");
 }
 
-// What stops it.
+// What prevents a post.
 
 #[tokio::test]
 async fn a_mention_during_a_mute_is_never_answered() {
@@ -398,7 +398,7 @@ async fn a_mute_drops_drafts_that_wait() {
     }
 }
 
-/// Somebody has asked, and the platform does not take the answer for now.
+/// A user mentions the persona, and the platform is busy when it answers.
 async fn muted_mention(harness: &Harness) -> Harness {
     harness.mind.script.push(PromptVerb::Reply, Ok("Never this."));
     harness.platform.fails(&[Fault::Busy]);
@@ -416,7 +416,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
         harness.pass(400).await;
         let shadow = last(&harness).await.judgment.unwrap();
         assert!(shadow.should_respond);
-        harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+        harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
         harness.says("bob", "we have won!").await;
         harness.pass(400).await;
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -539,7 +539,7 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
             "nothing to remember"
         );
         harness.pass(10).await;
-        // What they change about it is as little listened to.
+        // Their edits are ignored, too.
         harness.edits(&message, "the xyzzy is in the barn").await;
         harness.pass(10).await;
         harness.edits(&message, "@Aizuchi the xyzzy is in the barn").await;
@@ -570,7 +570,7 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
 
 #[tokio::test]
 async fn quiet_hours_span_midnight_and_mentions_are_answered_in_them() {
-    // It is five in the afternoon in Tokyo when the stories begin.
+    // The stories start at five in the afternoon in Tokyo.
     let quiet_hours = Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) });
     let mut options =
         HarnessOptions::from_rules(ChannelRules { quiet_hours, ..ChannelRules::default() });
@@ -601,7 +601,7 @@ async fn quiet_hours_span_midnight_and_mentions_are_answered_in_them() {
         })
         .await;
     }
-    // What was to be said a minute later is not said into the night.
+    // A reply that would fall into the quiet hours is dropped.
     on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -618,7 +618,7 @@ async fn quiet_hours_span_midnight_and_mentions_are_answered_in_them() {
 
 #[tokio::test]
 async fn a_soft_budget_leaves_mentions_alone() {
-    // The first call uses up the soft share of it.
+    // The first call uses up the soft share of the budget.
     let workspace_limits =
         BudgetLimits { tokens_per_day: Some(10_000_000), ..BudgetLimits::default() };
     let book = Rulebook { workspace_limits, soft_share: 0.00001, ..Rulebook::default() };
@@ -766,7 +766,7 @@ async fn direct_messages_are_debounced_for_two_seconds() {
         assert_eq!(harness.platform.posted.lock().unwrap()[0].1.at, at(4));
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "reply");
-        // Nobody waits for ever because somebody types on.
+        // A user who keeps typing is answered all the same.
         let begun = harness.clock.now();
         for _ in 0..15 {
             harness.says_in(top_level("direct"), "alice", "and").await;
@@ -783,11 +783,11 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
     for fault in [Fault::None, Fault::Busy, Fault::LostAnswer, Fault::LostRequest] {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(HarnessOptions::default());
-            harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
             harness.platform.fails(&[fault]);
             let message = harness.says("alice", "we have won!").await;
             harness.pass(300).await;
-            // The process may die while it is not known whether it was placed.
+            // The process may crash before it knows whether the reaction was placed.
             let harness = harness.restart().await;
             harness.pass(500).await;
             assert_eq!(harness.platform.posted_texts(), ["🎉"], "{fault:?}");
@@ -799,7 +799,7 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
             let reacted = &shown[0].reactions;
             assert_eq!((reacted.len(), &*reacted[0].emoji), (1, "🎉"), "{fault:?}");
             assert_eq!(reacted[0].users[0].id.as_str(), "u-persona");
-            // It has not had the last word, and may speak to what comes.
+            // A reaction is not the last word, so it may post next.
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.says("bob", "who has?").await;
             harness.pass(100).await;
@@ -811,12 +811,16 @@ async fn a_reaction_is_placed_once_and_does_not_count_as_a_post() {
 
 #[tokio::test]
 async fn only_allowed_and_confident_reactions_are_placed() {
-    let nod = |emoji: &str, confidence: &str| NOD.replace("🎉", emoji).replace("0.9", confidence);
+    let react =
+        |emoji: &str, confidence: &str| REACT.replace("🎉", emoji).replace("0.9", confidence);
     for (answer, placed) in [
-        (nod("🎉", "0.9"), true),
-        (nod("🦖", "0.9"), false),
-        (nod("🎉", "0.4"), false),
-        (nod("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"), false),
+        (react("🎉", "0.9"), true),
+        (react("🦖", "0.9"), false),
+        (react("🎉", "0.4"), false),
+        (
+            react("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"),
+            false,
+        ),
     ] {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(HarnessOptions::default());
@@ -859,7 +863,7 @@ async fn every_message_has_one_decision_or_a_gate() {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(options.clone());
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            harness.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
             harness.order(opt_out("zoe")).await;
             for round in 0..12 {
                 let user = ["alice", "bob", "rainbot", "zoe", "carol"][round % 5];
@@ -873,14 +877,14 @@ async fn every_message_has_one_decision_or_a_gate() {
                 harness.pass([3, 100, 700][round % 3]).await;
             }
             harness.pass(10_000).await;
-            every_line_is_accounted_for(&harness).await;
+            every_message_is_accounted_for(&harness).await;
         })
         .await;
     }
 }
 
-/// Once nothing is pending: each line has one closed decision, or a gate.
-pub async fn every_line_is_accounted_for(harness: &Harness) {
+/// Once nothing is pending, each message has one closed decision, or a gate.
+pub async fn every_message_is_accounted_for(harness: &Harness) {
     let rows = harness.decisions("garden").await;
     for row in &rows {
         assert!(row.ended.is_some(), "{row:#?}");

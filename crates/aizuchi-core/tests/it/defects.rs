@@ -1,5 +1,5 @@
-//! Defects of `reference/myao2.md` §3 that what is known and remembered could have; more of them stand
-//! where they belong best (`memory.rs`, `canary.rs`, `prompts/defects.rs`).
+//! Defects of myao2 in what is stored and remembered. Others are tested in `memory.rs`, `canary.rs` and
+//! `prompts/defects.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use tokio::sync::{Barrier, Notify};
 
-use crate::canary::Eavesdropper;
+use crate::canary::PromptRecorder;
 use crate::prompts::persona;
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, TestStore, message, on_every_store, prompts, thread, top_level,
@@ -32,8 +32,7 @@ async fn context(harness: &Harness, conversation: &ConversationId) -> Context {
     harness.store.store.context(conversation, &window).await.unwrap()
 }
 
-/// A line that is edited or deleted while it is answered stays so, and so does one that is heard again
-/// as it was.
+/// A message that is edited or deleted during its reply stays so, also if its first version is heard again.
 #[tokio::test]
 async fn defect_15_a_deleted_message_does_not_come_back() {
     on_every_store(async |store| {
@@ -94,7 +93,7 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
             ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))
         };
         let script = &harness.mind.script;
-        // Two replies are thought of at once and take the same name, one a second after the other.
+        // Two concurrent replies take the same name for their memos, one a second after the other.
         let both = Arc::new(Barrier::new(2));
         let (other, back) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let asked = both.clone();
@@ -125,7 +124,7 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
         let expected = [("tea", "green"), ("tea-2", "black")];
         let expected = expected.map(|(name, content)| (name.to_owned(), content.to_owned()));
         assert_eq!(store, BTreeMap::from(expected));
-        // A name is one line, and a list has an end.
+        // A name is one line, and lists are limited.
         script.push_tool_calls(PromptVerb::Reply, "", &[add("a\n## b", "x")]);
         harness.says("alice", "@Aizuchi take a note").await;
         harness.pass(10).await;
@@ -159,12 +158,12 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
     .await;
 }
 
-/// A world whose memory is the built-in mind's, and what it was asked.
-async fn overheard(
+/// A harness that remembers with the built-in model and records its prompts.
+async fn recording_harness(
     store: TestStore,
 ) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
     let heard = Arc::default();
-    let memory = Eavesdropper { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
+    let memory = PromptRecorder { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
     let options = HarnessOptions { memory: Some(Arc::new(memory)), ..HarnessOptions::default() };
     (Harness::new(store).await.with_options(options.clone()), options, heard)
 }
@@ -172,7 +171,7 @@ async fn overheard(
 #[tokio::test]
 async fn defect_39_an_unchanged_memory_is_not_merged_again() {
     on_every_store(async |store| {
-        let (harness, _, heard) = overheard(store).await;
+        let (harness, _, heard) = recording_harness(store).await;
         harness.says("alice", "the greenhouse gets new glass on Friday").await;
         harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
         harness.pass(DAY).await;
@@ -183,7 +182,7 @@ async fn defect_39_an_unchanged_memory_is_not_merged_again() {
         let is_merge = |text: &&String| text.contains("Merge all of it into the long-term memory");
         let merges: Vec<&String> = heard.iter().map(|(_, text)| text).filter(is_merge).collect();
         let [merge] = merges[..] else { panic!("{merges:#?}") };
-        // The garden's is known as it was merged before, and not merged once more.
+        // The garden's memory is known as it was merged before, and not merged once more.
         assert!(merge.contains("### Long-term memory of #kitchen"), "{merge}");
         assert!(!merge.contains("### Long-term memory of #garden"), "{merge}");
         assert_eq!(merge.matches("the greenhouse gets new glass").count(), 1, "{merge}");
@@ -195,7 +194,7 @@ async fn defect_39_an_unchanged_memory_is_not_merged_again() {
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
     on_every_store(async |store| {
-        let (harness, options, heard) = overheard(store).await;
+        let (harness, options, heard) = recording_harness(store).await;
         for number in 0..10 {
             let channel = format!("room-{number}");
             let parent = harness

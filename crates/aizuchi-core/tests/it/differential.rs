@@ -1,5 +1,5 @@
-//! The two stores live the same random life side by side and must look the same after every step:
-//! the one is simple enough to read, the other has batches, statements and indexes.
+//! The same random operations on two stores, which must look the same after every step: the volatile store is simple
+//! enough to read, the databases have batches, statements and indexes.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ use aizuchi_harness::harness::{
     TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
 };
 
-/// One thing that happens in a twin life.
+/// A random operation.
 #[derive(Clone, Debug)]
-enum Act {
+enum Operation {
     Say {
         id: u8,
-        who: u8,
+        user: u8,
         thread: bool,
         mention: bool,
     },
-    /// Many lines at once, which SQLite hears in one transaction.
+    /// Concurrent messages, which a database stores in one transaction.
     SayMany {
         first: u8,
         count: u8,
@@ -49,13 +49,13 @@ enum Act {
     },
     React {
         id: u8,
-        who: u8,
+        user: u8,
         emoji: u8,
         removes: bool,
         /// How late it is heard, in seconds.
         late: u8,
     },
-    /// People mute, unmute, change the mode, or opt out and in again.
+    /// Users mute, unmute, change the mode, or opt out and in again.
     Order {
         kind: u8,
         here: bool,
@@ -64,28 +64,28 @@ enum Act {
         seconds: u8,
     },
     Claim,
-    /// The oldest open claim comes to an end of this kind.
+    /// The oldest open claim is completed with this kind of result.
     Complete {
         kind: u8,
     },
-    /// The oldest open claim is forgotten, as by a process that dies.
+    /// The oldest open claim is never completed, as after a crash.
     Forget,
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         4 => (0..40_u8, 0..4_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.25))
-            .prop_map(|(id, who, thread, mention)| Act::Say { id, who, thread, mention }),
-        1 => (0..40_u8, 2..9_u8).prop_map(|(first, count)| Act::SayMany { first, count }),
-        1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Act::Edit { id, mention }),
-        1 => (0..40_u8).prop_map(|id| Act::Delete { id }),
+            .prop_map(|(id, user, thread, mention)| Operation::Say { id, user, thread, mention }),
+        1 => (0..40_u8, 2..9_u8).prop_map(|(first, count)| Operation::SayMany { first, count }),
+        1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Operation::Edit { id, mention }),
+        1 => (0..40_u8).prop_map(|id| Operation::Delete { id }),
         3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
-            .prop_map(|(id, who, emoji, removes, late)| Act::React { id, who, emoji, removes, late }),
-        2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
-        1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Act::Order { kind, here }),
-        4 => Just(Act::Claim),
-        6 => (0..12_u8).prop_map(|kind| Act::Complete { kind }),
-        1 => Just(Act::Forget),
+            .prop_map(|(id, user, emoji, removes, late)| Operation::React { id, user, emoji, removes, late }),
+        2 => (1..90_u8).prop_map(|seconds| Operation::Wait { seconds }),
+        1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Operation::Order { kind, here }),
+        4 => Just(Operation::Claim),
+        6 => (0..12_u8).prop_map(|kind| Operation::Complete { kind }),
+        1 => Just(Operation::Forget),
     ]
 }
 
@@ -93,9 +93,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn sqlite_behaves_like_the_volatile_store(acts in prop::collection::vec(act(), 1..80)) {
+    fn sqlite_behaves_like_the_volatile_store(operations in prop::collection::vec(operation(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&acts, TestStore::sqlite().await).await });
+        runtime.block_on(async { run_operations(&operations, TestStore::sqlite().await).await });
     }
 }
 
@@ -103,93 +103,104 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn postgres_behaves_like_the_volatile_store(acts in prop::collection::vec(act(), 1..80)) {
+    fn postgres_behaves_like_the_volatile_store(operations in prop::collection::vec(operation(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&acts, TestStore::postgres().await).await });
+        runtime.block_on(async { run_operations(&operations, TestStore::postgres().await).await });
     }
 }
 
-async fn live(acts: &[Act], other: TestStore) {
+async fn run_operations(operations: &[Operation], other: TestStore) {
     let one = TestStore::volatile_of_same_installation(&other).await;
-    // What is learned of a channel stands in its row.
+    // Learned reply delays are stored with the channel, so it must exist.
     for store in [&one, &other] {
         let garden = Heard::Channel(new_channel("garden", Visibility::Private));
         store.store.hear(InboxEntry::new(garden, Disposition::NotAMessage, at(0))).await.unwrap();
     }
     let mut second = 0;
     let mut claims: Vec<Claim> = Vec::new();
-    for (number, act) in acts.iter().enumerate() {
-        match act {
-            Act::Wait { seconds } => second += i64::from(*seconds),
-            Act::Order { kind, here } => {
+    for (number, operation) in operations.iter().enumerate() {
+        match operation {
+            Operation::Wait { seconds } => second += i64::from(*seconds),
+            Operation::Order { kind, here } => {
                 let order = order(*kind, *here, second);
                 one.store.order(order.clone(), at(second)).await.unwrap();
                 other.store.order(order, at(second)).await.unwrap();
                 let orders = one.store.orders(&workspace()).await.unwrap();
-                assert_eq!(other.store.orders(&workspace()).await.unwrap(), orders, "{act:?}");
+                assert_eq!(
+                    other.store.orders(&workspace()).await.unwrap(),
+                    orders,
+                    "{operation:?}"
+                );
             }
-            Act::Forget => drop((!claims.is_empty()).then(|| claims.remove(0))),
-            Act::Claim => {
+            Operation::Forget => drop((!claims.is_empty()).then(|| claims.remove(0))),
+            Operation::Claim => {
                 let lease = SignedDuration::from_secs(100);
                 let claimed = one.store.claim(at(second), lease, 3).await.unwrap();
                 assert_eq!(
                     other.store.claim(at(second), lease, 3).await.unwrap(),
                     claimed,
-                    "{act:?}"
+                    "{operation:?}"
                 );
                 claims.extend(claimed);
             }
-            Act::Complete { kind } if !claims.is_empty() => {
+            Operation::Complete { kind } if !claims.is_empty() => {
                 let claim = claims.remove(0);
                 let outcome = outcome(&one, &claim, *kind, second, number).await;
                 let settled =
                     one.store.complete(&claim, outcome.clone(), at(second)).await.unwrap();
                 let other = other.store.complete(&claim, outcome, at(second)).await.unwrap();
-                assert_eq!(other, settled, "{act:?}");
+                assert_eq!(other, settled, "{operation:?}");
             }
-            Act::Complete { .. } => {}
-            Act::SayMany { first, count } => {
-                let lines = (*first..first + count).map(|id| {
+            Operation::Complete { .. } => {}
+            Operation::SayMany { first, count } => {
+                let messages = (*first..first + count).map(|id| {
                     let mention = id % 5 == 0;
-                    hearing(&Act::Say { id, who: id % 4, thread: id % 3 == 0, mention }, second)
+                    hearing(
+                        &Operation::Say { id, user: id % 4, thread: id % 3 == 0, mention },
+                        second,
+                    )
                 });
-                let lines: Vec<InboxEntry> = lines.collect();
+                let messages: Vec<InboxEntry> = messages.collect();
                 let mut expected = Vec::new();
-                for line in &lines {
-                    expected.push(one.store.hear(line.clone()).await.unwrap());
+                for message in &messages {
+                    expected.push(one.store.hear(message.clone()).await.unwrap());
                 }
-                let heard = lines.into_iter().map(|line| other.store.hear(line));
+                let heard = messages.into_iter().map(|message| other.store.hear(message));
                 let heard = futures_util::future::join_all(heard).await;
                 let heard: Vec<_> = heard.into_iter().map(Result::unwrap).collect();
-                assert_eq!(heard, expected, "{act:?}");
+                assert_eq!(heard, expected, "{operation:?}");
             }
-            Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } | Act::React { .. } => {
-                let hearing = hearing(act, second);
+            Operation::Say { .. }
+            | Operation::Edit { .. }
+            | Operation::Delete { .. }
+            | Operation::React { .. } => {
+                let hearing = hearing(operation, second);
                 let receipt = one.store.hear(hearing.clone()).await.unwrap();
-                assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{act:?}");
+                assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{operation:?}");
             }
         }
         for step in one.archive.pending_steps(&workspace()).await.unwrap() {
             let context = one.store.context(step.event.conversation(), &window(50)).await.unwrap();
-            let is_out = matches!(&step.event, Event::Post(piece) if piece.is_published());
+            let is_out = matches!(&step.event, Event::Post(item) if item.is_published());
             assert!(
                 context.owed.is_empty() || step.is_owed || is_out,
                 "an owed answer waits for nothing: {step:?}"
             );
         }
-        let (seen, expected) = (look(&other, second).await, look(&one, second).await);
+        let (seen, expected) =
+            (visible_state(&other, second).await, visible_state(&one, second).await);
         let lines = seen.lines().zip(expected.lines());
         let differences: Vec<_> =
             lines.filter(|(seen, expected)| seen != expected).take(9).collect();
-        assert!(seen == expected, "after act {number} of {acts:?}: {differences:#?}");
+        assert!(seen == expected, "after operation {number} of {operations:?}: {differences:#?}");
     }
 }
 
-/// Everything that can be seen of a store.
-async fn look(store: &TestStore, second: i64) -> String {
+/// Everything that can be read from a store.
+async fn visible_state(store: &TestStore, second: i64) -> String {
     let mut steps = store.archive.pending_steps(&workspace()).await.unwrap();
     steps.sort_by_key(|step| step.event.conversation().clone());
-    let lines = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
+    let messages = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
     let mut decisions = store.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
     decisions.sort_by_key(|row| row.id);
     let mut exchanges = Vec::new();
@@ -212,17 +223,22 @@ async fn look(store: &TestStore, second: i64) -> String {
     let here = store.store.context(&top_level("garden"), &window).await.unwrap();
     let there = store.store.context(&thread("garden", "m00"), &window).await.unwrap();
     format!(
-        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
+        "{steps:#?}\n{messages:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
     )
 }
 
 fn order(kind: u8, here: bool, second: i64) -> Order {
     let workspace = workspace();
     let channel = top_level("garden").channel;
-    let place = here.then(|| channel.clone());
+    let conversation = here.then(|| channel.clone());
     match kind {
-        0 => Order::Mute { workspace, channel: place, until: at(second + 100), by: Role::Admin },
-        1 => Order::Unmute { workspace, channel: place, by: Role::Admin },
+        0 => Order::Mute {
+            workspace,
+            channel: conversation,
+            until: at(second + 100),
+            by: Role::Admin,
+        },
+        1 => Order::Unmute { workspace, channel: conversation, by: Role::Admin },
         2 => Order::Mode { workspace, channel, mode: here.then_some(Mode::Observe) },
         4 => Order::Reset {
             conversation: if here { top_level("garden") } else { thread("garden", "m00") },
@@ -233,9 +249,9 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
     }
 }
 
-fn hearing(act: &Act, second: i64) -> InboxEntry {
+fn hearing(operation: &Operation, second: i64) -> InboxEntry {
     let due = at(second + 60);
-    // Some rooms go on while people talk.
+    // Some channels leave work in flight alone.
     let rest = |id: u8| match id % 3 {
         0 => Debounce {
             due: at(second + 5),
@@ -245,13 +261,14 @@ fn hearing(act: &Act, second: i64) -> InboxEntry {
         1 => Debounce { max_wait: SignedDuration::from_secs(200), ..until(due) },
         _ => until(due),
     };
-    match act {
-        Act::Say { id, who, thread: in_thread, mention } => {
-            let place = if *in_thread { thread("garden", "m00") } else { top_level("garden") };
-            let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
+    match operation {
+        Operation::Say { id, user, thread: in_thread, mention } => {
+            let conversation =
+                if *in_thread { thread("garden", "m00") } else { top_level("garden") };
+            let user = ["alice", "bob", "carol", "buildbot"][usize::from(*user)];
             let number = *id;
             let id = if *in_thread { format!("t{id:02}") } else { format!("m{id:02}") };
-            let mut message = message(place, &id, at(second), who, &format!("says {id}"));
+            let mut message = message(conversation, &id, at(second), user, &format!("says {id}"));
             if *mention {
                 message.mentions = vec![Mention::Persona, Mention::User(UserId::new("u-bob"))];
             }
@@ -263,7 +280,7 @@ fn hearing(act: &Act, second: i64) -> InboxEntry {
             };
             InboxEntry::new(Heard::Message(message, Arrival::Live), follows, at(0))
         }
-        Act::Edit { id, mention } => {
+        Operation::Edit { id, mention } => {
             let edit = Edit {
                 conversation: top_level("garden"),
                 message: MessageId::new(format!("m{id:02}")),
@@ -273,36 +290,36 @@ fn hearing(act: &Act, second: i64) -> InboxEntry {
             };
             InboxEntry::new(Heard::Edit(edit), Disposition::Judge(rest(*id)), at(0))
         }
-        Act::Delete { id } => {
+        Operation::Delete { id } => {
             let message = MessageId::new(format!("m{id:02}"));
             let deletion = Deletion { conversation: top_level("garden"), message, at: at(second) };
             InboxEntry::new(Heard::Deletion(deletion), Disposition::Judge(rest(*id)), at(0))
         }
-        Act::React { id, who, emoji, removes, late } => {
+        Operation::React { id, user, emoji, removes, late } => {
             let reaction = Reaction {
                 workspace: workspace(),
                 channel: top_level("garden").channel,
                 message: MessageId::new(format!("m{id:02}")),
-                user: UserId::new(["u-alice", "u-bob", "u-persona"][usize::from(*who)]),
-                kind: if *who == 2 { AuthorKind::Persona } else { AuthorKind::Human },
+                user: UserId::new(["u-alice", "u-bob", "u-persona"][usize::from(*user)]),
+                kind: if *user == 2 { AuthorKind::Persona } else { AuthorKind::Human },
                 emoji: ["👍", "👀"][usize::from(*emoji)].into(),
                 at: at(second - i64::from(*late)),
                 change: if *removes { ReactionChange::Removed } else { ReactionChange::Added },
             };
             InboxEntry::new(Heard::Reaction(reaction), Disposition::NotAMessage, at(0))
         }
-        Act::SayMany { .. }
-        | Act::Order { .. }
-        | Act::Wait { .. }
-        | Act::Claim
-        | Act::Complete { .. }
-        | Act::Forget => {
+        Operation::SayMany { .. }
+        | Operation::Order { .. }
+        | Operation::Wait { .. }
+        | Operation::Claim
+        | Operation::Complete { .. }
+        | Operation::Forget => {
             unreachable!("not heard")
         }
     }
 }
 
-/// An end that fits what was claimed.
+/// A result that fits the claim.
 async fn outcome(
     store: &TestStore,
     claim: &Claim,
@@ -376,21 +393,21 @@ async fn outcome(
                 why: "asked".to_owned(),
                 only_for: None,
             };
-            let pieces =
-                (0..=kind % 3).map(|piece| format!("piece {piece} of act {number}")).collect();
+            let texts =
+                (0..=kind % 3).map(|item| format!("piece {item} of act {number}")).collect();
             StepResult::Drafted {
-                draft: Draft { content: DraftContent::Text(pieces), metadata: notes },
+                draft: Draft { content: DraftContent::Text(texts), metadata: notes },
                 due: at(second),
             }
         }
         (Event::Post(_), 3) => StepResult::NotSent { due: at(second + 3) },
         (Event::Post(_), 4) => StepResult::Withdrawn { why: "taken back".to_owned() },
-        (Event::Post(piece), 8) if piece.id == piece.first_in_draft => {
+        (Event::Post(item), 8) if item.id == item.first_in_draft => {
             StepResult::Redraft { due: at(second) }
         }
-        (Event::Post(piece), _) => {
-            let id = piece.reaction_to.clone().unwrap_or(MessageId::new(format!("p{}", piece.id)));
-            let (thread, author) = (piece.conversation.thread.clone(), UserId::new("u-persona"));
+        (Event::Post(item), _) => {
+            let id = item.reaction_to.clone().unwrap_or(MessageId::new(format!("p{}", item.id)));
+            let (thread, author) = (item.conversation.thread.clone(), UserId::new("u-persona"));
             StepResult::Posted(PostedMessage { id, thread, at: at(second), author })
         }
     };
@@ -398,7 +415,7 @@ async fn outcome(
         prompt: format!("question {number}").into(),
         answer: (kind != 7).then(|| "answer".into()),
         lineage: context.lineage(),
-        // Some models think longer.
+        // Some model calls take longer.
         seen_revision: context.revision.saturating_sub(number as u64 % 5),
     };
     let attempt = Attempt {

@@ -1,5 +1,5 @@
-//! Chat text is data: whatever people write, and whatever they call themselves, every prompt reads back
-//! to the same speakers and the same words, and its sections are ours alone (invariant 10).
+//! Chat text is data (invariant 10): whatever users write and whatever their names are, every prompt reads back to
+//! the same speakers and texts, and its sections are the program's own.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use proptest::prelude::*;
 
 use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
 
-/// Text with more than its share of what could break a fence.
-fn nasty() -> impl Strategy<Value = String> {
+/// Text with many characters that could break a fence.
+fn hostile() -> impl Strategy<Value = String> {
     let ends =
         prop::sample::select(vec!["\n", "\r", "\r\n", "\u{2028}", "\u{85}", "\u{b}", "\u{1c}"]);
     let hidden = prop::sample::select(vec![
@@ -71,14 +71,14 @@ fn nasty() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..10).prop_map(|parts| parts.concat())
 }
 
-/// Who writes is a number; every seventh is the persona, and some are in a thread.
-fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
-    let parent = if place % 3 == 2 { Some((place - 2).to_string()) } else { None };
+/// Authors are numbers. Every seventh is the persona, and some messages are in a thread.
+fn said(position: usize, user: usize, text: &str) -> Arc<Message> {
+    let parent = if position % 3 == 2 { Some((position - 2).to_string()) } else { None };
     let kind = if user == 6 { AuthorKind::Persona } else { AuthorKind::Human };
     Arc::new(Message {
         conversation: parent.map_or(top_level("garden"), |parent| thread("garden", &parent)),
-        id: MessageId::new(place.to_string()),
-        at: at(place as i64),
+        id: MessageId::new(position.to_string()),
+        at: at(position as i64),
         author: Author { id: UserId::new(format!("U{user}")), kind },
         text: text.into(),
         mentions: Vec::new(),
@@ -87,15 +87,15 @@ fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
 }
 
 #[derive(Debug)]
-struct Nasty {
+struct Hostile {
     texts: Vec<(usize, String)>,
     names: Vec<String>,
     channel: String,
     other: String,
 }
 
-fn nasties() -> impl Strategy<Value = Nasty> {
-    let texts = prop::collection::vec((0..7_usize, nasty()), 1..9);
+fn hostile_cases() -> impl Strategy<Value = Hostile> {
+    let texts = prop::collection::vec((0..7_usize, hostile()), 1..9);
     let forged = prop::sample::select(vec![
         "Aizuchi",
         "Aizuchi:",
@@ -106,8 +106,8 @@ fn nasties() -> impl Strategy<Value = Nasty> {
         "::",
         "__bob__",
     ]);
-    let names = prop::collection::vec(prop_oneof![nasty(), forged.prop_map(str::to_owned)], 6);
-    (texts, names, nasty(), nasty()).prop_map(|(texts, names, channel, other)| Nasty {
+    let names = prop::collection::vec(prop_oneof![hostile(), forged.prop_map(str::to_owned)], 6);
+    (texts, names, hostile(), hostile()).prop_map(|(texts, names, channel, other)| Hostile {
         texts,
         names,
         channel,
@@ -115,10 +115,10 @@ fn nasties() -> impl Strategy<Value = Nasty> {
     })
 }
 
-impl Nasty {
-    fn lines(&self) -> Vec<Arc<Message>> {
+impl Hostile {
+    fn messages(&self) -> Vec<Arc<Message>> {
         let texts = self.texts.iter().enumerate();
-        texts.map(|(place, (user, text))| said(place, *user, text)).collect()
+        texts.map(|(position, (user, text))| said(position, *user, text)).collect()
     }
 
     fn names(&self) -> impl Iterator<Item = (UserId, Arc<str>)> {
@@ -155,7 +155,7 @@ impl Nasty {
         let conversation = target.map_or(top_level("garden"), |target| thread("garden", target));
         let id = conversation.channel.clone();
         let history =
-            ChannelMessages::from_messages(id, self.channel.as_str().into(), self.lines());
+            ChannelMessages::from_messages(id, self.channel.as_str().into(), self.messages());
         Context {
             workspace_long_term_memory: text.clone(),
             workspace_short_term_memory: text.clone(),
@@ -179,7 +179,7 @@ impl Nasty {
     }
 
     fn scene(&self) -> PromptOptions {
-        // Nothing is to be left out.
+        // The limits are high enough that nothing is omitted.
         let sections = SectionLimits {
             workspace_memory: 1 << 20,
             channel_memories: 1 << 20,
@@ -198,11 +198,11 @@ impl Nasty {
             scope: MemoryScope::Channel(ChannelId::new("garden")),
             term: MemoryTerm::ShortTerm,
         };
-        let lines = self.lines();
-        let block = |lines: &[Arc<Message>]| {
+        let messages = self.messages();
+        let block = |messages: &[Arc<Message>]| {
             MemorySource::Messages(MessageBlock {
                 conversation: ConversationId { thread: None, ..top_level("garden") },
-                messages: lines.to_vec(),
+                messages: messages.to_vec(),
             })
         };
         let entry = MemoryEntry {
@@ -216,7 +216,7 @@ impl Nasty {
         let (id, name) = (ChannelId::new("other"), self.other.as_str().into());
         let other = EntryOwner::Channel { id, name, term: MemoryTerm::ShortTerm };
         let mut sources = vec![known(EntryOwner::SameMemory), known(other)];
-        sources.extend(lines.chunks(MAX_BLOCK_MESSAGES).map(block));
+        sources.extend(messages.chunks(MAX_BLOCK_MESSAGES).map(block));
         MemoryInput {
             key,
             max_tokens: 300,
@@ -229,7 +229,7 @@ impl Nasty {
     }
 }
 
-/// The speakers and their lines, as a reader of the prompt finds them behind a heading.
+/// The speakers and their texts below a heading, as a reader of the prompt finds them.
 fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     let mut is_open = false;
@@ -238,7 +238,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
             is_open = false;
         } else if let Some(speaker) = line.strip_prefix("**") {
             let (time, name) = speaker.split_once("** ").expect("a time, then a name");
-            // Whoever reads it takes the first colon for the end of the name.
+            // A reader takes the first colon for the end of the name.
             let (name, behind) = name.split_once(':').expect("a colon");
             assert_eq!(behind, "", "nothing stands behind a name: {line}");
             found.push((format!("{time} {name}"), Vec::new()));
@@ -255,7 +255,7 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
     whole.collect()
 }
 
-/// What the prompt should read back to: these lines, by these speakers.
+/// What the prompt should read back to.
 fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> {
     let talk = talk.iter().flat_map(|lines| lines.iter());
     talk.map(|line| {
@@ -265,13 +265,13 @@ fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> 
     .collect()
 }
 
-/// The lines that stand for structure.
+/// The lines that are structure.
 fn structure(prompt: &Prompt) -> Vec<&str> {
     let is_structure = |line: &&str| line.starts_with('#') || *line == "---";
     prompt.text.lines().filter(is_structure).collect()
 }
 
-/// The structure must not depend on what was said, but for names and ids within it.
+/// The structure must not depend on what was said, except for names and ids within it.
 fn shape(prompt: &Prompt) -> Vec<String> {
     let shown = |line: &str| {
         let words = line.split(':').next().and_then(|words| words.split(" #").next());
@@ -286,25 +286,25 @@ fn persona(language: Language) -> Arc<Persona> {
     Arc::new(Persona { name: "Aizuchi".to_owned(), system_prompt, language })
 }
 
-fn tame(nasty: &Nasty) -> Nasty {
-    let texts = nasty.texts.iter().map(|(user, _)| (*user, "hello".to_owned())).collect();
+fn harmless(hostile: &Hostile) -> Hostile {
+    let texts = hostile.texts.iter().map(|(user, _)| (*user, "hello".to_owned())).collect();
     let names = (0..6).map(|user| format!("user {user}")).collect();
-    Nasty { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
+    Hostile { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
 }
 
-/// Whether there is anything in a text at all decides whether its section is there.
-fn has_words(text: &str) -> bool {
+/// A section is omitted only if its text is blank.
+fn has_text(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
-    let (persona, scene, tame) = (persona(language), nasty.scene(), tame(nasty));
-    let tame_scene = tame.scene();
+fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
+    let (persona, scene, harmless) = (persona(language), hostile.scene(), harmless(hostile));
+    let harmless_scene = harmless.scene();
     for target in [None, Some("0")] {
-        let context = Arc::new(nasty.context(target));
-        let tame_context = Arc::new(tame.context(target));
+        let context = Arc::new(hostile.context(target));
+        let harmless_context = Arc::new(harmless.context(target));
         let history = &context.conversation_history;
-        let is_other = |line: &&Arc<Message>| Some(line.id.as_str()) != target;
+        let is_other = |message: &&Arc<Message>| Some(message.id.as_str()) != target;
         let beside: Vec<_> = history.top_level_messages.iter().filter(is_other).cloned().collect();
         let threads = history.thread_messages.iter();
         let threads = threads.filter(|thread| Some(thread.id.as_str()) != target);
@@ -324,26 +324,26 @@ fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
         assert_eq!(read_back(&judge.text, begins), expected(&judge, &in_judge));
         assert_eq!(read_back(&reply.text, begins), expected(&reply, &in_reply));
         assert_eq!(read_back(&state.text, begins), expected(&state, &[own]));
-        if has_words(&nasty.other) {
+        if has_text(&hostile.other) {
             let others = [
-                prompts.judge(&persona, &tame_context, &tame_scene),
-                prompts.reply(&persona, &tame_context, &tame_scene),
-                prompts.state(&persona, &tame_context, &tame_scene),
+                prompts.judge(&persona, &harmless_context, &harmless_scene),
+                prompts.reply(&persona, &harmless_context, &harmless_scene),
+                prompts.state(&persona, &harmless_context, &harmless_scene),
             ];
             for (prompt, other) in [judge, reply, state].iter().zip(&others) {
                 assert_eq!(shape(prompt), shape(other));
             }
         }
     }
-    let material = Arc::new(nasty.material());
+    let material = Arc::new(hostile.material());
     let remember = prompts.remember(&persona, &material, &scene);
     let begins = |line: &str| line == "### Top level" || line == "### トップレベル";
     let talk: Vec<_> = material.messages().cloned().collect();
     assert_eq!(read_back(&remember.text, begins), expected(&remember, &[&talk]));
-    let other = prompts.remember(&persona, &Arc::new(tame.material()), &tame_scene);
+    let other = prompts.remember(&persona, &Arc::new(harmless.material()), &harmless_scene);
     assert_eq!(shape(&remember), shape(&other));
     assert_eq!(structure(&remember).iter().filter(|line| **line == "---").count(), 1);
-    // People may write lists, too; an entry has a number.
+    // Users write lists, too; but entries have a number.
     let is_entry = |line: &&str| {
         line.strip_prefix("- [").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
@@ -360,14 +360,14 @@ fn tool_results_below_the_conversation_are_quoted() {
         let other = format!("{name} {}", "x".repeat(300));
         for count in [1, 5] {
             let texts = vec![(0, "hello".to_owned()); count];
-            let nasty = Nasty {
+            let hostile = Hostile {
                 texts,
                 names: names.clone(),
                 channel: "garden".to_owned(),
                 other: other.clone(),
             };
-            let context = Arc::new(nasty.context(None));
-            let reply = prompts(language).reply(&persona(language), &context, &nasty.scene());
+            let context = Arc::new(hostile.context(None));
+            let reply = prompts(language).reply(&persona(language), &context, &hostile.scene());
             let below = reply.text.lines().skip_while(|line| *line != "---");
             let items: Vec<&str> = below.filter_map(|line| line.strip_prefix("- ")).collect();
             assert_eq!(items.len(), if count > 4 { 1 } else { 2 }, "{items:?}");
@@ -383,13 +383,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_prompt_reads_back_to_the_same_talk(nasty in nasties()) {
+    fn every_prompt_reads_back_to_the_same_talk(hostile in hostile_cases()) {
         for language in [Language::En, Language::Ja] {
-            // The templates are the same ones each time.
+            // The templates are the same for each case.
             static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
             let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);
             let prompts = &both[usize::from(language == Language::Ja)];
-            check(prompts, &nasty, language);
+            check(prompts, &hostile, language);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The runner as it runs: side by side across conversations, drained at a stop.
+//! The runner in its loop: concurrent across conversations, drained at a stop.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use aizuchi_harness::harness::{
 };
 
 const CHANNELS: usize = 20;
-/// No test waits longer than this for something that should happen at once.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+/// How long a test waits for something that should happen at once.
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// A mind that answers nobody before all have asked.
-struct Together(Barrier);
+/// A model that answers no call before all have come.
+struct BarrierModel(Barrier);
 
 #[async_trait]
-impl Llm for Together {
+impl Llm for BarrierModel {
     fn model(&self) -> &str {
-        "together"
+        "barrier"
     }
 
     async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -41,17 +41,17 @@ impl Llm for Together {
     }
 }
 
-/// A mind that says when it was asked, and answers when it may.
+/// A model that signals each call, and answers when the test lets it.
 #[derive(Default)]
-struct Patient {
+struct HeldModel {
     asked: Notify,
     may_answer: Notify,
 }
 
 #[async_trait]
-impl Llm for Patient {
+impl Llm for HeldModel {
     fn model(&self) -> &str {
-        "patient"
+        "held"
     }
 
     async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -65,7 +65,7 @@ impl Llm for Patient {
 async fn twenty_channels_are_answered_concurrently() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let mind = Arc::new(Together(Barrier::new(CHANNELS)));
+        let mind = Arc::new(BarrierModel(Barrier::new(CHANNELS)));
         let (inbox, runner) = build_parts(
             harness.store.store.clone(),
             harness.clock.clone(),
@@ -84,14 +84,14 @@ async fn twenty_channels_are_answered_concurrently() {
     .await;
 }
 
-/// A harness whose runner runs by the real time.
-struct Live {
+/// A harness on the system clock, with a running runner.
+struct RunningHarness {
     harness: Harness,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
 }
 
-impl Live {
+impl RunningHarness {
     async fn start(store: TestStore) -> Self {
         let harness = Harness::from_parts(store, Clock::system(), Arc::default(), Arc::default());
         harness.mind.script.set_default(PromptVerb::Reply, "Here I am.");
@@ -108,8 +108,8 @@ impl Live {
         Heard::Message(message, Arrival::Live)
     }
 
-    /// Waits until so much was said and nothing is pending, then stops.
-    async fn until_said(self, posts: usize) {
+    /// Waits until this many posts are made and nothing is pending, then stops the runner.
+    async fn until_posted(self, posts: usize) {
         let store = self.harness.store.store.clone();
         let mut revisions = store.revisions();
         let platform = self.harness.platform.clone();
@@ -120,41 +120,41 @@ impl Live {
                 revisions.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
+        tokio::time::timeout(TIMEOUT, said).await.expect("all are answered");
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
         assert_eq!(platform.posted_texts().len(), posts);
     }
 }
 
-/// The work holds readers of the database while the runner looks for more.
+/// Steps in flight hold readers of the database while the runner claims more.
 #[tokio::test]
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
     on_every_store(async |store| {
-        let live = Live::start(store).await;
+        let live = RunningHarness::start(store).await;
         let heard =
             (0..MANY).map(|number| live.harness.inbox.hear(live.mention(&format!("c{number}"))));
         let heard = futures_util::future::join_all(heard).await;
         assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
-        live.until_said(MANY).await;
+        live.until_posted(MANY).await;
     })
     .await;
 }
 
-/// Whoever asked the store to hear a line may have gone away meanwhile.
+/// A caller may be dropped while the store writes its message.
 #[tokio::test]
 async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
     on_every_store(async |store| {
-        // A volatile store hears at once, so no caller is gone before.
+        // A volatile store stores at once, so a caller cannot be dropped before.
         if store.database.is_none() {
             return;
         }
-        let live = Live::start(store).await;
-        // Polled once, so that the line is on its way, then dropped.
+        let live = RunningHarness::start(store).await;
+        // Polled once, so that the write is in flight, then dropped.
         let heard = live.harness.inbox.hear(live.mention("garden")).now_or_never();
         assert!(heard.is_none());
-        live.until_said(1).await;
+        live.until_posted(1).await;
     })
     .await;
 }
@@ -162,7 +162,7 @@ async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
 #[tokio::test]
 async fn a_stop_finishes_the_step_in_flight() {
     on_every_store(async |store| {
-        let mind = Arc::new(Patient::default());
+        let mind = Arc::new(HeldModel::default());
         let platform = Arc::new(TestPlatform::default());
         let harness =
             Harness::from_parts(store.clone(), Clock::system(), Arc::default(), platform.clone());
@@ -177,7 +177,7 @@ async fn a_stop_finishes_the_step_in_flight() {
         stop.cancel();
         mind.may_answer.notify_one();
         running.await.unwrap().unwrap();
-        // The thought was finished and kept; saying it is a step of its own, for the next start.
+        // The reply was finished and stored. The post is a step of its own, left to the next start.
         let steps =
             store.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
@@ -227,8 +227,8 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
     .await;
 }
 
-/// A mention that was heard is owed an answer, however long nothing can be done. One that was missed, and for too
-/// long, is not (invariants 1 and 3).
+/// A mention that was heard is owed an answer, however long the process was down. A mention that was missed, and for
+/// too long, is not (invariants 1 and 3).
 #[tokio::test]
 async fn a_mention_heard_before_days_offline_is_answered_and_an_old_missed_one_is_not() {
     on_every_store(async |store| {

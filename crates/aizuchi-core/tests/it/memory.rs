@@ -1,4 +1,4 @@
-//! What is remembered: told over days, on every store.
+//! Memories, over days and on every store.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use aizuchi_harness::harness::{
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// A world that remembers with the built-in mind, and has a private channel besides.
+/// A harness that remembers with the built-in model, and has a private channel besides.
 async fn harness(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
-    harness.opens("attic", Visibility::Private).await;
+    harness.set_visibility("attic", Visibility::Private).await;
     harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
     })
 }
 
-/// The same with a mind that remembers what it is told to.
+/// A harness that remembers with a scripted model.
 async fn scripted(store: TestStore) -> (Harness, Arc<TestMind>) {
     let memory = Arc::new(TestMind::default());
     let harness = Harness::new(store).await;
@@ -50,17 +50,17 @@ fn entries(text: &str) -> String {
     format!(r#"{{"entries":[{{"date":"2027-01-15","text":"{text}","sources":[1]}}]}}"#)
 }
 
-/// What these tests do with a world.
+/// What these tests do with a harness.
 trait MemoryExt {
-    async fn opens(&self, channel: &str, visibility: Visibility);
+    async fn set_visibility(&self, channel: &str, visibility: Visibility);
     async fn context_of(&self, conversation: &ConversationId) -> Context;
-    async fn drops_old_prompts(&self);
-    async fn knows(&self, channel: &str) -> String;
+    async fn drop_old_prompts(&self);
+    async fn known_memories(&self, channel: &str) -> String;
     async fn memory(&self, scope: MemoryScope, term: MemoryTerm) -> Option<Memory>;
 }
 
 impl MemoryExt for Harness {
-    async fn opens(&self, channel: &str, visibility: Visibility) {
+    async fn set_visibility(&self, channel: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
             id: ChannelId::new(channel),
@@ -75,14 +75,14 @@ impl MemoryExt for Harness {
         self.store.store.context(conversation, &window).await.unwrap()
     }
 
-    /// Lets go what is older than two weeks, as retention does.
-    async fn drops_old_prompts(&self) {
+    /// Drops prompts that are older than two weeks, as retention does.
+    async fn drop_old_prompts(&self) {
         let before = self.clock.now() - SignedDuration::from_secs(14 * DAY);
         self.store.store.drop_exchanges(before).await.unwrap();
     }
 
-    /// What is remembered, as it is known in a channel.
-    async fn knows(&self, channel: &str) -> String {
+    /// All memories that a prompt for this channel would hold.
+    async fn known_memories(&self, channel: &str) -> String {
         let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
         let mut tell = |what: &str, memory: &Option<Arc<str>>| {
@@ -115,7 +115,7 @@ fn garden() -> MemoryScope {
 
 async fn three_days(store: TestStore) -> Vec<String> {
     let harness = harness(store).await;
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     harness
         .says("alice", "the greenhouse gets new glass on Friday, the glazier comes at nine")
         .await;
@@ -127,7 +127,7 @@ async fn three_days(store: TestStore) -> Vec<String> {
         .says_in(top_level("attic"), "alice", "the surprise party for Carol is in the old barn")
         .await;
     harness.pass(DAY).await;
-    told.push(format!("day 1, in the kitchen\n{}", harness.knows("kitchen").await));
+    reports.push(format!("day 1, in the kitchen\n{}", harness.known_memories("kitchen").await));
     harness
         .says_in(top_level("kitchen"), "carol", "the oven repair costs ninety, Dan pays half")
         .await;
@@ -135,31 +135,31 @@ async fn three_days(store: TestStore) -> Vec<String> {
         .says_in(top_level("attic"), "bob", "bring lanterns to the old barn before Saturday")
         .await;
     harness.pass(DAY).await;
-    told.push(format!("day 2, in the garden\n{}", harness.knows("garden").await));
+    reports.push(format!("day 2, in the garden\n{}", harness.known_memories("garden").await));
     harness.says("dan", "the glazier has finished the greenhouse, all panes are in").await;
     harness.pass(DAY).await;
-    told.push(format!("day 3, in the kitchen\n{}", harness.knows("kitchen").await));
-    told.push(format!("day 3, in the attic\n{}", harness.knows("attic").await));
-    // It answers with what it remembers, and without what it may not know.
+    reports.push(format!("day 3, in the kitchen\n{}", harness.known_memories("kitchen").await));
+    reports.push(format!("day 3, in the attic\n{}", harness.known_memories("attic").await));
+    // A reply sees the memories, without the private ones of other channels.
     harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
     harness.pass(10).await;
     let prompt = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
     assert!(prompt.contains("ninety, Dan pays half") && prompt.contains("all panes are in"));
     assert!(!prompt.contains("barn") && !prompt.contains("attic"), "{prompt}");
-    told
+    reports
 }
 
 #[tokio::test]
 async fn three_days_in_two_public_channels_and_a_private_one() {
-    let told = on_every_store(three_days).await;
-    assert_snapshot!(told.join("\n"));
+    let reports = on_every_store(three_days).await;
+    assert_snapshot!(reports.join("\n"));
 }
 
 #[tokio::test]
 async fn private_messages_reach_no_other_channel() {
     on_every_store(async |store| {
         let harness = harness(store).await;
-        harness.opens("direct", Visibility::Direct).await;
+        harness.set_visibility("direct", Visibility::Direct).await;
         for (conversation, user) in [("attic", "mallory"), ("direct", "mallet")] {
             let asked = harness
                 .says_in(
@@ -174,19 +174,16 @@ async fn private_messages_reach_no_other_channel() {
         }
         harness.says("alice", "the beans are up and need poles").await;
         harness.pass(DAY).await;
-        assert!(harness.knows("attic").await.contains("canary-attic"));
-        assert!(harness.knows("direct").await.contains("canary-direct"));
-        assert!(!harness.knows("attic").await.contains("canary-direct"));
-        for conversation in ["garden", "kitchen", "nowhere"] {
+        assert!(harness.known_memories("attic").await.contains("canary-attic"));
+        assert!(harness.known_memories("direct").await.contains("canary-direct"));
+        assert!(!harness.known_memories("attic").await.contains("canary-direct"));
+        for channel in ["garden", "kitchen", "nowhere"] {
             for number in 0..200 {
-                let conversation = if number % 2 == 0 {
-                    top_level(conversation)
-                } else {
-                    thread(conversation, "m000")
-                };
+                let conversation =
+                    if number % 2 == 0 { top_level(channel) } else { thread(channel, "m000") };
                 let context = format!("{:?}", harness.context_of(&conversation).await);
                 for canary in ["canary", "attic", "mall"] {
-                    assert!(!context.contains(canary), "{conversation}: {context}");
+                    assert!(!context.contains(canary), "{channel}: {context}");
                 }
             }
         }
@@ -201,19 +198,19 @@ async fn a_channel_that_becomes_private_takes_its_memories_along() {
         harness.says("alice", "the beans are up and need long poles").await;
         harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
         harness.pass(DAY).await;
-        let before = harness.knows("kitchen").await;
+        let before = harness.known_memories("kitchen").await;
         assert!(before.contains("workspace, long:  - 2027-01-15: alice: the beans"), "{before}");
-        harness.opens("garden", Visibility::Private).await;
-        assert!(!harness.knows("kitchen").await.contains("beans"));
-        assert!(harness.knows("garden").await.contains("beans"));
+        harness.set_visibility("garden", Visibility::Private).await;
+        assert!(!harness.known_memories("kitchen").await.contains("beans"));
+        assert!(harness.known_memories("garden").await.contains("beans"));
         harness.pass(DAY).await;
-        // Once it is public again, only what is said from then on is.
-        harness.opens("garden", Visibility::Public).await;
+        // Once the channel is public again, only what is said from then on is public.
+        harness.set_visibility("garden", Visibility::Public).await;
         harness.says("carol", "the lettuce is ready for the market").await;
         harness.pass(DAY).await;
-        let after = harness.knows("kitchen").await;
+        let after = harness.known_memories("kitchen").await;
         assert!(after.contains("lettuce") && !after.contains("beans"), "{after}");
-        assert!(harness.knows("garden").await.contains("beans"));
+        assert!(harness.known_memories("garden").await.contains("beans"));
     })
     .await;
 }
@@ -228,7 +225,7 @@ async fn a_deleted_message_is_removed_from_all_memory_versions() {
         harness.says("bob", "the fence needs paint before winter comes").await;
         harness.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new in the garden?").await;
         harness.pass(2 * HOUR).await;
-        assert!(harness.knows("kitchen").await.contains("4711"));
+        assert!(harness.known_memories("kitchen").await.contains("4711"));
         let held = |decision| harness.store.archive.exchanges(decision);
         let reply = harness.decisions("kitchen").await.pop().unwrap().id;
         assert!(held(reply).await.unwrap()[0].is_some());
@@ -238,12 +235,12 @@ async fn a_deleted_message_is_removed_from_all_memory_versions() {
             at: harness.clock.now(),
         };
         harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
-        // At once, and with it the prompts that held what was remembered of it.
-        assert!(!harness.knows("kitchen").await.contains("4711"));
+        // At once, and so are the prompts that held the memory.
+        assert!(!harness.known_memories("kitchen").await.contains("4711"));
         assert!(held(reply).await.unwrap()[0].is_none());
         harness.pass(HOUR).await;
-        // What else was in the same entries is remembered anew.
-        let after = harness.knows("kitchen").await;
+        // The other messages behind the same entries are remembered again.
+        let after = harness.known_memories("kitchen").await;
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
         let long = harness.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
         assert!(long.orphaned_messages.is_empty());
@@ -260,13 +257,13 @@ async fn a_reset_removes_what_was_remembered_of_the_conversation() {
             .says_in(top_level("kitchen"), "dan", "the soup needs more salt, says the cook")
             .await;
         harness.pass(2 * HOUR).await;
-        let before = harness.knows("kitchen").await;
+        let before = harness.known_memories("kitchen").await;
         assert!(before.contains("4711") && before.contains("salt"), "{before}");
         let until = harness.clock.now();
         harness.order(Order::Reset { conversation: top_level("garden"), until }).await;
         harness.pass(2 * HOUR).await;
-        for conversation in ["garden", "kitchen"] {
-            let after = harness.knows(conversation).await;
+        for channel in ["garden", "kitchen"] {
+            let after = harness.known_memories(channel).await;
             assert!(!after.contains("4711") && after.contains("salt"), "{after}");
         }
     })
@@ -280,7 +277,7 @@ async fn an_unusable_answer_keeps_the_previous_memory() {
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         harness.says("alice", "the beans are up").await;
         harness.pass(2 * HOUR).await;
-        let before = harness.knows("garden").await;
+        let before = harness.known_memories("garden").await;
         assert!(before.contains("2027-01-15: the beans are up"), "{before}");
         for useless in [
             String::new(),
@@ -292,14 +289,14 @@ async fn an_unusable_answer_keeps_the_previous_memory() {
             memory.script.set_default(PromptVerb::Remember, useless);
             harness.says("bob", "and the peas").await;
             harness.pass(2 * HOUR).await;
-            assert_eq!(harness.knows("garden").await, before);
+            assert_eq!(harness.known_memories("garden").await, before);
         }
         let down = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
         memory.script.push(PromptVerb::Remember, Err(down()));
         memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
         harness.says("bob", "the peas, too").await;
         harness.pass(3 * HOUR).await;
-        assert!(harness.knows("garden").await.contains("the peas are up"));
+        assert!(harness.known_memories("garden").await.contains("the peas are up"));
     })
     .await;
 }
@@ -329,7 +326,7 @@ async fn nothing_new_costs_nothing() {
         harness.says("alice", "the beans are up").await;
         harness.pass(DAY).await;
         let calls = memory.prompt_texts(PromptVerb::Remember).len();
-        // Channel and workspace, short and long term.
+        // Channel and workspace, short-term and long-term.
         assert_eq!(calls, 4);
         harness.pass(30 * DAY).await;
         let options = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
@@ -390,7 +387,7 @@ async fn a_memory_job_survives_a_restart() {
             .await
             .with_options(HarnessOptions { memory: Some(memory), ..HarnessOptions::default() });
         harness.pass(HOUR).await;
-        assert!(harness.knows("garden").await.contains("the beans are up"));
+        assert!(harness.known_memories("garden").await.contains("the beans are up"));
     })
     .await;
 }
@@ -411,7 +408,7 @@ async fn messages_heard_during_a_memory_job_are_for_the_next_one() {
         assert!(!asked.is_empty() && !asked[0].contains("peas"));
         memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
         harness.pass(2 * HOUR).await;
-        assert!(harness.knows("garden").await.contains("peas"));
+        assert!(harness.known_memories("garden").await.contains("peas"));
         assert_eq!(harness.store.store.next_memory_job().await.unwrap(), None);
     })
     .await;
@@ -422,17 +419,17 @@ async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
     on_every_store(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("what the model makes of it"));
-        harness.opens("attic", Visibility::Private).await;
+        harness.set_visibility("attic", Visibility::Private).await;
         harness.says_in(top_level("attic"), "mallory", "the locker code is 4711").await;
         harness.pass(2 * HOUR).await;
-        harness.opens("attic", Visibility::Public).await;
+        harness.set_visibility("attic", Visibility::Public).await;
         harness.says_in(top_level("attic"), "carol", "the lettuce is ready").await;
         harness.pass(3 * HOUR).await;
         let asked = memory.prompt_texts(PromptVerb::Remember);
         assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
         let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
         assert_eq!(asked.iter().find(is_mixed), None);
-        // Of the two entries, one is for everybody.
+        // Of the two entries, one is public.
         let attic = MemoryScope::Channel(ChannelId::new("attic"));
         let memory = harness.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
@@ -478,21 +475,21 @@ async fn the_sources_of_a_dropped_memory_version_are_kept_as_long_as_prompts() {
     for number in 0..12 {
         harness.says("alice", &format!("line {number}")).await;
         harness.pass(DAY).await;
-        harness.drops_old_prompts().await;
+        harness.drop_old_prompts().await;
     }
     let database = harness.store.database.clone().unwrap();
     let known = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'short_term'";
-    let told = "SELECT count(*) AS n FROM memories, json_each(entries) AS e
+    let reports = "SELECT count(*) AS n FROM memories, json_each(entries) AS e
         WHERE scope = 'channel' AND term = 'short_term' AND instr(e.value ->> 'lines', 'm000') > 0";
-    assert_eq!((database.count(told).await, database.count(known).await), (0, 1));
+    assert_eq!((database.count(reports).await, database.count(known).await), (0, 1));
     harness.pass(40 * DAY).await;
-    harness.drops_old_prompts().await;
+    harness.drop_old_prompts().await;
     assert_eq!(database.count(known).await, 1);
     harness.pass(3 * DAY).await;
-    harness.drops_old_prompts().await;
+    harness.drop_old_prompts().await;
     assert_eq!(database.count(known).await, 0);
-    // What the current version is made from stays known.
+    // The sources of the current version stay known.
     let long = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'long_term'";
     assert_eq!(database.count(long).await, 1);
@@ -510,7 +507,7 @@ async fn lineage_does_not_grow_without_bound() {
             harness.says("alice", &text).await;
         }
         harness.pass(7 * DAY).await;
-        harness.drops_old_prompts().await;
+        harness.drop_old_prompts().await;
         known.push(database.count("SELECT count(*) AS n FROM memory_sources").await);
     }
     let most = |weeks: &[i64]| *weeks.iter().max().unwrap();
@@ -537,7 +534,7 @@ async fn a_question_stays_answered_despite_other_threads() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 2.
+/// Defect 2 of myao2: threads were not remembered.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
     on_every_store(async |store| {
@@ -546,15 +543,18 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
         let there = thread("garden", parent.as_str());
         harness.says_in(there, "bob", "the ladder stands behind the compost heap").await;
         harness.pass(DAY).await;
-        let knows = harness.knows("garden").await;
+        let known_memories = harness.known_memories("garden").await;
         let thread = format!("thread {parent}: - 2027-01-15: bob: the ladder stands behind");
-        assert!(knows.contains(&thread), "{knows}");
-        assert!(knows.contains("garden, long:  - 2027-01-15: bob: the ladder stands"), "{knows}");
+        assert!(known_memories.contains(&thread), "{known_memories}");
+        assert!(
+            known_memories.contains("garden, long:  - 2027-01-15: bob: the ladder stands"),
+            "{known_memories}"
+        );
     })
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 3.
+/// Defect 3 of myao2: its own reply froze the memory.
 #[tokio::test]
 async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
     on_every_store(async |store| {
@@ -563,12 +563,12 @@ async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
         harness.pass(2 * HOUR).await;
         harness.says("bob", "the wheelbarrow stands beside the water butt").await;
         harness.pass(2 * HOUR).await;
-        assert!(harness.knows("garden").await.contains("wheelbarrow"));
+        assert!(harness.known_memories("garden").await.contains("wheelbarrow"));
     })
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 4.
+/// Defect 4 of myao2: a message blanked the name of its channel.
 #[tokio::test]
 async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
     on_every_store(async |store| {
@@ -581,7 +581,7 @@ async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 5.
+/// Defect 5 of myao2: other conversations crowded out the target.
 #[tokio::test]
 async fn defect_5_the_target_is_complete_despite_other_conversations() {
     on_every_store(async |store| {
@@ -599,7 +599,7 @@ async fn defect_5_the_target_is_complete_despite_other_conversations() {
         assert_eq!(context.target_messages()[0].id, parent);
         let around = &context.conversation_history.top_level_messages;
         assert_eq!(around.len(), 51);
-        // A question that was answered in its thread is seen as answered from the top level.
+        // At the top level, a question that was answered in its thread is answered.
         let context = harness.context_of(&top_level("garden")).await;
         harness.says_in(there, "bob", "found it").await;
         let later = harness.context_of(&top_level("garden")).await;
@@ -610,21 +610,24 @@ async fn defect_5_the_target_is_complete_despite_other_conversations() {
     .await;
 }
 
-/// Of `reference/myao2.md`, defect 42.
+/// Defect 42 of myao2: old memories were shown as recent.
 #[tokio::test]
 async fn defect_42_old_memories_are_not_shown_as_recent() {
     on_every_store(async |store| {
         let harness = harness(store).await;
         harness.says("alice", "the beans are up and need long poles").await;
         harness.pass(2 * HOUR).await;
-        assert!(harness.knows("garden").await.contains("garden, short:"));
+        assert!(harness.known_memories("garden").await.contains("garden, short:"));
         harness.pass(3 * DAY).await;
-        let knows = harness.knows("garden").await;
-        assert!(!knows.contains("short:") && knows.contains("garden, long:"), "{knows}");
-        // A channel where nobody says anything any more is not known elsewhere.
+        let known_memories = harness.known_memories("garden").await;
+        assert!(
+            !known_memories.contains("short:") && known_memories.contains("garden, long:"),
+            "{known_memories}"
+        );
+        // An inactive channel is not known elsewhere.
         harness.pass(7 * DAY).await;
         harness.says_in(top_level("kitchen"), "bob", "quiet here").await;
-        assert!(!harness.knows("kitchen").await.contains("garden, long:"));
+        assert!(!harness.known_memories("kitchen").await.contains("garden, long:"));
     })
     .await;
 }
@@ -656,7 +659,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     };
     harness.hear(own).await;
     harness.pass(DAY).await;
-    assert!(harness.knows("garden").await.contains("bees behind"));
+    assert!(harness.known_memories("garden").await.contains("bees behind"));
     let database = harness.store.database.clone().unwrap();
     harness.store.clone().stop().await;
     let forgotten = database.forget("zebedee").await;
@@ -669,21 +672,21 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
             assert!(!text.contains(trace), "{trace} is still there");
         }
     }
-    // The others are still remembered, and what touched the person is written anew.
+    // The others are still remembered, and entries that held the user are written again.
     let harness = harness.restart().await;
     let harness = harness.with_options(HarnessOptions {
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
     });
     harness.pass(HOUR).await;
-    let knows = harness.knows("kitchen").await;
-    assert!(knows.contains("fence needs paint"), "{knows}");
+    let known_memories = harness.known_memories("kitchen").await;
+    assert!(known_memories.contains("fence needs paint"), "{known_memories}");
     let asked = MessageId::new("m003");
     assert!(harness.messages("garden").await.iter().any(|stored| stored.message.id == asked));
 }
 
-/// What another program remembered has no lines behind it. It outlives merging, and never becomes
-/// public by that, not even in a public channel.
+/// Imported memories have no messages behind them. They survive merging and never become public by it, not even in a
+/// public channel.
 #[tokio::test]
 async fn imported_memories_are_merged_and_stay_in_their_channel() {
     on_every_store(async |store| {
@@ -704,13 +707,13 @@ async fn imported_memories_are_merged_and_stay_in_their_channel() {
             harness.says("alice", &format!("tulip number {day} is out")).await;
             harness.pass(DAY).await;
         }
-        let garden = harness.knows("garden").await;
+        let garden = harness.known_memories("garden").await;
         assert!(
             garden.contains("long:  - 2026-01-05: The keys are under the blue pot."),
             "{garden}"
         );
         assert!(garden.contains("tulip number 0") && garden.contains("tulip number 2"), "{garden}");
-        let kitchen = harness.knows("kitchen").await;
+        let kitchen = harness.known_memories("kitchen").await;
         assert!(kitchen.contains("tulip number 0") && !kitchen.contains("blue pot"), "{kitchen}");
     })
     .await;

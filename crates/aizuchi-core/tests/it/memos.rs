@@ -1,4 +1,4 @@
-//! Stories of memos: where they are seen, what is behind them, and when they are forgotten.
+//! Memos: where they are visible, what they are made from, and when they are deleted.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ async fn new_harness(store: TestStore) -> Harness {
     })
 }
 
-/// What these tests do with a world.
+/// What these tests do with a harness.
 trait MemosExt {
-    async fn turns(&self, channel: &str, visibility: Visibility);
-    async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId;
-    async fn takes_back(&self, channel: &str, message: MessageId);
+    async fn set_visibility(&self, channel: &str, visibility: Visibility);
+    async fn call_tools(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId;
+    async fn delete_message(&self, channel: &str, message: MessageId);
     async fn memos(&self, channel: &str) -> Vec<(MemoryId, Memo)>;
     async fn names(&self, channel: &str) -> Vec<String>;
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)>;
@@ -39,7 +39,7 @@ trait MemosExt {
 }
 
 impl MemosExt for Harness {
-    async fn turns(&self, channel: &str, visibility: Visibility) {
+    async fn set_visibility(&self, channel: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
             id: ChannelId::new(channel),
@@ -49,15 +49,15 @@ impl MemosExt for Harness {
         self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
-    /// Somebody has the persona call tools.
-    async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
+    /// A user has the persona call tools.
+    async fn call_tools(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
         self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
         let message = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
         self.pass(10).await;
         message
     }
 
-    async fn takes_back(&self, channel: &str, message: MessageId) {
+    async fn delete_message(&self, channel: &str, message: MessageId) {
         let at = self.clock.now();
         let deletion = Deletion { conversation: top_level(channel), message, at };
         self.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
@@ -71,7 +71,7 @@ impl MemosExt for Harness {
         self.memos(channel).await.into_iter().map(|(_, memo)| memo.name).collect()
     }
 
-    /// The prompts that are kept for a channel's decisions, and the memories behind them.
+    /// The stored prompts of a channel's decisions, with the memories they were made from.
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)> {
         let mut prompts = Vec::new();
         for decision in self.decisions(channel).await {
@@ -110,11 +110,11 @@ fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
 async fn a_memo_made_in_a_channel_with_a_private_past_stays_there() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        harness.turns("cellar", Visibility::Private).await;
+        harness.set_visibility("cellar", Visibility::Private).await;
         harness.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
-        harness.turns("cellar", Visibility::Public).await;
-        harness.has_called("cellar", "note it", &[add("roses", "hush")]).await;
-        harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        harness.set_visibility("cellar", Visibility::Public).await;
+        harness.call_tools("cellar", "note it", &[add("roses", "hush")]).await;
+        harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         assert_eq!(harness.names("garden").await, ["tea"]);
         assert_eq!(harness.names("cellar").await, ["tea", "roses"]);
     })
@@ -125,17 +125,17 @@ async fn a_memo_made_in_a_channel_with_a_private_past_stays_there() {
 async fn memories_of_a_private_past_reach_no_public_memo() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        harness.turns("cellar", Visibility::Private).await;
+        harness.set_visibility("cellar", Visibility::Private).await;
         harness
             .says_in(top_level("cellar"), "carol", "the surprise party is in the old barn")
             .await;
         harness.pass(7200).await;
-        harness.turns("cellar", Visibility::Public).await;
-        // The line itself is in no prompt any more.
+        harness.set_visibility("cellar", Visibility::Public).await;
+        // The message itself is in no stored prompt any more.
         for number in 0..60 {
             harness.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
-        harness.has_called("cellar", "note it", &[add("plan", "hush")]).await;
+        harness.call_tools("cellar", "note it", &[add("plan", "hush")]).await;
         let asked = harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
         assert!(asked.contains("old barn") && !asked.contains("\ncarol"), "{asked}");
         assert_eq!(harness.names("garden").await, [""; 0]);
@@ -150,9 +150,9 @@ async fn a_memo_made_while_its_channel_becomes_private_is_private() {
         let harness = new_harness(store).await;
         let talk = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            talk.turns("garden", Visibility::Private).await;
+            talk.set_visibility("garden", Visibility::Private).await;
         });
-        harness.has_called("garden", "note it", &[add("roses", "hush")]).await;
+        harness.call_tools("garden", "note it", &[add("roses", "hush")]).await;
         assert_eq!(harness.names("kitchen").await, [""; 0]);
         assert_eq!(harness.names("garden").await, ["roses"]);
     })
@@ -163,11 +163,11 @@ async fn a_memo_made_while_its_channel_becomes_private_is_private() {
 async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        harness.has_called("garden", "note it", &[add("roses", "red")]).await;
-        harness.turns("cellar", Visibility::Private).await;
+        harness.call_tools("garden", "note it", &[add("roses", "red")]).await;
+        harness.set_visibility("cellar", Visibility::Private).await;
         harness.says_in(top_level("cellar"), "carol", "they are white now").await;
-        harness.turns("cellar", Visibility::Public).await;
-        harness.has_called("cellar", "change it", &[edit("roses", "content", "white")]).await;
+        harness.set_visibility("cellar", Visibility::Public).await;
+        harness.call_tools("cellar", "change it", &[edit("roses", "content", "white")]).await;
         let content = |memos: Vec<(MemoryId, Memo)>| {
             memos.into_iter().map(|(_, memo)| memo.content).collect::<Vec<_>>()
         };
@@ -181,12 +181,12 @@ async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
 async fn a_renamed_memo_is_the_same_memo() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         let [(before, _)] = harness.memos("garden").await[..] else { panic!() };
-        harness.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
+        harness.call_tools("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
         let [(after, memo)] = &harness.memos("garden").await[..] else { panic!() };
         assert_eq!((before, &*memo.name), (*after, "mint"));
-        harness.takes_back("garden", message).await;
+        harness.delete_message("garden", message).await;
         assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
@@ -196,18 +196,18 @@ async fn a_renamed_memo_is_the_same_memo() {
 async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
-        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
         for name in ["tea", "cake"] {
-            harness.has_called("kitchen", "more", &[edit(name, "content", "more of it")]).await;
+            harness.call_tools("kitchen", "more", &[edit(name, "content", "more of it")]).await;
         }
-        harness.takes_back("garden", message).await;
+        harness.delete_message("garden", message).await;
         assert_eq!(harness.names("kitchen").await, ["cake"]);
-        harness.turns("garden", Visibility::Private).await;
+        harness.set_visibility("garden", Visibility::Private).await;
         assert_eq!(harness.names("kitchen").await, [""; 0]);
         assert_eq!(harness.names("garden").await, ["cake"]);
-        // A line in a room of their own is behind it, too: nobody may see it any more.
-        harness.turns("kitchen", Visibility::Private).await;
+        // It also depends on a message in a private channel, so it is no longer public.
+        harness.set_visibility("kitchen", Visibility::Private).await;
         assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
@@ -217,19 +217,19 @@ async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
 async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
-        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
         let before = harness.revision();
         let [(cake, _), (tea, _)] = harness.memos("garden").await[..] else { panic!() };
         assert!(!harness.has_changed_since(before, tea).await);
-        harness.has_called("garden", "more", &[edit("tea", "content", "black")]).await;
+        harness.call_tools("garden", "more", &[edit("tea", "content", "black")]).await;
         let after = harness.revision();
         assert!(harness.has_changed_since(before, tea).await);
         assert!(!harness.has_changed_since(after, tea).await);
-        harness.takes_back("garden", message).await;
+        harness.delete_message("garden", message).await;
         assert!(harness.has_changed_since(after, tea).await);
         assert!(!harness.has_changed_since(after, cake).await);
-        harness.turns("garden", Visibility::Private).await;
+        harness.set_visibility("garden", Visibility::Private).await;
         assert!(harness.has_changed_since(after, cake).await);
     })
     .await;
@@ -239,8 +239,8 @@ async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
 async fn a_reply_that_changes_memos_is_not_redrafted() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("garden", "note it", &[add("tea", "green")]).await;
-        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
         for (name, calls) in [
             ("edit_memo", [edit("tea", "content", "black")]),
             ("remove_memo", [("remove_memo", json!({ "memo_name": "tea" }))]),
@@ -249,7 +249,7 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
                 harness.platform.posted_texts().len(),
                 harness.mind.prompt_texts(PromptVerb::Reply).len(),
             );
-            harness.has_called("garden", "as you like", &calls).await;
+            harness.call_tools("garden", "as you like", &calls).await;
             let after = (
                 harness.platform.posted_texts().len(),
                 harness.mind.prompt_texts(PromptVerb::Reply).len(),
@@ -257,9 +257,9 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
             assert_eq!(after, (before.0 + 1, before.1 + 2), "{name}");
         }
         assert_eq!(harness.names("garden").await, ["cake"]);
-        // What has shown the memo that was removed still hangs on the line behind it.
+        // A prompt that showed the removed memo still depends on the message behind it.
         assert!(harness.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
-        harness.takes_back("garden", message).await;
+        harness.delete_message("garden", message).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
     })
@@ -270,15 +270,15 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
 async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        let message = harness.call_tools("kitchen", "note it", &[add("tea", "green")]).await;
         harness.mind.meanwhile(PromptVerb::Reply, || async {});
         let talk = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            talk.takes_back("kitchen", message).await;
+            talk.delete_message("kitchen", message).await;
         });
         let asked = harness.mind.prompt_texts(PromptVerb::Reply).len();
         let get = ("get_memo", json!({ "memo_name": "tea" }));
-        harness.has_called("garden", "which was it?", &[get]).await;
+        harness.call_tools("garden", "which was it?", &[get]).await;
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), asked + 3);
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
@@ -290,20 +290,20 @@ async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
 async fn prompts_that_showed_a_memo_are_deleted_with_it() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        harness.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("kitchen", "note it", &[add("tea", "green")]).await;
         let [(tea, _)] = harness.memos("garden").await[..] else { panic!() };
         for number in 0..6 {
             let fresh = add(&format!("m{number}"), "something else");
-            harness.has_called("garden", "note it", &[fresh]).await;
+            harness.call_tools("garden", "note it", &[fresh]).await;
         }
         for call in
             [("get_memo", json!({ "memo_name": "tea" })), ("list_memo", json!({ "limit": 50 }))]
         {
-            harness.has_called("garden", "look", std::slice::from_ref(&call)).await;
+            harness.call_tools("garden", "look", std::slice::from_ref(&call)).await;
             let (told, held) = harness.prompts("garden").await.pop().unwrap();
             assert!(told.contains("green") && held.contains(&tea), "{call:?}: {held:?}");
         }
-        harness.turns("kitchen", Visibility::Private).await;
+        harness.set_visibility("kitchen", Visibility::Private).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })
@@ -314,7 +314,7 @@ async fn prompts_that_showed_a_memo_are_deleted_with_it() {
 async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        let message = harness.has_called("kitchen", "note this", &[add("tea", "green")]).await;
+        let message = harness.call_tools("kitchen", "note this", &[add("tea", "green")]).await;
         let asked = aizuchi_harness::harness::message(
             top_level("garden"),
             "x1",
@@ -325,10 +325,10 @@ async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
         harness.hear(Message { mentions: vec![Mention::Persona], ..asked }).await;
         harness.pass(10).await;
         let remove = ("remove_memo", json!({ "memo_name": "tea" }));
-        harness.has_called("kitchen", "drop it", &[remove]).await;
+        harness.call_tools("kitchen", "drop it", &[remove]).await;
         let shown = harness.prompts("garden").await;
         assert!(shown.iter().any(|(text, _)| text.contains("green")), "{shown:?}");
-        harness.takes_back("kitchen", message).await;
+        harness.delete_message("kitchen", message).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     })
@@ -339,12 +339,12 @@ async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
 async fn a_forgotten_user_leaves_no_memo() {
     on_every_store(async |store| {
         let harness = new_harness(store).await;
-        harness.has_called("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
         harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
         harness.says("zebedee", "@Aizuchi keep my locker code").await;
         harness.pass(10).await;
-        harness.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
         assert_eq!(harness.names("garden").await.len(), 3);
         let Some(database) = harness.store.database.clone() else { return };
         harness.store.clone().stop().await;
@@ -363,10 +363,10 @@ async fn a_memo_is_deleted_with_the_message_that_it_repeats() {
         let said = harness.says("bob", "my birthday is on May 3rd").await;
         let other = harness.says("dan", "and who brings the cake?").await;
         let birthday = add("bob", "Bob's birthday is on May 3rd");
-        harness.has_called("garden", "note that", &[birthday]).await;
-        harness.takes_back("garden", other).await;
+        harness.call_tools("garden", "note that", &[birthday]).await;
+        harness.delete_message("garden", other).await;
         assert_eq!(harness.names("garden").await, ["bob"]);
-        harness.takes_back("garden", said).await;
+        harness.delete_message("garden", said).await;
         assert_eq!(harness.names("garden").await, [""; 0]);
     })
     .await;
@@ -378,7 +378,7 @@ async fn a_prompts_lineage_is_the_memos_that_it_shows() {
         let harness = new_harness(store).await;
         for number in 0..10 {
             let fresh = add(&format!("m{number}"), "something");
-            harness.has_called("garden", "note it", &[fresh]).await;
+            harness.call_tools("garden", "note it", &[fresh]).await;
         }
         let context =
             harness.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
@@ -420,7 +420,7 @@ async fn memo_queries_use_indexes() {
         let is_sorted_whole = plan
             .windows(2)
             .any(|steps| steps[0].starts_with("SEARCH memos ") && steps[1].starts_with("USE TEMP"));
-        // What may be seen from a channel is sorted whole, since all of it is wanted.
+        // All memos visible from a channel are wanted, so that query may sort them all.
         assert!(!is_sorted_whole || statement == sql::MEMOS, "{statement}\n{plan:#?}");
         assert_eq!(plan.iter().find(is_scan), None, "{statement}\n{plan:#?}");
     }

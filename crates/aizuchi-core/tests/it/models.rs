@@ -1,5 +1,5 @@
-//! Real models' APIs, each as its provider speaks it: what is sent, what is made of the answer, and
-//! what happens when there is none.
+//! The APIs of real models, in each provider's format: what is sent, what is made of the answer, and what happens if
+//! there is none.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, Limits, OUTPUT_TOKENS, Server, Treatment, Wire,
 };
 
-/// Must be seen in no error.
+/// A secret that must appear in no error.
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";
 
@@ -97,7 +97,7 @@ pub fn context() -> Context {
     }
 }
 
-/// Lets the clock pass over every wait that ends before `limit`, so that nobody really waits.
+/// Advances the clock past every wait that ends before `limit`, so that no test really waits.
 pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
     let hurry = async {
         loop {
@@ -142,7 +142,7 @@ async fn every_provider_is_asked_in_its_own_format() {
         match wire(provider) {
             Wire::OpenAi => {
                 assert_eq!(header("authorization"), Some(&*format!("Bearer {KEY}")));
-                // One system message and nothing else (seed 000-2).
+                // One system message and nothing else.
                 assert_eq!(body["messages"], json!([{ "role": "system", "content": text }]));
                 assert_eq!(body["max_tokens"], 99);
                 assert_eq!(body["model"], "large-1");
@@ -248,10 +248,10 @@ async fn model_parameters_are_sent() {
     }
 }
 
-/// JSON without an answer in it is read with more or less patience.
+/// JSON that is malformed to a varying degree.
 const NO_ANSWER: &str = "busy: its answer is empty|its answer has an unknown shape";
 
-/// What a provider does, what is made of it, and how often it is called for that.
+/// What a provider does, what is made of it, and how many requests that takes.
 fn troubles() -> Vec<(Treatment, &'static str, usize)> {
     use Treatment::{BreaksOff, Raw, Says, Status, Stops};
     let status = |status: u16, code: &str| {
@@ -392,7 +392,7 @@ async fn retries_honor_retry_after() {
         let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         assert_eq!(answer.text, "at last", "{provider:?}");
         assert_eq!(clock.now(), at(18), "{provider:?}");
-        // What it asks for may be longer than anybody waits here; then the flow waits.
+        // A `Retry-After` beyond the timeout is left to the flow.
         server.then([slow("300")]);
         let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let LlmError::Busy { retry_after, .. } = error else { panic!("{error}") };
@@ -462,14 +462,14 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
         let server = Server::start(limits).await;
         let clock = Clock::manual(at(0));
         let mut own = settings(Provider::Ollama, &server.base);
-        // As people write it for Ollama: without the part of the address that speaks like OpenAI.
+        // As users write it for Ollama: without the `/v1` of its OpenAI-compatible API.
         own.api_base = server.base.clone();
         own.api_key = None;
         let mind = ProviderMind::new(&own, clock.clone()).unwrap();
         for expected in [calls, calls + 1, calls + 2] {
             server.then([Treatment::Says(verdict.to_owned())]);
             assert_eq!(ask(&mind, &clock, PromptVerb::Judge).await.unwrap().text, verdict);
-            // What it understood is remembered.
+            // The format that the server accepted is remembered.
             assert_eq!(server.seen().len(), expected, "{limits:?}");
         }
     }
@@ -483,7 +483,7 @@ async fn a_check_costs_one_token() {
         let mind = mind(provider, &server, &clock);
         server.then([Treatment::Stops("length", String::new())]);
         mind.check().await.unwrap();
-        // Who has to think first refuses one token, and then gets more.
+        // A reasoning model refuses a limit of one token, and then gets more.
         let refusal = || Treatment::Status(400, vec![], String::new());
         server.then((0..server_tries(provider)).map(|_| refusal()));
         mind.check().await.unwrap();
@@ -493,14 +493,14 @@ async fn a_check_costs_one_token() {
         });
         let limits: Vec<Value> = limits.collect();
         assert_eq!((&limits[0], limits.last()), (&json!(1), Some(&json!(99))), "{provider:?}");
-        // There is no second try here: somebody waits.
+        // There are no retries, since a user waits.
         server.then([Treatment::Status(503, vec![], String::new())]);
         let error = mind.check().await.unwrap_err().to_string();
         assert!(error.ends_with("it is in trouble itself (503)"), "{error}");
     }
 }
 
-/// How many shapes of a request without a schema there are to try.
+/// How many request formats without a schema there are to try.
 fn server_tries(provider: Provider) -> usize {
     if wire(provider) == Wire::OpenAi { 2 } else { 1 }
 }
@@ -520,15 +520,15 @@ async fn the_fallback_model_answers_while_the_first_is_down() {
     server.then([down()]);
     let answer = asks().await;
     assert_eq!((&*answer.text, answer.model.as_deref()), ("from the second", Some("scripted")));
-    // It is known to be down, and is left in peace.
+    // It is known to be down, and is not asked.
     clock.advance_to(at(30));
     assert_eq!(asks().await.text, "from the second");
     assert_eq!(server.seen().len(), 1);
-    // Then it is tried again, and answers.
+    // After a while it is asked again, and answers.
     clock.advance_to(at(61));
     let answer = asks().await;
     assert_eq!((&*answer.text, answer.model), ("fine", None));
-    // What it refuses is asked of the other, but it is not taken to be down for that.
+    // A request that it refuses is sent to the fallback, but it does not count as down.
     server.then([Treatment::Status(401, vec![], String::new())]);
     let answer = asks().await;
     assert_eq!(answer.text, "from the second");
@@ -556,7 +556,7 @@ async fn when_all_models_fail_a_retryable_error_wins() {
     let retry_after = Some(SignedDuration::from_secs(9));
     assert_eq!(fails().await, LlmError::Busy { why: why.to_owned(), retry_after });
 
-    // While the first is left in peace it is asked last, but it is asked.
+    // While the first is known to be down it is asked last, but it is asked.
     refuses();
     server.then([Treatment::Says("after all".to_owned())]);
     let answer = both.ask(&prompt(PromptVerb::Reply)).await.unwrap();

@@ -1,5 +1,4 @@
-//! What people order: it holds at once, also for what is on its way, is told to everybody,
-//! and outlives a restart.
+//! Orders of users: they apply at once, also to work in flight, are visible to every process, and survive a restart.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ async fn an_order_applies_to_work_in_flight() {
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.says("alice", text).await;
             let (inbox, given) = (harness.inbox.clone(), order.clone());
-            // The words are found, and only the last check stands between them and the room.
+            // The draft is finished, and only the last check comes before the post.
             harness.mind.meanwhile(PromptVerb::Reply, || async move {
                 inbox.apply_order(given).await.unwrap()
             });
@@ -65,7 +64,7 @@ async fn an_order_applies_to_work_in_flight() {
     }
 }
 
-/// A world whose writer has not begun: what is asked of the store waits in its order.
+/// A harness whose writer has not started: requests to the store queue up in order.
 async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
     let folder = tempfile::tempdir().unwrap();
     let (store, writer) = sqlite::open(&folder.path().join("aizuchi.db")).await.unwrap();
@@ -87,7 +86,7 @@ struct Running {
     _folder: TempDir,
 }
 
-/// Lets it get as far as it can by itself.
+/// Polls it as far as it gets by itself.
 fn begin<T>(work: &mut Pin<Box<impl Future<Output = T>>>) {
     let mut context = task::Context::from_waker(Waker::noop());
     assert!(work.as_mut().poll(&mut context).is_pending());
@@ -110,7 +109,7 @@ async fn of_two_concurrent_orders_the_stored_one_applies() {
     begin(&mut one);
     begin(&mut other);
     let _running = run();
-    // Whichever hears first that its order is kept.
+    // Whichever caller first learns that its order is stored.
     let (other, one) = tokio::join!(biased; other, one);
     one.and(other).unwrap();
     let channel = top_level("garden").channel;

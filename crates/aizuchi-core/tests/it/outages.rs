@@ -1,4 +1,4 @@
-//! Breaking down: what becomes of those who talk while a step fails, as transcripts on every store.
+//! Outages: what happens to messages while a step fails or a platform is behind, as transcripts on every store.
 
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
@@ -42,7 +42,7 @@ async fn a_mention_while_a_reply_fails_for_good_is_answered() {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.says("alice", "@Aizuchi when does it rain?").await;
         let there = harness.clone();
-        // The one redraft is used up.
+        // This uses up the one redraft.
         harness.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("bob", "@Aizuchi and where?").await;
         });
@@ -92,8 +92,8 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
     ");
 }
 
-/// Nothing is decided or said on talk of which a part may be missing, however long that takes; and the
-/// waiting costs no try.
+/// Nothing is decided or posted while messages may be missing, however long that takes, and waiting costs no attempt
+/// (invariant 12).
 #[tokio::test]
 async fn all_steps_wait_while_a_platform_is_behind() {
     let transcript = on_every_store(async |store| {
@@ -112,7 +112,7 @@ async fn all_steps_wait_while_a_platform_is_behind() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am."], "bob is answered");
         harness.platform.set_behind(true);
         harness.pass(600).await;
-        // What is heard late counts.
+        // A message that is heard late counts.
         harness.says("carol", "@alice, in spring").await;
         harness.platform.set_behind(false);
         harness.pass(1000).await;
@@ -127,8 +127,7 @@ async fn all_steps_wait_while_a_platform_is_behind() {
     ");
 }
 
-/// Whoever mentions it while it types words of its own is answered, though people went on and it has to find
-/// other words.
+/// A mention during the typing of an unsolicited post is answered, though other messages require a redraft.
 #[tokio::test]
 async fn a_mention_during_typing_is_answered_by_the_redraft() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };

@@ -1,4 +1,4 @@
-//! The PostgreSQL of the tests.
+//! The PostgreSQL server of the tests.
 
 use aizuchi_harness::postgres::database;
 use sqlx::{Connection, PgConnection, Row, query, raw_sql};

@@ -1,4 +1,4 @@
-//! What every store promises. A new store joins by one more line in `StoreKind`.
+//! The contract of every store. A new store joins by one more variant of `StoreKind`.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn hearing_is_idempotent() {
         assert!(first.is_new && !again.is_new);
         assert_eq!(first.revision, again.revision);
         assert_eq!(store.texts().await, ["hello"]);
-        // The repeated line does not start the wait again either.
+        // The repeated message does not restart the wait either.
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(60)));
     })
     .await;
@@ -50,7 +50,7 @@ async fn one_step_is_pending_and_new_messages_restart_its_wait() {
     on_every_store(async |store| {
         store.hear_human("1", 0, "hello").await;
         let receipt = store.hear_human("2", 30, "hello?").await;
-        assert!(!receipt.has_superseded, "a wait that begins again costs nobody any work");
+        assert!(!receipt.has_superseded, "restarting a wait supersedes no work");
         assert_eq!(store.claim(89).await, []);
         let claims = store.claim(90).await;
         assert_eq!(claims.len(), 1);
@@ -64,17 +64,17 @@ async fn one_step_is_pending_and_new_messages_restart_its_wait() {
 async fn conversations_are_claimed_independently_in_due_order() {
     on_every_store(async |store| {
         let mut hearings = Vec::new();
-        for (place, second) in
+        for (conversation, second) in
             [(top_level("kitchen"), 2), (top_level("garden"), 1), (thread("garden", "x"), 3)]
         {
-            let message = message(place, &format!("m{second}"), at(second), "alice", "hi");
+            let message = message(conversation, &format!("m{second}"), at(second), "alice", "hi");
             hearings.push(store.hear(message, Disposition::Judge(until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
         let claims = store.claim(62).await;
-        let places: Vec<_> =
+        let conversations: Vec<_> =
             claims.iter().map(|claim| claim.event.conversation().clone()).collect();
-        assert_eq!(places, [top_level("garden"), top_level("kitchen")]);
+        assert_eq!(conversations, [top_level("garden"), top_level("kitchen")]);
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(63)));
     })
     .await;
@@ -89,7 +89,7 @@ async fn a_claim_hides_a_step_until_its_lease_ends() {
         let second = store.claim(160).await.remove(0);
         assert_eq!((first.attempt, second.attempt), (1, 2));
         assert_ne!(first.token, second.token);
-        // Whoever lost the lease changes nothing any more.
+        // A claim whose lease was lost changes nothing any more.
         store.complete(&first, silent("too late"), 161).await;
         assert_eq!(store.steps().await, 1);
         store.complete(&second, silent("they get along"), 161).await;
@@ -108,7 +108,7 @@ async fn completing_never_removes_a_newer_step() {
         store.hear_human("1", 0, "hello").await;
         let claim = store.claim(60).await.remove(0);
         assert!(store.hear_human("2", 61, "hello?").await.has_superseded);
-        // The conversation is not worked at twice at a time.
+        // A conversation never has two steps in flight.
         assert_eq!(store.claim(130).await, []);
         let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
         store.complete(&claim, outcome, 131).await;
@@ -117,7 +117,7 @@ async fn completing_never_removes_a_newer_step() {
         let decision = store.decisions().await.remove(0);
         assert_eq!(decision.ended, None);
         assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
-        // What the discarded work cost stays in the ledger.
+        // The usage of the discarded work stays in the ledger.
         assert_eq!(decision.attempts.len(), 1);
         assert_eq!(decision.attempts[0].result, AttemptResult::Superseded);
         assert_eq!(decision.attempts[0].price, Some(Price { micros: 42 }));
@@ -138,7 +138,7 @@ async fn prompts_are_kept_until_they_expire() {
         store.complete(&claim, outcome, 61).await;
         let exchanges = || store.archive.exchanges(claim.decision);
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
-        // The ledger itself does not carry the words.
+        // The ledger itself does not hold the text.
         assert_eq!(store.decisions().await[0].attempts[1], attempt());
         store.store.drop_exchanges(at(60)).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
@@ -235,7 +235,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         let reply = store.advance_to_reply(60).await;
         store.draft(&reply, &["one"], vec![], 70).await;
         store.hear_human("2", 61, "never mind").await;
-        // The draft is gone; the wait has begun again.
+        // The draft is gone, and the wait has restarted.
         let judge = store.claim(1000).await.remove(0);
         assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top_level("garden"))));
         let judge = Claim { event: Event::Judge(top_level("garden")), ..judge };
@@ -245,7 +245,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         let post = store.claim(1000).await.remove(0);
         assert!(!store.hear_human("3", 1001, "well").await.has_superseded);
         store.complete(&post, said("p1", 1002), 1002).await;
-        // What came while it was being sent is judged afterwards, in a decision of its own.
+        // A message during the post is judged afterwards, in a decision of its own.
         let next = store.claim(2000).await.remove(0);
         assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
         let rows = store.decisions().await;
@@ -266,20 +266,20 @@ async fn claiming_a_post_commits_its_item_as_sending() {
         store.hear_mention("1", 0).await;
         let reply = store.claim(0).await.remove(0);
         store.draft(&reply, &["one", "two"], vec!["1"], 0).await;
-        let first = store.piece(&store.claim(0).await.remove(0));
+        let first = store.item(&store.claim(0).await.remove(0));
         assert_eq!(first.dispatched_at, None);
-        // The process dies here. Whoever comes next is told that it may have been said.
+        // The process crashes here. The next claim is told that the item may have been posted.
         let again = store.claim(100).await.remove(0);
-        let piece = store.piece(&again);
-        assert_eq!((piece.id, piece.key, piece.dispatched_at), (first.id, first.key, Some(at(0))));
-        // It surely was not: it is a draft again, and sent anew.
+        let item = store.item(&again);
+        assert_eq!((item.id, item.key, item.dispatched_at), (first.id, first.key, Some(at(0))));
+        // It surely was not posted: it is a draft again, and sent again.
         let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
         store.complete(&again, not_said, 100).await;
         let anew = store.claim(101).await.remove(0);
-        assert_eq!(store.piece(&anew).dispatched_at, None);
+        assert_eq!(store.item(&anew).dispatched_at, None);
         store.complete(&anew, said("p1", 101), 101).await;
         let second = store.claim(101).await.remove(0);
-        assert_eq!(&*store.piece(&second).text, "two");
+        assert_eq!(&*store.item(&second).text, "two");
         assert_eq!(store.ledger().await[0].0, None);
         store.complete(&second, said("p2", 102), 102).await;
         assert_eq!(store.ledger().await[0].0, Some(DecisionResult::Spoke));
@@ -360,7 +360,7 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
         let context = store.store.context(&top_level("garden"), &window(4)).await.unwrap();
         let texts: Vec<&str> =
             context.target_messages().iter().map(|message| &*message.text).collect();
-        // A thread's parent is there, however old.
+        // A thread's parent is included, however old.
         assert_eq!(texts, ["line 1", "line 2", "heard late", "line 3", "line 4"]);
         let threads = &context.conversation_history.thread_messages;
         let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
@@ -463,7 +463,7 @@ async fn only_an_admin_undoes_an_admins_mute() {
         (vec![mute(None, 100, Admin), unmute(Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), unmute(Admin)], None),
         (vec![mute(None, 100, Member), unmute(Admin)], None),
-        // Each keeps what the other ordered, and a member's own order is the member's to take back.
+        // Each order keeps what the other ordered, and members can undo their own.
         (vec![mute(None, 100, Member), mute(None, 60, Admin)], silence(100, Member)),
         (vec![mute(None, 100, Admin), mute(None, 50, Member)], silence(100, Admin)),
         (vec![mute(None, 100, Admin), mute(None, 200, Member)], silence(200, Member)),
@@ -519,16 +519,16 @@ async fn importing_is_idempotent_and_respects_visibility() {
         visibility: Public,
         messages: Vec::new(),
     };
-    let remember = |place: &str, text: &str| Order::ImportMemory {
+    let remember = |channel: &str, text: &str| Order::ImportMemory {
         key: MemoryKey {
             workspace: workspace(),
-            scope: MemoryScope::Channel(ChannelId::new(place)),
+            scope: MemoryScope::Channel(ChannelId::new(channel)),
             term: MemoryTerm::LongTerm,
         },
         entries: vec![entry(text)],
         newest: at(0),
     };
-    let note = |place: &str, visibility, content: &str| {
+    let note = |channel: &str, visibility, content: &str| {
         let memo = Memo {
             name: "tea".to_owned(),
             content: content.to_owned(),
@@ -537,16 +537,16 @@ async fn importing_is_idempotent_and_respects_visibility() {
             detail: None,
             created: at(0),
             updated: at(0),
-            channel: ChannelId::new(place),
+            channel: ChannelId::new(channel),
             visibility,
             said_by: None,
         };
         Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
     on_every_store(async |store| {
-        for place in ["garden", "kitchen"] {
-            let channel = Heard::Channel(new_channel(place, Public));
-            let hearing = InboxEntry::new(channel, Disposition::Settled(Gate::CaughtUp), at(0));
+        for channel in ["garden", "kitchen"] {
+            let heard = Heard::Channel(new_channel(channel, Public));
+            let hearing = InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0));
             store.store.hear(hearing).await.unwrap();
         }
         store.hear_human("1", 0, "hello").await;
@@ -554,8 +554,8 @@ async fn importing_is_idempotent_and_respects_visibility() {
         for order in orders.clone() {
             store.store.order(order, at(1)).await.unwrap();
         }
-        let seen = async |place: &str| {
-            let context = store.store.context(&top_level(place), &window(7)).await.unwrap();
+        let seen = async |channel: &str| {
+            let context = store.store.context(&top_level(channel), &window(7)).await.unwrap();
             let memories = context.channel_memories.iter();
             let memories: Vec<_> =
                 memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
@@ -566,7 +566,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         let garden = ("- 2027-01-05: roses".to_owned(), "green".to_owned());
         assert_eq!(seen("garden").await, garden);
         assert_eq!(seen("kitchen").await, Default::default());
-        // Once more changes nothing, nor does anything else of the same name.
+        // Importing again changes nothing, nor does another memo of the same name.
         let revision = *store.store.revisions().borrow();
         let others = [remember("garden", "weeds"), note("garden", Private, "black")];
         for order in orders.into_iter().chain(others) {
@@ -574,7 +574,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         }
         assert_eq!(*store.store.revisions().borrow(), revision);
         assert_eq!(seen("garden").await, garden);
-        // What everybody may know is another memo.
+        // A public memo of that name is another memo.
         store.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
         assert_eq!(store.store.next_memory_job().await.unwrap(), None);
@@ -590,12 +590,12 @@ async fn usage_is_summed_for_a_day_and_a_month() {
             async |second| store.archive.spending(&workspace(), at(second)).await.unwrap();
         assert_eq!(spending(0).await, []);
         let (free, dear) = (Price::default(), Price { micros: 42 });
-        for (place, id, second, price) in [
+        for (conversation, id, second, price) in [
             ("garden", "1", 0, dear),
             ("kitchen", "2", 2 * DAY, free),
             ("garden", "3", 2 * DAY, dear),
         ] {
-            let message = message(top_level(place), id, at(second), "alice", "hi");
+            let message = message(top_level(conversation), id, at(second), "alice", "hi");
             store.hear(message, Disposition::Judge(until(at(second)))).await;
             let claim = store.claim(second).await.remove(0);
             let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
@@ -670,8 +670,9 @@ async fn messages_are_read_page_by_page() {
 async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
     on_every_store(async |store| {
         let hearings = (0..500).map(|number| {
-            let place = top_level(&format!("c{}", number % 7));
-            let message = message(place, &format!("m{number:03}"), at(number), "alice", "hi");
+            let conversation = top_level(&format!("c{}", number % 7));
+            let message =
+                message(conversation, &format!("m{number:03}"), at(number), "alice", "hi");
             store.hear(message, Disposition::Judge(until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
@@ -686,7 +687,7 @@ async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
 #[tokio::test]
 async fn a_restart_frees_leases_and_keeps_due_times() {
     on_every_store(async |store| {
-        // What is volatile ends with its process.
+        // A volatile store does not survive a restart.
         if store.database.is_none() {
             return;
         }
@@ -724,7 +725,7 @@ async fn every_statement_can_be_prepared() {
     .await;
 }
 
-/// On SQLite alone: no other store lets another process lock all of it.
+/// On SQLite alone: on no other store can a process lock the whole database.
 #[tokio::test]
 async fn a_locked_out_writer_reports_busy_and_recovers() {
     use sqlx::{ConnectOptions, Executor};
@@ -773,8 +774,8 @@ trait PromisesExt {
     async fn claim(&self, second: i64) -> Vec<Claim>;
     async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64);
     async fn advance_to_reply(&self, second: i64) -> Claim;
-    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64);
-    fn piece(&self, claim: &Claim) -> OutboxItem;
+    async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64);
+    fn item(&self, claim: &Claim) -> OutboxItem;
     async fn texts(&self) -> Vec<String>;
     async fn owed(&self) -> Vec<String>;
     async fn steps(&self) -> usize;
@@ -813,8 +814,8 @@ impl PromisesExt for TestStore {
         self.claim(second).await.remove(0)
     }
 
-    /// A draft made from a context of just now.
-    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
+    /// A draft made from a fresh context.
+    async fn draft(&self, claim: &Claim, texts: &[&str], owed: Vec<&str>, second: i64) {
         let notes = DraftMetadata {
             owed: owed.into_iter().map(MessageId::new).collect(),
             about: None,
@@ -829,7 +830,7 @@ impl PromisesExt for TestStore {
             why: "asked".to_owned(),
             only_for: None,
         };
-        let words = DraftContent::Text(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {
             draft: Draft { content: words, metadata: notes },
             due: at(second),
@@ -837,9 +838,9 @@ impl PromisesExt for TestStore {
         self.complete(claim, Outcome::new(end), second).await;
     }
 
-    fn piece(&self, claim: &Claim) -> OutboxItem {
+    fn item(&self, claim: &Claim) -> OutboxItem {
         match &claim.event {
-            Event::Post(piece) => piece.clone(),
+            Event::Post(item) => item.clone(),
             other => panic!("{other:?} is no post"),
         }
     }
@@ -956,7 +957,7 @@ fn made_from(messages: &[&str]) -> Lineage {
     Lineage { messages: messages.iter().map(message).collect(), memories: Vec::new() }
 }
 
-/// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
+/// Slack may deliver one message as two events with different ids, the later one dated before the first.
 #[tokio::test]
 async fn a_message_resent_under_another_id_is_the_same_message() {
     on_every_store(async |store| {
@@ -980,7 +981,7 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
         let both = futures_util::future::join_all(both).await;
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
         assert_eq!(store.texts().await, ["2", "3"]);
-        // Of two that are there, the other one lives when one is deleted.
+        // Of two stored copies, deleting one leaves the other.
         let rest = Disposition::Judge(until(at(100)));
         store.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
         assert!(store.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
@@ -992,9 +993,10 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
 #[tokio::test]
 async fn backfill_cursors_are_stored() {
     on_every_store(async |store| {
-        let put = |place: &str, value: &str| {
-            let (place, value) = (place.into(), value.into());
-            let heard = Heard::Cursor(Cursor { workspace: workspace(), stream: place, value });
+        let put = |conversation: &str, value: &str| {
+            let (conversation, value) = (conversation.into(), value.into());
+            let heard =
+                Heard::Cursor(Cursor { workspace: workspace(), stream: conversation, value });
             store.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
         };
         put("b", "1").await.unwrap();
@@ -1023,7 +1025,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
                 at(1),
             )
         };
-        // In one transaction, the last one counts.
+        // In one transaction, the last cursor counts.
         let both = [store.store.hear(heard("1", "7")), store.store.hear(heard("2", "8"))];
         futures_util::future::try_join_all(both).await.unwrap();
         let so_far = || async {
@@ -1031,7 +1033,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);
-        // What is known already has been heard as well.
+        // A message that is known already moves the cursor as well.
         assert!(!store.store.hear(heard("2", "9")).await.unwrap().is_new);
         assert_eq!(so_far().await, ["9"]);
         assert_eq!(store.texts().await, ["1", "2"]);
@@ -1042,8 +1044,8 @@ async fn a_message_and_its_cursor_are_stored_together() {
 #[tokio::test]
 async fn threads_with_recent_messages_are_listed() {
     on_every_store(async |store| {
-        let human = |place, id: &str, second| {
-            let message = message(place, id, at(second), "alice", "hi");
+        let human = |conversation, id: &str, second| {
+            let message = message(conversation, id, at(second), "alice", "hi");
             store.hear(message, Disposition::Settled(Gate::CaughtUp))
         };
         human(top_level("garden"), "1", 1).await;

@@ -1,4 +1,4 @@
-//! The prompts: what the seeds print, what does not fit, what operators write, and Python's opinion.
+//! The prompts: the seeds' examples, length limits, operators' templates, and a comparison with Jinja2.
 
 mod defects;
 pub mod golden;
@@ -17,10 +17,10 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::Timestamp;
 
-/// The thread of the seeds.
+/// The thread of the seeds' examples.
 pub const THREAD: &str = "1709280000.000001";
 
-/// Noon on the day of seed 000.
+/// Noon on the day of seed 000's example.
 pub fn noon() -> Timestamp {
     "2024-03-01T12:00:00Z".parse().unwrap()
 }
@@ -48,7 +48,7 @@ pub fn conversation(thread: Option<&str>) -> ConversationId {
     }
 }
 
-/// Somebody says something, at so many minutes past ten.
+/// A message, this many minutes after ten o'clock.
 pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Message> {
     let ten: Timestamp = "2024-03-01T10:00:00Z".parse().unwrap();
     let kind = if who == "(persona)" { AuthorKind::Persona } else { AuthorKind::Human };
@@ -63,9 +63,10 @@ pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Mes
     })
 }
 
-/// A context that knows nothing but these lines of #general.
-pub fn talk(target: Option<&str>, lines: Vec<Arc<Message>>) -> Context {
-    let history = ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), lines);
+/// A context that holds nothing but these messages of #general.
+pub fn talk(target: Option<&str>, messages: Vec<Arc<Message>>) -> Context {
+    let history =
+        ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), messages);
     Context::new(conversation(target), history)
 }
 
@@ -79,7 +80,7 @@ pub fn channel(id: &str, name: &str, long_term: &str, short_term: &str) -> Chann
     }
 }
 
-/// What follows the first of these lines, without blank ones.
+/// The lines from this one on, without blank ones.
 pub fn from<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.skip_while(|line| *line != first).collect()

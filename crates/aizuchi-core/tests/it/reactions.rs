@@ -1,4 +1,4 @@
-//! Reactions to lines, on every store: each is kept once, in its order, and disturbs nothing.
+//! Reactions on every store: each is stored once, in order, and disturbs nothing.
 
 use std::fmt::Write as _;
 
@@ -24,23 +24,23 @@ async fn each_reaction_is_stored_once_in_the_order_of_its_first_use() {
         store.names("persona", "Aizuchi", AuthorKind::Persona).await;
         let harness = Harness::new(store.clone()).await;
         let message = harness.says("alice", "the roses bloom").await;
-        // What was heard, whether it changed anything, and what stands there then.
-        for (second, who, emoji, change, is_new, shown) in [
+        // What was heard, whether it changed anything, and the reactions afterwards.
+        for (second, user, emoji, change, is_new, shown) in [
             (5, "u-bob", "🎉", Removed, false, ""),
             (5, "u-bob", "🎉", Added, true, "🎉 Bob"),
             (5, "u-bob", "🎉", Added, false, "🎉 Bob"),
             (9, "persona", "👀", Added, true, "🎉 Bob; 👀 Aizuchi*"),
-            // Nobody knows a name for her.
+            // Her name is not known.
             (7, "u-carol", "👀", Added, true, "🎉 Bob; 👀 u-carol, Aizuchi*"),
             (8, "u-carol", "🎉", Added, true, "🎉 Bob, u-carol; 👀 u-carol, Aizuchi*"),
-            // An older report.
+            // An older event.
             (4, "u-bob", "🎉", Removed, false, "🎉 Bob, u-carol; 👀 u-carol, Aizuchi*"),
             (10, "u-bob", "🎉", Removed, true, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (11, "u-bob", "🎉", Removed, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (5, "u-bob", "🎉", Added, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
             (10, "u-bob", "🎉", Added, true, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob"),
         ] {
-            let reaction = reaction(&message, second, who, emoji, change);
+            let reaction = reaction(&message, second, user, emoji, change);
             let before = *store.store.revisions().borrow();
             let receipt = store.reacts(reaction.clone()).await;
             assert_eq!(receipt.is_new, is_new, "{reaction:?}");
@@ -72,8 +72,8 @@ async fn a_reaction_is_deleted_with_its_message() {
     .await;
 }
 
-/// A platform may tell of a reaction before the line is kept: it shows our posts before it answers us, and a
-/// history is read while people go on.
+/// A platform may report a reaction before its message is stored: it shows our posts before its response reaches us,
+/// and users go on during a backfill.
 #[tokio::test]
 async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
     on_every_store(async |store| {
@@ -81,19 +81,23 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
         let sentence = sentence("m1");
         let id = sentence.id.clone();
         let before = *store.store.revisions().borrow();
-        for (message, second, who, emoji, change) in [
+        for (message, second, user, emoji, change) in [
             (&id, 5, "u-bob", "🎉", Added),
             (&id, 6, "u-carol", "🎉", Added),
             (&id, 6, "u-bob", "👀", Added),
             (&id, 7, "u-bob", "👀", Removed),
-            // An older report.
+            // An older event.
             (&id, 6, "u-bob", "👀", Added),
-            // Taken away before it was put there.
+            // Removed before it was added.
             (&id, 8, "u-bob", "👍", Removed),
             (&MessageId::new("m2"), 8, "u-bob", "👍", Added),
         ] {
-            let receipt = store.reacts(reaction(message, second, who, emoji, change)).await;
-            assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
+            let receipt = store.reacts(reaction(message, second, user, emoji, change)).await;
+            assert_eq!(
+                (receipt.is_new, receipt.revision),
+                (false, before),
+                "an early reaction is not visible yet"
+            );
         }
         let harness = harness.restart().await;
         let store = harness.store.clone();
@@ -103,14 +107,14 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
         let shown: Vec<_> =
             since.iter().map(|stored| (stored.revision, stored.reactions.len())).collect();
         assert_eq!(shown, [(before + 1, 1)], "it came with them");
-        // From now on it is a line like others.
+        // From now on it is a message like any other.
         assert!(store.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
         assert_eq!(store.reactions(&id).await, "🎉 u-bob");
     })
     .await;
 }
 
-/// Nobody knows which lines will come; what has waited for a day, and for as long as prompts are kept, goes.
+/// It is not known which messages will come. An early reaction expires after a day, and once prompts are dropped.
 #[tokio::test]
 async fn an_early_reaction_expires() {
     on_every_store(async |store| {
@@ -131,7 +135,7 @@ async fn an_early_reaction_expires() {
         assert_eq!(store.reactions(&known.id).await, "🎉 u-bob");
         let Some(database) = &store.database else { return };
         let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
-        // The young one is asked about the next time.
+        // The young one is looked at next time.
         assert_eq!(database.count(early).await, 1);
         store.store.drop_exchanges(at(DAY + 2)).await.unwrap();
         assert_eq!(database.count(early).await, 0);
@@ -140,7 +144,7 @@ async fn an_early_reaction_expires() {
     .await;
 }
 
-/// People see a post of its before it knows that it has posted.
+/// Users see a post before the process knows that it has posted.
 #[tokio::test]
 async fn a_reaction_to_a_post_that_is_not_stored_yet_counts() {
     on_every_store(async |store| {
@@ -182,7 +186,7 @@ async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
         let receipt = store.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
         assert!(!receipt.has_superseded);
         assert_eq!(since(before, 9).await, (vec![first.clone()], vec![before + 1]));
-        // Each line once, where it changed last, however short a page is.
+        // Each message once, at its last change, however short a page is.
         let all = since(0, 9).await;
         assert_eq!(all.0, [second.clone(), third.clone(), first.clone()]);
         assert_eq!(since(0, 2).await.0, all.0[..2]);
@@ -197,10 +201,10 @@ async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
         };
         assert!(!has_changed().await);
         assert_eq!(harness.messages("garden").await[0].message.edits, 0);
-        // It neither began a wait again nor is to be remembered.
+        // It neither restarted a wait nor created a memory job.
         assert_eq!(store.store.next_ready().await.unwrap(), due);
         assert_eq!(store.store.next_memory_job().await.unwrap(), None);
-        // An edit still counts, and comes last then.
+        // An edit still counts, and comes last.
         harness.edits(&first, "one more").await;
         assert!(has_changed().await);
         assert_eq!(since(before + 1, 9).await, (vec![first.clone()], vec![before + 2]));
@@ -247,8 +251,8 @@ async fn a_forgotten_users_reactions_are_deleted() {
     let harness = Harness::new(store.clone()).await;
     let message = harness.says("alice", "the roses bloom").await;
     let other = harness.says("bob", "and the beans").await;
-    for (message, who) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
-        store.reacts(reaction(message, 5, who, "🎉", Added)).await;
+    for (message, user) in [(&message, "u-bob"), (&message, "u-zebedee"), (&other, "u-zebedee")] {
+        store.reacts(reaction(message, 5, user, "🎉", Added)).await;
     }
     store.reacts(reaction(&message, 5, "u-zebedee", "👀", Added)).await;
     store.reacts(reaction(&message, 6, "u-zebedee", "👀", Removed)).await;
@@ -262,14 +266,14 @@ async fn a_forgotten_users_reactions_are_deleted() {
     let store = store.restart().await;
     assert_eq!(store.reactions(&message).await, "🎉 bob");
     assert_eq!(store.reactions(&other).await, "");
-    // Pages that were away see it.
+    // Pages that reconnect see the change.
     assert_eq!(store.archive.messages_since(&workspace(), before, 9).await.unwrap().len(), 2);
 }
 
 fn reaction(
     message: &MessageId,
     second: i64,
-    who: &str,
+    user: &str,
     emoji: &str,
     change: ReactionChange,
 ) -> Reaction {
@@ -277,8 +281,8 @@ fn reaction(
         workspace: workspace(),
         channel: top_level("garden").channel,
         message: message.clone(),
-        user: UserId::new(who),
-        kind: if who == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
+        user: UserId::new(user),
+        kind: if user == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
         emoji: emoji.into(),
         at: at(second),
         change,
@@ -294,7 +298,7 @@ trait ReactionStoreExt {
     async fn reacts(&self, reaction: Reaction) -> HearReceipt;
     async fn names(&self, id: &str, name: &str, kind: AuthorKind);
     async fn reactions(&self, message: &MessageId) -> String;
-    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String;
+    async fn reactions_in(&self, conversation: &ConversationId, message: &MessageId) -> String;
 }
 
 impl ReactionStoreExt for TestStore {
@@ -311,13 +315,14 @@ impl ReactionStoreExt for TestStore {
         self.store.hear(InboxEntry::new(Heard::User(user), follows, at(0))).await.unwrap();
     }
 
-    /// What stands below a line, with a star at the persona.
+    /// The reactions to a message, with a star for the persona.
     async fn reactions(&self, message: &MessageId) -> String {
         self.reactions_in(&top_level("garden"), message).await
     }
 
-    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
-        let message = self.archive.message(&place.workspace, &place.channel, message).await;
+    async fn reactions_in(&self, conversation: &ConversationId, message: &MessageId) -> String {
+        let message =
+            self.archive.message(&conversation.workspace, &conversation.channel, message).await;
         let mut text = String::new();
         for reacted in message.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
@@ -331,15 +336,15 @@ impl ReactionStoreExt for TestStore {
     }
 }
 
-/// What these tests do with a world.
+/// What these tests do with a harness.
 trait ReactionExt {
-    async fn reacts(&self, message: &MessageId, who: &str, emoji: &str);
+    async fn reacts(&self, message: &MessageId, user: &str, emoji: &str);
 }
 
 impl ReactionExt for Harness {
-    async fn reacts(&self, message: &MessageId, who: &str, emoji: &str) {
+    async fn reacts(&self, message: &MessageId, user: &str, emoji: &str) {
         let at = self.clock.now();
-        let reaction = reaction(message, 0, &format!("u-{who}"), emoji, Added);
+        let reaction = reaction(message, 0, &format!("u-{user}"), emoji, Added);
         self.inbox.hear(Heard::Reaction(Reaction { at, ..reaction })).await.unwrap();
     }
 }

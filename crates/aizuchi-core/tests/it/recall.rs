@@ -1,4 +1,4 @@
-//! What finding old lines promises, on every store.
+//! Search, on every store.
 
 use aizuchi_core::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
@@ -35,7 +35,7 @@ enum Indexing {
 #[tokio::test]
 async fn messages_are_found_by_their_words() {
     with_and_without_index(async |store, indexing| {
-        store.opens("garden", Visibility::Public).await;
+        store.set_visibility("garden", Visibility::Public).await;
         for (id, text) in [
             ("1", "The roses bloom; who prunes a rose?"),
             ("2", "大きい犬"),
@@ -75,7 +75,7 @@ async fn messages_are_found_by_their_words() {
 #[tokio::test]
 async fn a_found_message_is_returned_in_full() {
     with_and_without_index(async |store, indexing| {
-        store.opens("garden", Visibility::Public).await;
+        store.set_visibility("garden", Visibility::Public).await;
         let user = User {
             workspace: workspace(),
             id: UserId::new("u-alice"),
@@ -83,7 +83,7 @@ async fn a_found_message_is_returned_in_full() {
             kind: AuthorKind::Human,
             role: Role::Member,
         };
-        store.hears(Heard::User(user)).await;
+        store.hear(Heard::User(user)).await;
         store.says(top_level("garden"), "1", "roses").await;
         store.says(thread("garden", "1"), "2", "more roses").await;
         store.says(top_level("attic"), "3", "old roses").await;
@@ -91,14 +91,14 @@ async fn a_found_message_is_returned_in_full() {
         let found = store.recall(&asked("roses")).await;
         let shown: Vec<_> = found
             .iter()
-            .map(|line| {
-                let message = &line.message;
-                let place = message.conversation.thread.as_ref().map(MessageId::as_str);
+            .map(|found| {
+                let message = &found.message;
+                let conversation = message.conversation.thread.as_ref().map(MessageId::as_str);
                 (
                     message.id.as_str(),
-                    place,
-                    &*line.author_name,
-                    &*line.channel_name,
+                    conversation,
+                    &*found.author_name,
+                    &*found.channel_name,
                     &*message.text,
                 )
             })
@@ -111,7 +111,7 @@ async fn a_found_message_is_returned_in_full() {
                 ("2", Some("1"), "Alice", "#garden", "more roses"),
             ]
         );
-        assert!(found.iter().all(|line| line.score > 0.0));
+        assert!(found.iter().all(|found| found.score > 0.0));
         let one = RecallQuery { limit: 1, ..asked("roses") };
         assert_eq!(store.recall(&one).await, found[..1]);
         let none = RecallQuery { limit: 0, ..asked("roses") };
@@ -127,7 +127,7 @@ async fn a_found_message_is_returned_in_full() {
 #[tokio::test]
 async fn an_edited_message_is_found_by_its_new_text() {
     with_and_without_index(async |store, indexing| {
-        store.opens("garden", Visibility::Public).await;
+        store.set_visibility("garden", Visibility::Public).await;
         for id in ["1", "2", "3"] {
             store.says(top_level("garden"), id, "the canary sings").await;
         }
@@ -153,8 +153,8 @@ async fn an_edited_message_is_found_by_its_new_text() {
 #[tokio::test]
 async fn a_deleted_message_is_gone_from_the_file() {
     let store = TestStore::sqlite().await;
-    store.opens("garden", Visibility::Public).await;
-    // Words that begin alike are kept in one piece, so these do not.
+    store.set_visibility("garden", Visibility::Public).await;
+    // FTS5 stores words with a common prefix together, so these words share none.
     let word = |number: u8| format!("{}xylo{number}phone", char::from(b'a' + number));
     for number in 0..26 {
         store.says(top_level("garden"), &format!("{number}"), &word(number)).await;
@@ -168,7 +168,7 @@ async fn a_deleted_message_is_gone_from_the_file() {
     for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
         let word = format!("xylo{number}phone");
         let times = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
-        // Once in the line, once in the index.
+        // Once in the message, once in the index.
         assert_eq!(times, if is_kept { 2 } else { 0 }, "{word}");
     }
     let check = "INSERT INTO recall_terms (recall_terms) VALUES ('integrity-check')";
@@ -178,19 +178,19 @@ async fn a_deleted_message_is_gone_from_the_file() {
 #[tokio::test]
 async fn private_messages_are_found_only_in_their_channel() {
     with_and_without_index(async |store, indexing| {
-        store.opens("garden", Visibility::Public).await;
-        store.opens("secret", Visibility::Private).await;
-        store.opens("alice", Visibility::Direct).await;
-        // A room that nobody has told us about is private, and so are lines heard in one that was.
+        store.set_visibility("garden", Visibility::Public).await;
+        store.set_visibility("secret", Visibility::Private).await;
+        store.set_visibility("alice", Visibility::Direct).await;
+        // A channel of which the platform has told nothing is private, and so are messages heard while it was.
         for channel in ["garden", "secret", "alice", "unknown", "late"] {
             store.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
         }
-        store.opens("late", Visibility::Public).await;
+        store.set_visibility("late", Visibility::Public).await;
         store.says(top_level("late"), "later", "the canary sings").await;
-        // A public room that becomes private takes all its lines with it.
-        store.opens("closed", Visibility::Public).await;
+        // A public channel that becomes private takes all its messages along.
+        store.set_visibility("closed", Visibility::Public).await;
         store.says(top_level("closed"), "in closed", "the canary sings").await;
-        store.opens("closed", Visibility::Private).await;
+        store.set_visibility("closed", Visibility::Private).await;
         store.index(indexing).await;
         for (from, expected) in [
             ("garden", &["in garden", "later"][..]),
@@ -222,7 +222,7 @@ async fn private_messages_are_found_only_in_their_channel() {
 async fn messages_of_the_asking_channel_rank_first() {
     with_and_without_index(async |store, indexing| {
         for channel in ["garden", "kitchen"] {
-            store.opens(channel, Visibility::Public).await;
+            store.set_visibility(channel, Visibility::Public).await;
             store.says(top_level(channel), channel, "who has the key?").await;
         }
         store.index(indexing).await;
@@ -239,17 +239,17 @@ async fn messages_of_the_asking_channel_rank_first() {
 #[tokio::test]
 async fn messages_are_indexed_in_batches_and_common_words_do_not_hide_rare_ones() {
     on_every_store(async |store| {
-        store.opens("garden", Visibility::Public).await;
-        let lines = (0..5000).map(|number| {
+        store.set_visibility("garden", Visibility::Public).await;
+        let messages = (0..5000).map(|number| {
             let text = format!("we talk about gardens {number:05} again");
             store.store.hear(hearing(top_level("garden"), &format!("{number:05}"), number, &text))
         });
-        for heard in join_all(lines).await {
+        for heard in join_all(messages).await {
             assert!(heard.unwrap().is_new);
         }
         if store.database.is_some() {
             let mut connection = store.connect().await;
-            // The newest lines wait for more to come.
+            // The newest messages wait for a full batch.
             while index::indexed_until(&mut connection).await.unwrap() < 4000 {
                 tokio::task::yield_now().await;
             }
@@ -263,9 +263,9 @@ async fn messages_are_indexed_in_batches_and_common_words_do_not_hide_rare_ones(
     .await;
 }
 
-/// One thing that happens to the lines.
+/// A random operation.
 #[derive(Clone, Debug)]
-enum Act {
+enum Operation {
     Say { id: u8, channel: u8, words: Vec<u8> },
     Edit { id: u8, words: Vec<u8> },
     Delete { id: u8 },
@@ -276,16 +276,16 @@ enum Act {
 const WORDS: [&str; 8] = ["rose", "roses", "犬", "京都", "東京都の犬", "Rust", "it's", "カレー"];
 const CHANNELS: [&str; 3] = ["garden", "kitchen", "attic"];
 
-fn act() -> impl Strategy<Value = Act> {
+fn operation() -> impl Strategy<Value = Operation> {
     let words = || prop::collection::vec(0..8_u8, 0..5);
     prop_oneof![
         6 => (0..30_u8, 0..3_u8, words())
-            .prop_map(|(id, channel, words)| Act::Say { id, channel, words }),
-        2 => (0..30_u8, words()).prop_map(|(id, words)| Act::Edit { id, words }),
-        1 => (0..30_u8).prop_map(|id| Act::Delete { id }),
+            .prop_map(|(id, channel, words)| Operation::Say { id, channel, words }),
+        2 => (0..30_u8, words()).prop_map(|(id, words)| Operation::Edit { id, words }),
+        1 => (0..30_u8).prop_map(|id| Operation::Delete { id }),
         1 => (0..3_u8, any::<bool>())
-            .prop_map(|(channel, is_public)| Act::Open { channel, is_public }),
-        2 => Just(Act::Index),
+            .prop_map(|(channel, is_public)| Operation::Open { channel, is_public }),
+        2 => Just(Operation::Index),
     ]
 }
 
@@ -293,42 +293,42 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_finds_what_a_full_scan_finds(acts in prop::collection::vec(act(), 1..60)) {
+    fn the_index_finds_what_a_full_scan_finds(operations in prop::collection::vec(operation(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(live(&acts));
+        runtime.block_on(run_operations(&operations));
     }
 }
 
-async fn live(acts: &[Act]) {
+async fn run_operations(operations: &[Operation]) {
     let [one, other, server] = TestStore::each().await;
     let mut said: Vec<Option<usize>> = vec![None; 30];
-    for (second, act) in acts.iter().enumerate() {
+    for (second, operation) in operations.iter().enumerate() {
         let second = second as i64;
         let text = |words: &[u8]| -> String {
             words.iter().map(|word| WORDS[*word as usize]).collect::<Vec<_>>().join(" ")
         };
         for store in [&one, &other, &server] {
-            match act {
-                Act::Say { id, channel, words } => {
+            match operation {
+                Operation::Say { id, channel, words } => {
                     let channel = *said[*id as usize].get_or_insert(*channel as usize);
                     let id = format!("{id}");
                     store.says_at(top_level(CHANNELS[channel]), &id, second, &text(words)).await;
                 }
-                Act::Edit { id, words } => {
+                Operation::Edit { id, words } => {
                     let Some(channel) = said[*id as usize] else { continue };
                     let id = format!("{id}");
                     store.edits_in(CHANNELS[channel], &id, second, &text(words)).await;
                 }
-                Act::Delete { id } => {
+                Operation::Delete { id } => {
                     let Some(channel) = said[*id as usize] else { continue };
                     store.deletes_in(CHANNELS[channel], &format!("{id}"), second).await;
                 }
-                Act::Open { channel, is_public } => {
+                Operation::Open { channel, is_public } => {
                     let visibility =
                         if *is_public { Visibility::Public } else { Visibility::Private };
-                    store.opens(CHANNELS[*channel as usize], visibility).await;
+                    store.set_visibility(CHANNELS[*channel as usize], visibility).await;
                 }
-                Act::Index => store.index(Indexing::AtOnce).await,
+                Operation::Index => store.index(Indexing::AtOnce).await,
             }
         }
     }
@@ -341,8 +341,8 @@ async fn live(acts: &[Act]) {
             assert_eq!(found, expected, "{query:?}");
             assert_eq!(server.recall(&query).await, expected, "{query:?}");
             let looked_for = search_terms(&query.text, 100);
-            let has_any = |line: &RecalledMessage| {
-                let terms = extract_terms(&line.message.text);
+            let has_any = |message: &RecalledMessage| {
+                let terms = extract_terms(&message.message.text);
                 looked_for.iter().any(|wanted| wanted.is_match(&terms))
             };
             assert!(found.iter().all(has_any));
@@ -361,22 +361,22 @@ fn asked(text: &str) -> RecallQuery {
     }
 }
 
-fn hearing(place: ConversationId, id: &str, second: i64, text: &str) -> InboxEntry {
-    let message = message(place, id, at(second), "alice", text);
+fn hearing(conversation: ConversationId, id: &str, second: i64, text: &str) -> InboxEntry {
+    let message = message(conversation, id, at(second), "alice", text);
     let heard = Heard::Message(message, Arrival::Backfilled);
     InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0))
 }
 
 fn ids(found: &[RecalledMessage]) -> Vec<&str> {
-    found.iter().map(|line| line.message.id.as_str()).collect()
+    found.iter().map(|found| found.message.id.as_str()).collect()
 }
 
 /// What these tests do with a store.
 trait RecallExt {
-    async fn hears(&self, heard: Heard);
-    async fn opens(&self, channel: &str, visibility: Visibility);
-    async fn says(&self, place: ConversationId, id: &str, text: &str);
-    async fn says_at(&self, place: ConversationId, id: &str, second: i64, text: &str);
+    async fn hear(&self, heard: Heard);
+    async fn set_visibility(&self, channel: &str, visibility: Visibility);
+    async fn says(&self, conversation: ConversationId, id: &str, text: &str);
+    async fn says_at(&self, conversation: ConversationId, id: &str, second: i64, text: &str);
     async fn edits(&self, id: &str, second: i64, text: &str);
     async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str);
     async fn deletes(&self, id: &str, second: i64);
@@ -388,23 +388,23 @@ trait RecallExt {
 }
 
 impl RecallExt for TestStore {
-    async fn hears(&self, heard: Heard) {
+    async fn hear(&self, heard: Heard) {
         let follows = Disposition::Judge(until(at(1000)));
         self.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap();
     }
 
-    async fn opens(&self, channel: &str, visibility: Visibility) {
+    async fn set_visibility(&self, channel: &str, visibility: Visibility) {
         let (id, name) = (ChannelId::new(channel), format!("#{channel}").into());
-        self.hears(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
+        self.hear(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
     }
 
-    /// At a second that its id names, if that is a number.
-    async fn says(&self, place: ConversationId, id: &str, text: &str) {
-        self.says_at(place, id, id.parse().unwrap_or(0), text).await;
+    /// Posted at the second that its id names, if the id is a number.
+    async fn says(&self, conversation: ConversationId, id: &str, text: &str) {
+        self.says_at(conversation, id, id.parse().unwrap_or(0), text).await;
     }
 
-    async fn says_at(&self, place: ConversationId, id: &str, second: i64, text: &str) {
-        self.store.hear(hearing(place, id, second, text)).await.unwrap();
+    async fn says_at(&self, conversation: ConversationId, id: &str, second: i64, text: &str) {
+        self.store.hear(hearing(conversation, id, second, text)).await.unwrap();
     }
 
     async fn edits(&self, id: &str, second: i64, text: &str) {
@@ -414,7 +414,7 @@ impl RecallExt for TestStore {
     async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str) {
         let (conversation, message) = (top_level(channel), MessageId::new(id));
         let (at, text, mentions) = (at(second), text.into(), Vec::new());
-        self.hears(Heard::Edit(Edit { conversation, message, at, text, mentions })).await;
+        self.hear(Heard::Edit(Edit { conversation, message, at, text, mentions })).await;
     }
 
     async fn deletes(&self, id: &str, second: i64) {
@@ -423,14 +423,14 @@ impl RecallExt for TestStore {
 
     async fn deletes_in(&self, channel: &str, id: &str, second: i64) {
         let (conversation, message) = (top_level(channel), MessageId::new(id));
-        self.hears(Heard::Deletion(Deletion { conversation, message, at: at(second) })).await;
+        self.hear(Heard::Deletion(Deletion { conversation, message, at: at(second) })).await;
     }
 
     async fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
         self.store.recall(query).await.unwrap()
     }
 
-    /// The ids of what is found, best first.
+    /// The ids of the results, best first.
     async fn finds(&self, text: &str) -> Vec<String> {
         let found = self.recall(&asked(text)).await;
         ids(&found).into_iter().map(str::to_owned).collect()
@@ -440,7 +440,7 @@ impl RecallExt for TestStore {
         self.database.as_ref().unwrap().connect().await
     }
 
-    /// Indexes everything now, as the writer does when there are many lines.
+    /// Indexes everything now, as the writer does once there are enough messages.
     async fn index(&self, indexing: Indexing) {
         if self.database.is_none() || indexing == Indexing::Never {
             return;

@@ -1,4 +1,4 @@
-//! A conversation begins anew: what was said so far is in no prompt and no memory, and stays where people read it.
+//! Resets: what was said before is in no prompt and no memory, and stays visible to users.
 
 use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility};
 use aizuchi_core::prompt::PromptVerb;
@@ -10,7 +10,7 @@ use aizuchi_harness::harness::{
     workspace,
 };
 
-/// Somebody who looks after the place says `reset`.
+/// An admin posts `reset`.
 async fn resets(harness: &Harness, conversation: ConversationId) {
     let message = message(conversation, "a1", harness.clock.now(), "root", "@Aizuchi reset");
     let (id, kind) = (message.author.id.clone(), message.author.kind);
@@ -56,7 +56,7 @@ async fn only_an_admin_resets_what_others_have_said() {
     ");
 }
 
-/// Nobody has to wait for what nobody remembers having asked.
+/// What was asked before a reset is not answered after it.
 #[tokio::test]
 async fn a_reset_drops_the_pending_step() {
     let transcript = on_every_store(async |store| {
@@ -130,7 +130,7 @@ async fn everybody_resets_their_own_direct_messages() {
     ");
 }
 
-/// A thread begins with the line that opened it. What was said beside it is none of it.
+/// A thread includes its parent, and nothing else of the top level.
 #[tokio::test]
 async fn resetting_a_thread_leaves_the_channel_alone() {
     on_every_store(async |store| {
@@ -154,7 +154,7 @@ async fn resetting_a_thread_leaves_the_channel_alone() {
     .await;
 }
 
-/// It ends where it was ordered, however late it is heard.
+/// It covers what was said before the order, however late it is heard.
 #[tokio::test]
 async fn a_backfilled_reset_affects_earlier_messages_only() {
     on_every_store(async |store| {
@@ -173,7 +173,7 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
             context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
-        // What is read later still of the time before.
+        // A message from before the reset that is backfilled later still.
         let later = message(
             top_level("dm"),
             "later",

@@ -1,6 +1,6 @@
-//! Random lives: people talk, edit, delete, react and give orders, models think for a while and say what
-//! they like, platforms fail and the process dies; whatever comes, the promises of DESIGN §3 hold.
-//! `AIZUCHI_SCHEDULES` sets how many lives are lived.
+//! Random schedules: users post, edit, delete, react and give orders, models take their time and answer at random,
+//! platforms fail and the process crashes. Whatever happens, the invariants of ARCHITECTURE.md hold.
+//! `AIZUCHI_SCHEDULES` sets the number of schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,173 +24,176 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use std::sync::Mutex;
 
-use crate::deciding::every_line_is_accounted_for;
+use crate::deciding::every_message_is_accounted_for;
 use aizuchi_harness::harness::{
     Fault, Harness, HarnessOptions, TestPlatform, TestStore, build_parts_with, thread, top_level,
     window, workspace,
 };
 
-/// No life takes more until it rests.
+/// How many steps a schedule may take until nothing is pending.
 const MOST_STEPS: usize = 500;
 
-/// One thing that happens.
+/// A random event.
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     Say {
         who: u8,
         asks: bool,
         in_thread: bool,
     },
     Edit {
-        line: u8,
+        back: u8,
         asks: bool,
     },
     Delete {
-        line: u8,
+        back: u8,
     },
     React {
-        line: u8,
+        back: u8,
     },
     Order(u8),
     Wait {
         seconds: u16,
     },
     Fail(u8),
-    /// The process dies, with whatever it was at, and starts again.
-    Die,
+    /// The process crashes with its steps in flight, and restarts.
+    Crash,
 }
 
-/// What happens while a model thinks or a platform takes its time.
+/// A random schedule.
 #[derive(Clone, Debug)]
-struct Life {
-    acts: Vec<Act>,
-    /// In turn, for each model call: how long it takes, what it says, and what happens meanwhile.
-    thoughts: Vec<(u8, u8, Option<Act>)>,
-    /// What happens while a platform posts, in turn.
-    meanwhile: Vec<Option<Act>>,
+struct Schedule {
+    actions: Vec<Action>,
+    /// For each model call in turn: how long it takes, what it answers, and what happens meanwhile.
+    model_calls: Vec<(u8, u8, Option<Action>)>,
+    /// What happens during each post, in turn.
+    meanwhile: Vec<Option<Action>>,
     mode: Mode,
     wait: WaitStrategy,
 }
 
-fn heard() -> impl Strategy<Value = Act> {
+fn heard() -> impl Strategy<Value = Action> {
     prop_oneof![
         6 => (0..4_u8, prop::bool::weighted(0.3), prop::bool::weighted(0.2))
-            .prop_map(|(who, asks, in_thread)| Act::Say { who, asks, in_thread }),
-        2 => (0..8_u8, prop::bool::weighted(0.4)).prop_map(|(line, asks)| Act::Edit { line, asks }),
-        1 => (0..8_u8).prop_map(|line| Act::Delete { line }),
-        1 => (0..8_u8).prop_map(|line| Act::React { line }),
-        2 => (0..7_u8).prop_map(Act::Order),
+            .prop_map(|(who, asks, in_thread)| Action::Say { who, asks, in_thread }),
+        2 => (0..8_u8, prop::bool::weighted(0.4)).prop_map(|(back, asks)| Action::Edit { back, asks }),
+        1 => (0..8_u8).prop_map(|back| Action::Delete { back }),
+        1 => (0..8_u8).prop_map(|back| Action::React { back }),
+        2 => (0..7_u8).prop_map(Action::Order),
     ]
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         6 => heard(),
         5 => prop_oneof![Just(1_u16), Just(4), Just(6), Just(31), Just(61), Just(130), Just(700)]
-            .prop_map(|seconds| Act::Wait { seconds }),
-        1 => (0..4_u8).prop_map(Act::Fail),
-        1 => Just(Act::Die),
+            .prop_map(|seconds| Action::Wait { seconds }),
+        1 => (0..4_u8).prop_map(Action::Fail),
+        1 => Just(Action::Crash),
     ]
 }
 
-fn life() -> impl Strategy<Value = Life> {
+fn schedule() -> impl Strategy<Value = Schedule> {
     let modes = [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe];
     (
-        prop::collection::vec(act(), 1..40),
+        prop::collection::vec(action(), 1..40),
         prop::collection::vec((0..20_u8, 0..7_u8, prop::option::weighted(0.3, heard())), 30),
         prop::collection::vec(prop::option::weighted(0.2, heard()), 10),
         prop::sample::select(modes.to_vec()),
         prop::sample::select(vec![WaitStrategy::Adaptive, WaitStrategy::Fixed]),
     )
-        .prop_map(|(acts, thoughts, meanwhile, mode, wait)| Life {
-            acts,
-            thoughts,
+        .prop_map(|(actions, model_calls, meanwhile, mode, wait)| Schedule {
+            actions,
+            model_calls,
             meanwhile,
             mode,
             wait,
         })
 }
 
-fn lives() -> u32 {
-    std::env::var("AIZUCHI_SCHEDULES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(40)
+fn schedule_count() -> u32 {
+    std::env::var("AIZUCHI_SCHEDULES")
+        .ok()
+        .and_then(|schedule_count| schedule_count.parse().ok())
+        .unwrap_or(40)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: lives(), failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default()
+        cases: schedule_count(), failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_promises_hold_in_random_schedules_on_the_volatile_store(life in life()) {
-        run(&life, TestStore::volatile);
+    fn the_promises_hold_in_random_schedules_on_the_volatile_store(schedule in schedule()) {
+        run(&schedule, TestStore::volatile);
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: lives() / 4, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
+        cases: schedule_count() / 4, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_promises_hold_in_random_schedules_on_sqlite(life in life()) {
+    fn the_promises_hold_in_random_schedules_on_sqlite(schedule in schedule()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&life, TestStore::sqlite().await).await });
+        runtime.block_on(async { run_schedule(&schedule, TestStore::sqlite().await).await });
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: lives() / 16, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
+        cases: schedule_count() / 16, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_promises_hold_in_random_schedules_on_postgres(life in life()) {
+    fn the_promises_hold_in_random_schedules_on_postgres(schedule in schedule()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&life, TestStore::postgres().await).await });
+        runtime.block_on(async { run_schedule(&schedule, TestStore::postgres().await).await });
     }
 }
 
-fn run(life: &Life, store: fn() -> TestStore) {
+fn run(schedule: &Schedule, store: fn() -> TestStore) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(live(life, store()));
+    runtime.block_on(run_schedule(schedule, store()));
 }
 
-/// What a life knows of itself, to be checked.
+/// What the test records of a schedule, to check it.
 #[derive(Default)]
 struct Log {
-    /// Every line that asked for an answer, by its conversation.
+    /// Every message that asked for an answer, by its conversation.
     asked: BTreeMap<MessageId, ConversationId>,
-    /// How often a line came to ask by an edit, after it had been answered or had asked nothing.
+    /// How often a message became a mention by an edit, after it had been answered or had asked nothing.
     anew: BTreeMap<MessageId, usize>,
-    /// The mode that was ordered last, if one is.
+    /// The mode that was ordered last, if any.
     ordered: Option<Mode>,
     muted: bool,
-    lines: Vec<(MessageId, ConversationId)>,
-    /// What was posted, and how things stood then.
+    messages: Vec<(MessageId, ConversationId)>,
+    /// What was posted, and the state of things then.
     posts: Vec<Post>,
     number: usize,
 }
 
 struct Post {
-    piece: OutboxItem,
+    item: OutboxItem,
     muted: bool,
     mode: Mode,
     context: Context,
     redrafts: u32,
 }
 
-/// Those who live it: the model, the platform and the people share it.
+/// The model, the platform and the users of a schedule, which share its state.
 #[derive(Clone)]
-struct Stage {
+struct Simulation {
     harness: Arc<Mutex<Option<Harness>>>,
-    life: Arc<Life>,
+    schedule: Arc<Schedule>,
     log: Arc<Mutex<Log>>,
-    thoughts: Arc<Mutex<usize>>,
+    model_calls: Arc<Mutex<usize>>,
     dispatches: Arc<Mutex<usize>>,
     platform: Arc<TestPlatform>,
 }
 
-impl Stage {
+impl Simulation {
     fn harness(&self) -> Harness {
         self.harness.lock().unwrap().clone().unwrap()
     }
@@ -198,13 +201,13 @@ impl Stage {
     fn options(&self) -> HarnessOptions {
         let facilitation = FacilitationRules { min_messages: 2, ..FacilitationRules::default() };
         let rules = ChannelRules {
-            mode: self.life.mode,
+            mode: self.schedule.mode,
             facilitation,
             max_share: 1.0,
             ..ChannelRules::default()
         };
         let options = HarnessOptions::from_rules(rules);
-        let mut options = match self.life.wait {
+        let mut options = match self.schedule.wait {
             WaitStrategy::Adaptive => options,
             WaitStrategy::Fixed => options.with_fixed_wait(),
         };
@@ -226,60 +229,62 @@ impl Stage {
     }
 
     fn mode(&self) -> Mode {
-        self.log.lock().unwrap().ordered.unwrap_or(self.life.mode)
+        self.log.lock().unwrap().ordered.unwrap_or(self.schedule.mode)
     }
 
-    /// People do something, or order it.
-    async fn happens(&self, act: &Act) {
+    /// Users do something, or order it.
+    async fn apply(&self, action: &Action) {
         let harness = self.harness();
-        match act {
-            Act::Say { who, asks, in_thread } => {
+        match action {
+            Action::Say { who, asks, in_thread } => {
                 let number = {
                     let mut log = self.log.lock().unwrap();
                     log.number += 1;
                     log.number
                 };
-                let place = if *in_thread { thread("garden", "m001") } else { top_level("garden") };
+                let conversation =
+                    if *in_thread { thread("garden", "m001") } else { top_level("garden") };
                 let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
                 let text =
                     if *asks { format!("@Aizuchi {number}?") } else { format!("line {number}") };
                 let id = format!("m{number:03}");
                 let at = harness.clock.now();
-                let line = aizuchi_harness::harness::message(place.clone(), &id, at, who, &text);
+                let message =
+                    aizuchi_harness::harness::message(conversation.clone(), &id, at, who, &text);
                 {
                     let mut log = self.log.lock().unwrap();
-                    log.lines.push((line.id.clone(), place.clone()));
-                    if line.is_addressed() {
-                        log.asked.insert(line.id.clone(), place);
+                    log.messages.push((message.id.clone(), conversation.clone()));
+                    if message.is_addressed() {
+                        log.asked.insert(message.id.clone(), conversation);
                     }
                 }
-                harness.hear(line).await;
+                harness.hear(message).await;
             }
-            Act::Edit { line, asks } => {
-                let Some((id, place)) = self.line(*line) else { return };
+            Action::Edit { back, asks } => {
+                let Some((id, conversation)) = self.recent_message(*back) else { return };
                 let number = harness.clock.now().as_millisecond();
                 let text =
                     if *asks { format!("@Aizuchi {number}!") } else { format!("edit {number}") };
-                let was_owed = self.owed(&place).await.contains(&id);
-                harness.edits_in(place.clone(), &id, &text).await;
-                let owed = self.owed(&place).await;
+                let was_owed = self.owed(&conversation).await.contains(&id);
+                harness.edits_in(conversation.clone(), &id, &text).await;
+                let owed = self.owed(&conversation).await;
                 let mut log = self.log.lock().unwrap();
                 if owed.contains(&id) {
                     *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
-                    log.asked.insert(id, place);
+                    log.asked.insert(id, conversation);
                 } else {
-                    // It asks nothing any more, or too late.
+                    // It is a mention no longer, or too late.
                     log.asked.remove(&id);
                 }
             }
-            Act::Delete { line } => {
-                let Some((message, conversation)) = self.line(*line) else { return };
+            Action::Delete { back } => {
+                let Some((message, conversation)) = self.recent_message(*back) else { return };
                 let at = harness.clock.now();
                 let deletion = aizuchi_core::chat::Deletion { conversation, message, at };
                 harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
             }
-            Act::React { line } => {
-                let Some((message, _)) = self.line(*line) else { return };
+            Action::React { back } => {
+                let Some((message, _)) = self.recent_message(*back) else { return };
                 let reaction = Reaction {
                     workspace: workspace(),
                     channel: top_level("garden").channel,
@@ -292,19 +297,19 @@ impl Stage {
                 };
                 harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
             }
-            Act::Order(order) => self.order(*order).await,
-            Act::Wait { .. } | Act::Die => {}
-            Act::Fail(fault) => {
+            Action::Order(order) => self.order(*order).await,
+            Action::Wait { .. } | Action::Crash => {}
+            Action::Fail(fault) => {
                 let faults = [Fault::Busy, Fault::Refused, Fault::LostAnswer, Fault::LostRequest];
                 self.platform.fails(&[faults[usize::from(*fault)]]);
             }
         }
     }
 
-    /// The same while a model or a platform takes its time.
-    fn happens_meanwhile(&self, act: Act) -> BoxFuture<'static, ()> {
-        let stage = self.clone();
-        Box::pin(async move { stage.happens(&act).await })
+    /// What happens during a model call or a post.
+    fn apply_meanwhile(&self, action: Action) -> BoxFuture<'static, ()> {
+        let simulation = self.clone();
+        Box::pin(async move { simulation.apply(&action).await })
     }
 
     async fn order(&self, order: u8) {
@@ -344,17 +349,17 @@ impl Stage {
         }
     }
 
-    /// One of the newest lines.
-    fn line(&self, back: u8) -> Option<(MessageId, ConversationId)> {
-        self.log.lock().unwrap().lines.iter().rev().nth(usize::from(back)).cloned()
+    /// One of the newest messages.
+    fn recent_message(&self, back: u8) -> Option<(MessageId, ConversationId)> {
+        self.log.lock().unwrap().messages.iter().rev().nth(usize::from(back)).cloned()
     }
 
-    async fn owed(&self, place: &ConversationId) -> Vec<MessageId> {
+    async fn owed(&self, conversation: &ConversationId) -> Vec<MessageId> {
         let store = self.harness().store.store;
-        store.context(place, &window(500)).await.unwrap().owed
+        store.context(conversation, &window(500)).await.unwrap().owed
     }
 
-    /// Time passes, and what falls due is done; models take time of their own.
+    /// Advances the clock and handles what falls due. Model calls take time of their own.
     async fn pass(&self, seconds: i64) {
         let until = self.harness().clock.now() + SignedDuration::from_secs(seconds);
         for _ in 0..MOST_STEPS {
@@ -374,8 +379,8 @@ impl Stage {
         panic!("it never comes to rest: {}", self.harness().transcript().await);
     }
 
-    /// Whatever is claimed now is never completed.
-    async fn die(&self) {
+    /// What is claimed now is never completed.
+    async fn crash(&self) {
         let Harness { store, clock, inbox, runner, .. } = self.harness();
         let lease = SignedDuration::from_secs(100);
         store.store.claim(clock.now(), lease, 9).await.unwrap();
@@ -385,59 +390,64 @@ impl Stage {
         self.start(store, clock).await;
     }
 
-    /// The invariants of DESIGN §3 that can be seen at any moment.
+    /// The invariants that can be checked at any moment.
     async fn check(&self) {
         let harness = self.harness();
         let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
-        let places: BTreeSet<_> = steps.iter().map(|step| step.event.conversation()).collect();
-        assert_eq!(places.len(), steps.len(), "one pending step per conversation: {steps:#?}");
-        for place in [top_level("garden"), thread("garden", "m001")] {
-            let owed = self.owed(&place).await;
-            let step = steps.iter().find(|step| *step.event.conversation() == place);
+        let conversations: BTreeSet<_> =
+            steps.iter().map(|step| step.event.conversation()).collect();
+        assert_eq!(
+            conversations.len(),
+            steps.len(),
+            "one pending step per conversation: {steps:#?}"
+        );
+        for conversation in [top_level("garden"), thread("garden", "m001")] {
+            let owed = self.owed(&conversation).await;
+            let step = steps.iter().find(|step| *step.event.conversation() == conversation);
             let waits = step.is_some_and(|step| {
-                step.is_owed || matches!(&step.event, Event::Post(piece) if piece.is_published())
+                step.is_owed || matches!(&step.event, Event::Post(item) if item.is_published())
             });
             assert!(owed.is_empty() || waits, "owed and waits for nothing: {owed:?} {step:#?}");
         }
         let rows = harness.decisions("garden").await;
         let mut covered = BTreeSet::new();
-        for line in rows.iter().flat_map(|row| &row.messages) {
-            assert!(covered.insert(line), "{line} is covered twice: {rows:#?}");
+        for message in rows.iter().flat_map(|row| &row.messages) {
+            assert!(covered.insert(message), "{message} is covered twice: {rows:#?}");
         }
         let open = rows.iter().filter(|row| row.ended.is_none());
         assert_eq!(open.count(), steps.len(), "each open decision waits for a step: {rows:#?}");
     }
 
-    /// What must be true of everything that was said.
+    /// What must hold for every post.
     fn check_posts(&self) {
         let log = self.log.lock().unwrap();
         let mut drafts: BTreeSet<_> = BTreeSet::new();
         let mut answered: BTreeMap<&MessageId, usize> = BTreeMap::new();
         for post in &log.posts {
-            let notes = &post.piece.metadata;
-            assert!(!post.muted, "it speaks though it is muted: {:?}", post.piece);
-            assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.piece);
-            assert!(drafts.insert(post.piece.first_in_draft), "posted twice: {:?}", post.piece);
-            for line in &notes.owed {
-                let answers = answered.entry(line).or_default();
+            let notes = &post.item.metadata;
+            assert!(!post.muted, "it speaks though it is muted: {:?}", post.item);
+            assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.item);
+            assert!(drafts.insert(post.item.first_in_draft), "posted twice: {:?}", post.item);
+            for message in &notes.owed {
+                let answers = answered.entry(message).or_default();
                 *answers += 1;
-                let anew = log.anew.get(line).copied().unwrap_or(0);
-                assert!(*answers <= 1 + anew, "{line} was answered twice");
+                let anew = log.anew.get(message).copied().unwrap_or(0);
+                assert!(*answers <= 1 + anew, "{message} was answered twice");
             }
             if !notes.owed.is_empty() {
                 continue;
             }
-            assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.piece);
-            // Words that have not seen the newest line were made anew for the one before it, in a room
-            // where people talk on; elsewhere they are not said.
+            assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.item);
+            // A draft that has not seen the newest message was redrafted for the one before it, where work in flight
+            // goes on; elsewhere it is dropped.
             let is_blind = post.context.newest_message_revision > notes.seen_revision;
             let may_be_blind = post.mode == Mode::Facilitator && post.redrafts > 0;
-            // A nod at a line is as right when others have gone on to answer it.
-            let is_nod = post.piece.reaction_to.is_some();
+            // A reaction stays right when others answer the message.
+            let is_nod = post.item.reaction_to.is_some();
             let may_be_blind = may_be_blind || (is_nod && post.mode == Mode::Facilitator);
-            assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.piece);
+            assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
-            assert!(is_nod || post.context.is_open(about), "not open any more: {:?}", post.piece);
+            assert!(is_nod || post.context.is_open(about), "not open any more: {:?}", post.item);
         }
     }
 
@@ -447,15 +457,15 @@ impl Stage {
             let log = self.log.lock().unwrap();
             let said = harness.platform.posted.lock().unwrap();
             let said: BTreeSet<MessageId> =
-                said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect();
+                said.iter().flat_map(|(item, _)| item.metadata.owed.clone()).collect();
             (log.asked.clone(), said)
         };
         let rows = harness.decisions("garden").await;
-        let lines = harness.messages("garden").await;
-        for (id, place) in asked {
-            assert!(!self.owed(&place).await.contains(&id), "{id} is still owed an answer");
-            let line = lines.iter().find(|line| line.message.id == id).unwrap();
-            let is_withdrawn = line.is_deleted || !line.message.is_addressed();
+        let messages = harness.messages("garden").await;
+        for (id, conversation) in asked {
+            assert!(!self.owed(&conversation).await.contains(&id), "{id} is still owed an answer");
+            let stored = messages.iter().find(|stored| stored.message.id == id).unwrap();
+            let is_withdrawn = stored.is_deleted || !stored.message.is_addressed();
             let row = rows.iter().find(|row| row.messages.contains(&id));
             let ended = row.and_then(|row| row.ended);
             let is_settled = matches!(
@@ -476,55 +486,55 @@ impl Stage {
     }
 }
 
-async fn live(life: &Life, store: TestStore) {
-    let stage = Stage {
+async fn run_schedule(schedule: &Schedule, store: TestStore) {
+    let simulation = Simulation {
         harness: Arc::default(),
-        life: Arc::new(life.clone()),
+        schedule: Arc::new(schedule.clone()),
         log: Arc::default(),
-        thoughts: Arc::default(),
+        model_calls: Arc::default(),
         dispatches: Arc::default(),
         platform: Arc::default(),
     };
-    stage.start(store, Clock::manual(aizuchi_harness::harness::at(0))).await;
-    for act in &life.acts {
-        match act {
-            Act::Wait { seconds } => stage.pass(i64::from(*seconds)).await,
-            Act::Die => stage.die().await,
-            Act::Say { .. }
-            | Act::Edit { .. }
-            | Act::Delete { .. }
-            | Act::React { .. }
-            | Act::Order(_)
-            | Act::Fail(_) => stage.happens(act).await,
+    simulation.start(store, Clock::manual(aizuchi_harness::harness::at(0))).await;
+    for action in &schedule.actions {
+        match action {
+            Action::Wait { seconds } => simulation.pass(i64::from(*seconds)).await,
+            Action::Crash => simulation.crash().await,
+            Action::Say { .. }
+            | Action::Edit { .. }
+            | Action::Delete { .. }
+            | Action::React { .. }
+            | Action::Order(_)
+            | Action::Fail(_) => simulation.apply(action).await,
         }
-        stage.check().await;
+        simulation.check().await;
     }
-    stage.pass(50_000).await;
-    let harness = stage.harness();
+    simulation.pass(50_000).await;
+    let harness = simulation.harness();
     assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "something waits for ever");
-    stage.check_posts();
-    stage.check_owed().await;
-    every_line_is_accounted_for(&harness).await;
-    *stage.harness.lock().unwrap() = None;
+    simulation.check_posts();
+    simulation.check_owed().await;
+    every_message_is_accounted_for(&harness).await;
+    *simulation.harness.lock().unwrap() = None;
 }
 
 #[async_trait]
-impl Llm for Stage {
+impl Llm for Simulation {
     fn model(&self) -> &str {
         "moody"
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let (seconds, mood, meanwhile) = {
-            let mut thoughts = self.thoughts.lock().unwrap();
-            *thoughts += 1;
-            self.life.thoughts[*thoughts % self.life.thoughts.len()].clone()
+            let mut model_calls = self.model_calls.lock().unwrap();
+            *model_calls += 1;
+            self.schedule.model_calls[*model_calls % self.schedule.model_calls.len()].clone()
         };
         let clock = self.harness().clock;
         clock.advance_to(clock.now() + SignedDuration::from_secs(i64::from(seconds)));
-        if let Some(act) = meanwhile {
-            self.happens_meanwhile(act).await;
-            // The agent sees first whether it was overtaken.
+        if let Some(action) = meanwhile {
+            self.apply_meanwhile(action).await;
+            // Lets the agent notice first whether its work was superseded.
             tokio::task::yield_now().await;
         }
         let verdict = |should_respond: bool, more: &str| {
@@ -548,38 +558,35 @@ impl Llm for Stage {
 }
 
 #[async_trait]
-impl Platform for Stage {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        // How things stand when the last check is over.
+impl Platform for Simulation {
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        // The state of things once the last check is over.
         let harness = self.harness();
-        let context = harness.store.store.context(&piece.conversation, &window(50)).await.unwrap();
-        let step = harness.step_of(&piece.conversation).await;
+        let context = harness.store.store.context(&item.conversation, &window(50)).await.unwrap();
+        let step = harness.step_of(&item.conversation).await;
         let redrafts = step.map_or(0, |step| step.redrafts);
         let mode = self.mode();
         let muted = self.log.lock().unwrap().muted;
         let meanwhile = {
             let mut dispatches = self.dispatches.lock().unwrap();
             *dispatches += 1;
-            self.life.meanwhile[*dispatches % self.life.meanwhile.len()].clone()
+            self.schedule.meanwhile[*dispatches % self.schedule.meanwhile.len()].clone()
         };
-        if let Some(act) = meanwhile {
-            self.happens_meanwhile(act).await;
+        if let Some(action) = meanwhile {
+            self.apply_meanwhile(action).await;
         }
         let before = self.platform.posted_texts().len();
-        let posted = self.platform.post(piece).await;
+        let posted = self.platform.post(item).await;
         if self.platform.posted_texts().len() > before {
-            let piece = piece.clone();
-            let post = Post { piece, muted, mode, context, redrafts };
+            let item = item.clone();
+            let post = Post { item, muted, mode, context, redrafts };
             self.log.lock().unwrap().posts.push(post);
         }
         posted
     }
 
-    async fn find_posted(
-        &self,
-        piece: &OutboxItem,
-    ) -> Result<Option<PostedMessage>, PlatformError> {
-        self.platform.find_posted(piece).await
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
+        self.platform.find_posted(item).await
     }
 
     fn settle_time(&self) -> SignedDuration {

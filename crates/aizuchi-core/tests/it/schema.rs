@@ -1,4 +1,4 @@
-//! The schema is written twice, once for each database; both say the same.
+//! The schema is written twice, once for each database. Both must say the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,11 +7,11 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, query
 
 use aizuchi_harness::postgres;
 
-/// What only one of them needs: how each finds words and numbers rows.
+/// What only one of them needs: for its full-text index and its row numbers.
 const OF_POSTGRES: &[&str] =
     &["messages.rowid", "recall_lines.terms?", "recall_stale.rowid", "index recall_terms"];
 
-/// Columns, with the tables and whether they may be null, and indexes.
+/// Columns with their tables and nullability, and indexes.
 const IN_SQLITE: &str = "
     SELECT m.name || '.' || c.name || CASE WHEN c.\"notnull\" OR c.pk > 0 THEN '' ELSE '?' END AS name,
         NULL AS text
@@ -56,7 +56,7 @@ async fn both_databases_have_the_same_tables_indexes_and_triggers() {
     }
 }
 
-/// Texts are compared byte by byte, whatever the language of the database.
+/// Texts are compared byte by byte, whatever the locale of the database.
 #[tokio::test]
 async fn text_columns_are_sorted_by_bytes() {
     let mut postgres = PgConnection::connect(&postgres::database()).await.unwrap();
@@ -69,7 +69,7 @@ async fn text_columns_are_sorted_by_bytes() {
     assert_eq!(sorted, [""; 0]);
 }
 
-/// All migrations of one database, in their order.
+/// All migrations of a database, in order.
 fn migrations(database: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -77,7 +77,7 @@ fn migrations(database: &str) -> String {
     files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-/// What an index is of, as both say it: without parentheses and types around the words of its condition.
+/// The definition of an index in a form common to both: without parentheses and types in its condition.
 fn indexed(text: &str) -> String {
     let (_, columns) = text.split_once('(').unwrap();
     let plain = columns.replace("::text", "").replace(['(', ')', '"'], " ");

@@ -1,5 +1,5 @@
-//! Seed 002, requirement by requirement: a mention is answered at once, everything else is judged when
-//! the talk has rested; and what the seed leaves open (G1 to G9).
+//! Seed 002, requirement by requirement: a mention is answered at once, everything else is judged once the
+//! conversation rests; and what the seed leaves open (G1 to G9). All with `wait: fixed`, which is the seed's.
 
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
@@ -20,7 +20,7 @@ use aizuchi_harness::harness::{
     on_every_store, thread, top_level, workspace,
 };
 
-/// The seed's own wait: 300 seconds, a third of them by chance.
+/// The seed's own wait: 300 seconds with a jitter of 30 %.
 fn seed() -> HarnessOptions {
     let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
     HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() }
@@ -37,7 +37,7 @@ fn joins(delay: &str) -> String {
     )
 }
 
-/// When it spoke, in seconds since the start.
+/// When it posted, in seconds since the start.
 fn spoken(harness: &Harness) -> Vec<i64> {
     let said = harness.platform.posted.lock().unwrap();
     said.iter().map(|(_, posted)| posted.at.as_second() - START).collect()
@@ -207,7 +207,7 @@ async fn r09_a_message_is_stored_before_anything_follows() {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.says_in(top_level("kitchen"), "bob", "who baked this?").await;
-        // The process dies before it could do anything.
+        // The process crashes before it could do anything.
         let harness = harness.restart().await;
         assert_eq!(harness.messages("garden").await.len(), 1);
         assert_eq!(harness.messages("kitchen").await.len(), 1);
@@ -263,7 +263,7 @@ async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
             waits.push(step.due.duration_since(at(0)).as_secs_f64());
         }
         assert!(waits.iter().all(|wait| (210.0..=390.0).contains(wait)), "{waits:?}");
-        // They are spread over the whole of it.
+        // They are spread over the whole range.
         for (low, high) in [(210.0, 255.0), (255.0, 300.0), (300.0, 345.0), (345.0, 390.0)] {
             assert!(waits.iter().any(|wait| (low..high).contains(wait)), "{low}: {waits:?}");
         }
@@ -279,10 +279,10 @@ async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
         harness.says("alice", "when do I cut the roses?").await;
         harness.says_in(thread("garden", "m000"), "dan", "which ones?").await;
         harness.pass(50).await;
-        // While the judgment waits,
+        // During the wait for the judgment …
         harness.says("bob", "which ones?").await;
         harness.pass(60 + 30).await;
-        // and while the reply does. Nothing of this is about the thread.
+        // … and during the delay of the reply. The thread is not affected.
         harness.says("alice", "the red ones").await;
         harness.pass(1000).await;
         harness.transcript().await
@@ -305,7 +305,7 @@ async fn r14_the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
         let harness = fixed(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(30).await;
-        // A bot's line begins no wait anew, and is part of the talk.
+        // A bot's message does not restart the wait, and is part of the prompt.
         harness.says("rainbot", "no rain today").await;
         harness.mind.script.push(PromptVerb::Judge, Err(LlmError::Refused("no".to_owned())));
         harness.pass(1000).await;
@@ -315,7 +315,7 @@ async fn r14_the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
         assert_eq!(row.attempts[0].verb.as_ref(), "judge");
         assert!(row.attempts[0].usage == Default::default() && row.attempts[0].error.is_some());
         assert!(harness.platform.posted_texts().is_empty());
-        // A channel that nobody has told of is judged as a private one.
+        // A channel of which the platform has told nothing is judged as a private one.
         harness.says_in(top_level("attic"), "bob", "hello?").await;
         harness.pass(100).await;
         assert_eq!(harness.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
@@ -393,7 +393,7 @@ async fn r19_a_start_answers_no_old_messages() {
         assert_eq!(harness.mind.verbs(), "");
         let gates = harness.messages("garden").await.into_iter().map(|stored| stored.gate);
         assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::CaughtUp); 3]);
-        // A mention that is young is owed an answer all the same.
+        // A recent mention is owed an answer all the same.
         let young =
             message(top_level("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");
         harness.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();
@@ -409,12 +409,12 @@ async fn r20_it_posts_when_the_seed_says() {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
         let due = async || harness.step_of(&top_level("garden")).await.unwrap().due;
-        // A mention: at once.
+        // A mention is answered at once.
         harness.says("alice", "@Aizuchi hello").await;
         harness.pass(0).await;
         assert_eq!(spoken(&harness), [0]);
         harness.pass(1).await;
-        // Yes, at once: after the wait. Yes, later: after the wait and the delay.
+        // A yes is posted after the wait and the delay.
         for delay in [0, 100] {
             harness.mind.script.push(PromptVerb::Judge, Ok(&joins(&delay.to_string())));
             harness.says("bob", "when do I cut the roses?").await;
@@ -425,7 +425,7 @@ async fn r20_it_posts_when_the_seed_says() {
             let said = harness.platform.posted.lock().unwrap().last().unwrap().1.at;
             assert_eq!(said, judged + SignedDuration::from_secs(delay));
         }
-        // No: silence.
+        // A no is silence.
         harness.says("carol", "thanks").await;
         harness.pass(1000).await;
         assert_eq!(spoken(&harness).len(), 3);
@@ -457,7 +457,7 @@ async fn r20_it_posts_when_the_seed_says() {
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
-        // A mention takes the place of a judgment, and of a reply that waits.
+        // A mention replaces a pending judgment, and a pending reply.
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("bob", "the roses look ill").await;
         harness.pass(90).await;
@@ -486,10 +486,10 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
         harness.pass(0).await;
         let owed: Vec<MessageId> = {
             let said = harness.platform.posted.lock().unwrap();
-            said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect()
+            said.iter().flat_map(|(item, _)| item.metadata.owed.clone()).collect()
         };
         assert_eq!(owed, ["m000", "m001"].map(MessageId::new));
-        // Somebody talks every 50 seconds, which is no rest.
+        // A message every 50 seconds never lets the conversation rest.
         let begun = harness.clock.now();
         while harness.mind.prompt_texts(PromptVerb::Judge).is_empty() {
             harness.says("carol", "more of it").await;
@@ -529,7 +529,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
         harness.pass(1000).await;
         assert!(harness.mind.prompt_texts(PromptVerb::Judge)[1].contains("tulips"));
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 2);
-        // A mention that is edited away is a line like others.
+        // A mention that is edited away is a message like any other.
         let mention = harness.says("bob", "@Aizuchi hello").await;
         harness.edits(&mention, "hello").await;
         harness.pass(1000).await;
@@ -574,7 +574,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
         harness.pass(10).await;
         let in_thread = thread("garden", question.as_str());
         harness.says_in(in_thread, "bob", "in spring").await;
-        // The channel's wait is not begun anew by it.
+        // It does not restart the wait of the top level.
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(60));
         harness.pass(1000).await;
         assert!(harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("in spring"));

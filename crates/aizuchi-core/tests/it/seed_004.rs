@@ -1,5 +1,5 @@
-//! Seed 004, requirement by requirement: the state of a conversation, named in a call of its own or in
-//! the judge's; and rooms that are facilitated, with kotonoha's defaults.
+//! Seed 004, requirement by requirement: the state of a conversation, named in a call of its own or in the judge's;
+//! and facilitator mode with kotonoha's defaults.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -23,11 +23,11 @@ use ConversationState::{Active, Conflict, Ending, Misunderstanding};
 
 const NO: &str = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 
-/// What kind of words a reply is asked for.
+/// The instructions that a reply gets for a state.
 const CONFLICT_WORDS: &str = "There is tension: be calm and brief, take no side";
 const MISUNDERSTANDING_WORDS: &str = "say calmly what each of them seems to mean";
 
-/// The words that decided before a model did (S08).
+/// The word lists by which kotonoha decided before it had a model (S08).
 const OLD_ENDING_WORDS: [&str; 10] = [
     "これ以上",
     "以上です",
@@ -54,12 +54,12 @@ fn facilitator() -> ChannelRules {
     ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() }
 }
 
-/// Its channels are facilitated, and the judge names the state.
+/// Its channels are in facilitator mode, and the judge names the state.
 async fn facilitated(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions::from_rules(facilitator()))
 }
 
-/// So many lines, a second apart, by three people.
+/// This many messages by three users, a second apart.
 async fn talk(harness: &Harness, messages: usize) {
     for number in 0..messages {
         let who = ["alice", "bob", "carol"][number % 3];
@@ -76,7 +76,7 @@ fn state_of(row: &Decision) -> Option<ConversationState> {
     row.evaluation.as_ref().and_then(|weighed| weighed.conversation_state)
 }
 
-/// What the judge says, with more fields.
+/// An answer of the judge, with further fields.
 fn says(should_respond: bool, more: &str) -> String {
     format!(
         r#"{{"should_respond": {should_respond}, "reason": "asked", "confidence": 0.9, "delay_seconds": 0{more}}}"#
@@ -84,15 +84,15 @@ fn says(should_respond: bool, more: &str) -> String {
 }
 
 thread_local! {
-    /// What is logged on this thread while somebody wants to know.
+    /// What is logged on this thread, while a test records it.
     static LOGGED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
-/// What is logged while it lives, on this thread. The subscriber is everybody's: one that comes and goes may
-/// find that another thread has just had a log line switched off for good.
+/// Records the log of this thread while it lives. The subscriber is global and stays: with one per test, tracing may
+/// cache a log statement as disabled while another thread has none.
 struct Log;
 
-/// Writes to the log of this thread, if it has one.
+/// Writes to the recorded log of this thread, if there is one.
 struct ToThread;
 
 impl Log {
@@ -104,7 +104,8 @@ impl Log {
                 .with_ansi(false)
                 .with_writer(|| ToThread)
                 .finish();
-            tracing::subscriber::set_global_default(subscriber).expect("nobody else has set one");
+            tracing::subscriber::set_global_default(subscriber)
+                .expect("no other subscriber is set");
         });
         LOGGED.set(Some(Vec::new()));
         Self
@@ -203,8 +204,9 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
             let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
             let mut rest = &*asked;
             for word in words {
-                let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
-                rest = &rest[place..];
+                let conversation =
+                    rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
+                rest = &rest[conversation..];
             }
         })
         .await;
@@ -214,7 +216,7 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 #[tokio::test]
 async fn s08_no_word_list_decides() {
     for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
-        // The words without the meaning: the judge is asked, and speaks.
+        // The words without their meaning: the judge is called, and joins in.
         on_every_store(async |store| {
             let harness = separate(store).await;
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -243,8 +245,9 @@ async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last(
         talk(&harness, 12).await;
         harness.pass(400).await;
         let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
-        let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
-        assert!(places.is_sorted(), "{asked}");
+        let conversations =
+            (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
+        assert!(conversations.is_sorted(), "{asked}");
         assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
     })
     .await;
@@ -272,7 +275,7 @@ async fn s13_the_state_is_one_call_of_at_most_twenty_tokens() {
         let [prompt] = &harness.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
         assert_eq!(prompt.max_tokens, Some(20));
         assert!(prompt.schema().is_none() && prompt.tools.is_empty());
-        // The persona has no say in it.
+        // The persona's prompt is not part of it.
         assert!(!prompt.text.contains("You are kind."));
     })
     .await;
@@ -309,7 +312,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
     for failure in failures {
         on_every_store(async |store| {
             let failure = failure();
-            let told = format!("{failure:?}");
+            let case = format!("{failure:?}");
             let log = Log::begin();
             let is_error = failure.is_err();
             let harness = separate(store).await;
@@ -317,16 +320,16 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.says("alice", "when do I cut the roses?").await;
             harness.pass(400).await;
-            assert_eq!(harness.mind.verbs(), "state judge reply", "{told}");
+            assert_eq!(harness.mind.verbs(), "state judge reply", "{case}");
             let row = rows(&harness).await.remove(0);
             assert_eq!(
                 (state_of(&row), row.ended),
                 (Some(Active), Some(DecisionResult::Spoke)),
-                "{told}"
+                "{case}"
             );
             assert_eq!(row.attempts[0].verb.as_ref(), "state");
-            assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{told}");
-            assert!(row.attempts[0].error.is_some(), "{told}");
+            assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{case}");
+            assert!(row.attempts[0].error.is_some(), "{case}");
             assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
         })
         .await;
@@ -347,7 +350,7 @@ async fn s18_an_ending_is_silence_before_the_judge() {
         assert_eq!((row.ended, state_of(&row)), (Some(DecisionResult::ChoseSilence), Some(Ending)));
         let sentence = "Intervention blocked for channel garden: conversation is ending";
         assert!(log.text().contains(sentence), "{}", log.text());
-        // Whoever asks is answered all the same.
+        // A mention is answered all the same.
         harness.says("bob", "@Aizuchi good night").await;
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -432,14 +435,14 @@ async fn s21_an_unchanged_conversation_is_classified_once() {
         harness.mind.script.push(PromptVerb::Judge, busy());
         harness.says("alice", "you never listen").await;
         harness.pass(1000).await;
-        // The judge is tried again; the log is what it was.
+        // The judge is retried; the conversation is unchanged.
         assert_eq!(harness.mind.verbs(), "state judge judge judge");
         assert_eq!(state_of(&rows(&harness).await[0]), Some(Conflict));
         assert!(
             harness.mind.prompt_texts(PromptVerb::Judge)[2]
                 .contains("There seems to be tension in it.")
         );
-        // An edit makes another log of it.
+        // An edit changes the conversation.
         harness.edits(&MessageId::new("m000"), "you always listen").await;
         harness.says("bob", "do I?").await;
         harness.pass(1000).await;
@@ -485,7 +488,7 @@ async fn a_facilitator_judges_5_s_after_the_newest_message() {
         talk(&harness, 3).await;
         harness.pass(3).await;
         assert_eq!(harness.mind.verbs(), "");
-        // The newest line was said 4 seconds ago.
+        // The newest message is 4 seconds old.
         harness.pass(1).await;
         assert_eq!(harness.mind.verbs(), "judge");
     })
@@ -506,7 +509,7 @@ async fn a_facilitator_judges_at_most_30_s_after_the_first_message() {
             }
         }
         let asked: Vec<i64> = asked.iter().map(|at| at.as_second() - START).collect();
-        // The first new line after a judgment is said two seconds later.
+        // The first message after a judgment comes two seconds later.
         assert_eq!(asked[..3], [30, 62, 94], "{asked:?}");
     })
     .await;
@@ -566,11 +569,11 @@ async fn no_model_is_asked_during_the_cooldown_even_after_a_restart() {
         assert_eq!(harness.mind.verbs(), "");
         let settled = rows(&harness).await.split_off(1);
         assert!(settled.iter().all(|row| row.gate == Some(Gate::Cooldown)), "{settled:#?}");
-        // A mention is answered meanwhile.
+        // A mention is answered during the cooldown.
         harness.says("carol", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         assert_eq!(harness.mind.verbs(), "reply");
-        // Then it listens again.
+        // Then the cooldown is over.
         harness.clock.advance_to(spoke + SignedDuration::from_mins(10));
         harness.says("bob", "so what do we do?").await;
         harness.pass(10).await;
@@ -627,7 +630,7 @@ async fn a_post_that_failed_is_no_intervention() {
     .await;
 }
 
-/// The words were on their way when somebody asked; they were unasked all the same.
+/// The post was in flight when the mention came, and counts as unsolicited all the same.
 #[tokio::test]
 async fn a_mention_during_a_post_does_not_undo_the_intervention() {
     on_every_store(async |store| {

@@ -1,5 +1,5 @@
-//! What people see, told as transcripts, on every store. Behind the talk stands the ledger: the
-//! lines a decision covers, how it ended and why, and the model calls it cost.
+//! What users see, as transcripts on every store. Below the messages stands the ledger: the messages that a decision
+//! covers, how it ended and why, and its model calls.
 
 use std::sync::atomic::Ordering;
 
@@ -121,7 +121,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Judge, || async move {
             there.says("bob", "all day, they say").await;
-            // The call that is dropped never takes its answer.
+            // The dropped call never takes its answer.
             there.mind.script.push(PromptVerb::Judge, Ok(aizuchi_harness::harness::SILENCE));
         });
         harness.pass(1000).await;
@@ -139,7 +139,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
 async fn with_a_fixed_wait_a_superseded_judgment_is_discarded() {
     let transcript = on_every_store(async |store| {
         let harness = fixed_wait(store).await;
-        // Another process hears the line, so nobody here calls the work off.
+        // Another process hears the message, so nothing here cancels the work.
         let (elsewhere, _) = build_parts_with(
             harness.store.store.clone(),
             harness.clock.clone(),
@@ -196,7 +196,7 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
         for number in 1..=9 {
             let (there, message) = (harness.clone(), message.clone());
             harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-                // A moment later, since two edits of one moment are one.
+                // A moment later, since two edits at the same time are one.
                 there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
                 there.edits(&message, &format!("draft {number}")).await;
             });
@@ -266,7 +266,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.says("alice", "when do I cut the roses?").await;
         let there = harness.clone();
-        // While it is on its way, Bob asks; then the platform does not take it.
+        // During the post, Bob mentions it; then the platform refuses the post for now.
         harness.platform.meanwhile(|| async move {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
@@ -460,7 +460,7 @@ async fn two_mentions_while_busy_are_both_answered() {
             there.says("carol", "@Aizuchi and the daisies?").await;
         });
         harness.pass(1).await;
-        // Bob's came in time for the one redraft; Carol's has an answer of its own.
+        // Bob's mention came in time for the one redraft. Carol's has an answer of its own.
         assert_eq!(harness.platform.calls.load(Ordering::SeqCst), 2);
         let answered =
             |post: usize| harness.platform.posted.lock().unwrap()[post].0.metadata.owed.clone();
@@ -815,7 +815,7 @@ async fn a_lost_request_is_retried() {
         harness.platform.fails(&[Fault::LostRequest]);
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(20).await;
-        // Until the request is surely dead, nothing is repeated.
+        // Until the request is surely lost, it is not retried.
         assert_eq!(harness.platform.calls.load(Ordering::SeqCst), 1);
         harness.pass(120).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -828,7 +828,7 @@ async fn a_lost_request_is_retried() {
     ");
 }
 
-/// It is behind others for longer than it would be tried.
+/// It waits behind others for longer than attempts would last.
 #[tokio::test]
 async fn a_post_queued_behind_others_costs_no_attempt() {
     let transcript = on_every_store(async |store| {
@@ -935,7 +935,7 @@ async fn an_answer_survives_many_crashes() {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         for _ in 0..20 {
-            // A process takes the step and dies; its lease ends.
+            // A process claims the step and crashes; its lease ends.
             let lease = jiff::SignedDuration::from_secs(10);
             harness.store.store.claim(harness.clock.now(), lease, 1).await.unwrap();
             harness.clock.advance_to(harness.clock.now() + lease);

@@ -1,4 +1,4 @@
-//! When it speaks unasked: as people of the channel would, as stories on every store.
+//! When unsolicited posts are made: with the delay of a user of the channel. Stories on every store.
 
 use aizuchi_core::agent::PostTiming;
 use aizuchi_core::chat::{Arrival, Heard};
@@ -13,7 +13,7 @@ use aizuchi_harness::harness::{
 };
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
-/// How a prompt names the first line of a story that Alice says.
+/// How a prompt names the first message of a story, which Alice posts.
 const ALICE: &str = "2027-01-15 08:00:00 alice";
 /// When it judges: a minute and a half after the only message, which is a question to the channel.
 const JUDGED: i64 = 90;
@@ -25,7 +25,7 @@ fn fixed_wait() -> HarnessOptions {
     options
 }
 
-/// Somebody asks, and it means to answer at a moment of its own. It thinks a little before that.
+/// A question is judged, and the reply is delayed. Returns when the reply begins, and when it is to be posted.
 async fn until_it_waits(harness: &Harness) -> (Timestamp, Timestamp) {
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
     harness.says("alice", "when do I cut the roses?").await;
@@ -140,7 +140,7 @@ async fn a_post_comes_no_sooner_than_it_can_be_typed() {
         harness.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(4000).await;
-        // "Here I am." are ten characters.
+        // "Here I am." has ten characters.
         assert_eq!(said(&harness), [at(JUDGED) + SignedDuration::from_millis(2300)]);
     })
     .await;
@@ -174,7 +174,7 @@ async fn a_workspace_may_have_a_timing_of_its_own() {
     .await;
 }
 
-/// Alice asks, and others talk on until it means to answer. Returns how long after that it speaks.
+/// Alice asks, and others post on until the reply. Returns how long after the judgment it is posted.
 async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
     let mut options = HarnessOptions::default();
     options.settings.max_delay_seconds = 200.0;
@@ -202,7 +202,7 @@ async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
     .await
 }
 
-/// What people do here is learned from one line to the next, so an old question is no longer delay.
+/// Delays are learned from one message to the next, so the age of the question does not matter.
 #[tokio::test]
 async fn the_delay_does_not_depend_on_the_age_of_the_question() {
     for gap in [30, 50] {
@@ -213,7 +213,7 @@ async fn the_delay_does_not_depend_on_the_age_of_the_question() {
 
 #[tokio::test]
 async fn it_answers_before_the_question_scrolls_away() {
-    // Sixteen lines stand below it when it is judged, and each takes as long.
+    // Sixteen messages stand below the question when it is judged, and each takes this long.
     for gap in [2, 4, 6] {
         let after = answers_after(gap, Some(ALICE)).await;
         assert!(
@@ -223,8 +223,8 @@ async fn it_answers_before_the_question_scrolls_away() {
     }
 }
 
-/// People who answer each other after 200 to 400 seconds teach it to do so, in threads and by what was
-/// missed, too; and what a restart reads is what was learned.
+/// Delays of 200 to 400 seconds between users are learned, in threads and from backfilled messages, too, and survive
+/// a restart.
 #[tokio::test]
 async fn reply_delays_are_learned_on_every_store() {
     on_every_store(async |store| {

@@ -1,4 +1,4 @@
-//! Tools on the wire, with every provider: offered, called, answered, refused and garbled.
+//! Tool calls in each provider's format: offered, called, answered, refused and malformed.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn written(id: &str, name: &str, arguments: &str) -> Written {
     (id.to_owned(), name.to_owned(), arguments.to_owned())
 }
 
-/// Each call is answered with what it asked for.
+/// A round in which each call is answered with its own arguments.
 fn round(answer: LlmResponse) -> ToolRound {
     let uses = answer.tool_calls.into_iter().map(|call| {
         let result = format!("about {}", call.arguments["name"].as_str().unwrap_or("nothing"));
@@ -86,7 +86,7 @@ async fn every_provider_is_sent_tools_and_their_results() {
         prompt.tool_rounds.push(round(second));
         let answer = asks(&mind, &clock, &prompt).await;
         assert_eq!((&*answer.text, answer.tool_calls.len()), ("Tea it is.", 0), "{provider:?}");
-        // The server has seen to it that each call was answered as its provider wants it.
+        // The server has checked that each call was answered as its provider requires.
         let seen = server.seen();
         assert_eq!(seen.len(), 3, "{provider:?}");
         let sent = sent(wire(provider), &seen[2].body);
@@ -110,7 +110,7 @@ fn names(wire: Wire, body: &Value) -> Vec<&str> {
     tools.as_array().unwrap().iter().map(|tool| name(tool).as_str().unwrap()).collect()
 }
 
-/// What tools are said to have answered, in a request.
+/// The tool results in a request.
 fn sent(wire: Wire, body: &Value) -> Vec<String> {
     let turns = if wire == Wire::Gemini { &body["contents"] } else { &body["messages"] };
     let turns = turns.as_array().unwrap().iter();
@@ -193,14 +193,14 @@ async fn a_server_without_tool_support_is_asked_without_tools() {
         let mind = mind(provider, &server, &clock);
         for calls in asked {
             assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine", "{provider:?}");
-            // What it understood is remembered.
+            // What the server supports is remembered.
             assert_eq!(server.seen().len(), calls, "{provider:?}");
         }
-        // It may have been something else that it refused, so it is asked again some day.
+        // The refusal may have had another reason, so tools are tried again after a while.
         clock.advance_to(at(3700));
         asks(&mind, &clock, &offering()).await;
         assert_eq!(server.seen().len(), asked[2] + asked[0], "{provider:?}");
-        // A judge's schema is no tool.
+        // A judge's schema is not a tool.
         ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
         let last = server.seen().pop().unwrap().body.to_string();
         assert!(last.contains("should_respond\":{"), "{provider:?} {last}");

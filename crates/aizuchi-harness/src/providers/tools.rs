@@ -1,13 +1,13 @@
-//! Tools as three providers speak of them: what each refuses, and how each calls.
+//! Tools in the APIs of three providers: what each refuses, and the format of its calls.
 
 use serde_json::{Map, Value, json};
 
 use crate::providers::Wire;
 
-/// A call as the model wrote it: its id, its name and its arguments, JSON or not.
+/// A call as the model wrote it: its id, its name, and its arguments, valid JSON or not.
 pub type Written = (String, String, String);
 
-/// What the provider would not take about the tools of a request and about what they said.
+/// Why the provider would refuse the tools and the tool results of a request, if it would.
 pub fn complaint(wire: Wire, body: &Value) -> Option<&'static str> {
     match wire {
         Wire::OpenAi => openai(body),
@@ -117,7 +117,7 @@ fn gemini(body: &Value) -> Option<&'static str> {
     None
 }
 
-/// The assistant's message that calls these, where its words would be.
+/// The part of the assistant's message that holds these calls.
 pub fn message(wire: Wire, text: &str, calls: &[Written]) -> Value {
     let object = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     match wire {
@@ -129,7 +129,7 @@ pub fn message(wire: Wire, text: &str, calls: &[Written]) -> Value {
             json!({ "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>() })
         }
         Wire::Anthropic => {
-            // It thinks before it calls, and signs what it thought.
+            // It thinks before it calls, and signs its thoughts.
             let thought =
                 json!({ "type": "thinking", "thinking": "hm", "signature": "signed-by-anthropic" });
             let words = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));

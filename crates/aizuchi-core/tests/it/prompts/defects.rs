@@ -1,4 +1,4 @@
-//! Defects of `reference/myao2.md` §3 that prompts could have.
+//! Defects of myao2 in its prompts.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ fn defect_4_the_channel_has_its_name() {
 
 #[test]
 fn defect_5_the_target_is_in_its_own_prompt() {
-    let mut lines: Vec<_> = (1..60).map(|minute| said(minute, "bob", "busy", None)).collect();
-    lines.push(said(0, "alice", "the parent", None));
-    lines.push(said(60, "carol", "the reply", Some("00000")));
+    let mut messages: Vec<_> = (1..60).map(|minute| said(minute, "bob", "busy", None)).collect();
+    messages.push(said(0, "alice", "the parent", None));
+    messages.push(said(60, "carol", "the reply", Some("00000")));
     let prompt = prompts(Language::En).reply(
         &persona(Language::En),
-        &Arc::new(talk(Some("00000"), lines)),
+        &Arc::new(talk(Some("00000"), messages)),
         &scene(),
     );
     let target = from(&prompt.text, "#### Thread: 00000");
@@ -154,7 +154,7 @@ fn users_of_the_same_name_are_told_apart() {
             "**2024-03-01 10:02:00** bob:"
         ]
     );
-    // And a model's answer finds them.
+    // And the answer of a model is matched with them.
     let about = |about: &str| {
         let answer = serde_json::json!({
             "should_respond": true, "reason": "r", "confidence": 1.0, "about": about,

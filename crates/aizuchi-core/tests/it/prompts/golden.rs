@@ -1,4 +1,4 @@
-//! The seeds' own printed examples, and a snapshot of every prompt.
+//! The seeds' own printed examples, and a snapshot of every prompt in both languages.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use aizuchi_harness::harness::prompts;
 /// Both languages, and how the names of their snapshots end.
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
 
-/// What both examples of seed 000 begin with.
+/// The beginning of both examples of seed 000.
 const SEED_000_MEMORY: &str = "## 記憶
 ### ワークスペースの歴史
 - 2024年1月: プロジェクトAが開始された
@@ -73,9 +73,9 @@ const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 現在時刻: 2024-03-01 12:00:00 UTC
 ";
 
-/// The data of seed 000.
+/// The data of seed 000's examples.
 pub fn seed_000(target: Option<&str>) -> Context {
-    let lines = vec![
+    let messages = vec![
         said(0, "alice", "おはよう！", None),
         said(5, "bob", "おはよう〜", None),
         said(10, "alice", "今日のタスク確認しよう", Some(THREAD)),
@@ -95,7 +95,7 @@ pub fn seed_000(target: Option<&str>) -> Context {
             "\n- プロジェクトAの進捗確認中\n- 来週のミーティング準備\n".into(),
         ),
         channel_memories: vec![general],
-        ..talk(target, lines)
+        ..talk(target, messages)
     }
 }
 
@@ -116,7 +116,7 @@ fn seed_000_prints_its_examples() {
     }
 }
 
-/// Seed 002's fields, as that document prints them.
+/// Seed 002's fields, as the seed prints them.
 pub const SEED_002_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下の4つのフィールドで構成されます。
@@ -239,7 +239,7 @@ fn seed_001_prints_its_examples() {
     {
         let prompt =
             prompts(Language::Ja).reply(&persona(Language::Ja), &Arc::new(context), &scene());
-        // DESIGN §4 puts the time before the instruction.
+        // Our prompts have the time before the instruction; the seed has none.
         let printed = from(&prompt.text, first).into_iter();
         let printed: Vec<&str> =
             printed.filter(|line| *line != "現在時刻: 2024-03-01 12:00:00 UTC").collect();
@@ -250,7 +250,7 @@ fn seed_001_prints_its_examples() {
 
 #[test]
 fn other_conversations_come_first_and_a_parent_heads_its_thread() {
-    let lines = || {
+    let messages = || {
         vec![
             said(0, "alice", "parent", None),
             said(1, "bob", "beside", None),
@@ -260,7 +260,7 @@ fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     };
     let prompts = prompts(Language::En);
     let printed = |target: Option<&str>| {
-        let context = Arc::new(talk(target, lines()));
+        let context = Arc::new(talk(target, messages()));
         let prompt = prompts.reply(&persona(Language::En), &context, &scene());
         let talk = from(&prompt.text, "## Current conversation");
         let end = talk.iter().position(|line| *line == "---").unwrap();
@@ -277,7 +277,7 @@ fn other_conversations_come_first_and_a_parent_heads_its_thread() {
     );
 }
 
-/// A context with everything in it.
+/// A context in which nothing is missing.
 pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
     let memo = |name: &str, tags: &[&str], has_detail: bool| Memo {
         name: name.to_owned(),
@@ -297,14 +297,14 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
         channel_name: "garden".into(),
         score: 1.0,
     };
-    let mut lines = vec![
+    let mut messages = vec![
         said(0, "alice", "Who waters the roses?", None),
         said(1, "bob", "Lunch at noon?", None),
         said(2, "(persona)", "I could remind you.", Some("00000")),
         said(3, "alice", "Please do!\n# soon\n- and often", Some("00000")),
     ];
     if target.is_none() {
-        lines.push(said(4, "U9", "@Aizuchi what do roses like?", None));
+        messages.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
     let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
     let motive = Intent {
@@ -336,7 +336,7 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
             recalled(-9000, "carol", "Roses like it dry."),
             recalled(-8000, "dave", "Mine do not."),
         ],
-        ..talk(target, lines)
+        ..talk(target, messages)
     };
     (context, scene())
 }
@@ -359,7 +359,7 @@ fn every_prompt_in_both_languages() {
     }
 }
 
-/// Material for each memory that there is, and whatever else there can be.
+/// Input for each memory, in every combination of sources.
 pub fn materials() -> Vec<(&'static str, MemoryInput)> {
     let known = |number: i8, owner: EntryOwner| {
         MemorySource::Entry(KnownEntry {
@@ -377,8 +377,8 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
         name: name.into(),
         term,
     };
-    let block = |thread: Option<&str>, lines: Vec<_>| {
-        MemorySource::Messages(MessageBlock { conversation: conversation(thread), messages: lines })
+    let block = |thread: Option<&str>, messages: Vec<_>| {
+        MemorySource::Messages(MessageBlock { conversation: conversation(thread), messages })
     };
     let top = |minute: i64| block(None, vec![said(minute, "alice", "Who waters them?", None)]);
     let reply =
@@ -464,14 +464,14 @@ fn every_memory_in_both_languages() {
             let material = Arc::new(material);
             let prompt = prompts.remember(&persona, &material, &scene());
             insta::assert_snapshot!(format!("remember_{name}{suffix}"), prompt.text);
-            // Dates and numbers of sources come on top.
+            // Dates and source numbers come on top.
             assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
             assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
         }
     }
 }
 
-/// The headings of `reference/myao2.md` §1.8.
+/// The headings of myao2's memory prompts.
 #[test]
 fn memories_have_the_headings_of_myao2() {
     let prompts = prompts(Language::Ja);
@@ -524,9 +524,9 @@ fn channels_of_the_same_name_are_told_apart() {
 
     let (_, material) =
         materials().into_iter().find(|(name, _)| *name == "workspace_short_term").unwrap();
-    let sources = material.sources.into_iter().enumerate().map(|(place, source)| match source {
+    let sources = material.sources.into_iter().enumerate().map(|(index, source)| match source {
         MemorySource::Entry(KnownEntry { entry, .. }) => {
-            let id = ChannelId::new(if place == 0 { "C001" } else { "C002" });
+            let id = ChannelId::new(if index == 0 { "C001" } else { "C002" });
             let owner =
                 EntryOwner::Channel { id, name: "roof".into(), term: MemoryTerm::ShortTerm };
             MemorySource::Entry(KnownEntry { owner, entry })

@@ -1,4 +1,4 @@
-//! What does not fit is left out, what matters least first, and the prompt says so.
+//! What exceeds a limit is omitted, the least important first, and the prompt says so.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn trimmed(prompt: &Prompt) -> Vec<(&str, usize)> {
     prompt.trimmed.iter().map(|trimmed| (trimmed.section, trimmed.count)).collect()
 }
 
-/// What stands between the target's heading and the task.
+/// The part between the target's heading and the task.
 fn target(prompt: &Prompt) -> Vec<&str> {
     let lines = prompt.text.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.take_while(|line| *line != "---").collect();
@@ -38,7 +38,7 @@ fn target(prompt: &Prompt) -> Vec<&str> {
     lines[heading + 1..].to_vec()
 }
 
-/// Fifty words of no matter, with a number that tells them from others.
+/// Fifty filler words, with a number that makes them unique.
 fn words(number: i64) -> String {
     format!("n{number} {}", "some words that matter little ".repeat(10))
 }
@@ -78,8 +78,8 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
     ] {
         let prompts = prompts(language);
         let persona = Arc::new(Persona { system_prompt, ..(*persona(language)).clone() });
-        let lines = (0..60).map(|n| said(n, "alice", &words(n), None)).collect();
-        let context = Arc::new(talk(None, lines));
+        let messages = (0..60).map(|n| said(n, "alice", &words(n), None)).collect();
+        let context = Arc::new(talk(None, messages));
         for verb in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::State] {
             let least = prompts.min_budget_tokens(verb, &persona, &tools);
             let room = |max_tokens: u64| {
@@ -103,7 +103,7 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
                 assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
                 target
             };
-            // But for the last line that did not fit.
+            // Except for the last message that did not fit.
             assert!(room(least) > 500, "{verb:?}: {} of {least}", room(least));
             assert!(least > 2000 || persona.system_prompt.is_empty(), "{verb:?}: {least}");
         }
@@ -114,9 +114,9 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
 fn the_least_important_parts_are_dropped_first() {
     let fact = format!("- 2024-01-05: {}", "a fact of some length ".repeat(20));
     let memory: Option<Arc<str>> = Some(fact.as_str().into());
-    let mut lines: Vec<_> = (0..10).map(|n| said(n, "alice", &words(n), None)).collect();
-    lines.push(said(20, "bob", &words(20), Some("00001")));
-    lines.push(said(21, "carol", "the newest line", Some("00000")));
+    let mut messages: Vec<_> = (0..10).map(|n| said(n, "alice", &words(n), None)).collect();
+    messages.push(said(20, "bob", &words(20), Some("00001")));
+    messages.push(said(21, "carol", "the newest line", Some("00000")));
     let context = || Context {
         workspace_long_term_memory: memory.clone(),
         workspace_short_term_memory: memory.clone(),
@@ -128,7 +128,7 @@ fn the_least_important_parts_are_dropped_first() {
             thread: MessageId::new("00001"),
             memory: fact.as_str().into(),
         }],
-        ..talk(Some("00000"), lines.clone())
+        ..talk(Some("00000"), messages.clone())
     };
     let whole = reply(context(), &scene());
     assert_eq!(whole.trimmed, []);
@@ -191,10 +191,10 @@ fn each_section_keeps_to_its_own_limit() {
 
 #[test]
 fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
-    let mut lines = vec![said(0, "alice", "the parent", None)];
-    lines.extend((1..500).map(|n| said(n, "bob", &words(n), Some("00000"))));
+    let mut messages = vec![said(0, "alice", "the parent", None)];
+    messages.extend((1..500).map(|n| said(n, "bob", &words(n), Some("00000"))));
     let owed = vec![MessageId::new("00030"), MessageId::new("00031"), MessageId::new("00200")];
-    let context = Context { owed, ..talk(Some("00000"), lines) };
+    let context = Context { owed, ..talk(Some("00000"), messages) };
     let prompt = reply(context.clone(), &within(3000));
     assert!(prompt.tokens <= 3000, "{}", prompt.tokens);
     let shown = target(&prompt);
@@ -226,13 +226,13 @@ fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
 
 #[test]
 fn the_message_that_would_be_answered_is_kept() {
-    let lines = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
+    let messages = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
     let motive = Intent {
         reason: "nobody answers".into(),
         about: Some(MessageId::new("00003")),
         ..Intent::default()
     };
-    let context = Context { intent: Some(motive), ..talk(None, lines) };
+    let context = Context { intent: Some(motive), ..talk(None, messages) };
     let prompt = reply(context, &within(2000));
     assert!(prompt.text.contains("\n**(3 omitted)**\n"), "{}", prompt.text);
     assert!(prompt.text.contains("\nn3 ") && !prompt.text.contains("\nn4 "));
@@ -241,8 +241,8 @@ fn the_message_that_would_be_answered_is_kept() {
 #[test]
 fn a_paste_loses_its_middle() {
     let paste = format!("begin{}end", "0123456789 ".repeat(4000));
-    let lines = vec![said(0, "alice", "hi", None), said(1, "bob", &paste, None)];
-    let context = Context { owed: vec![MessageId::new("00001")], ..talk(None, lines) };
+    let messages = vec![said(0, "alice", "hi", None), said(1, "bob", &paste, None)];
+    let context = Context { owed: vec![MessageId::new("00001")], ..talk(None, messages) };
     for (max_tokens, limit) in [(16_000, 16_000), (3000, 3000), (1000, 1000)] {
         let prompt = reply(context.clone(), &within(max_tokens));
         assert!(prompt.tokens <= limit, "{}", prompt.tokens);
@@ -257,29 +257,30 @@ fn a_paste_loses_its_middle() {
 
 #[test]
 fn an_omitted_message_is_counted_once() {
-    // First each for itself, then all of them together.
-    let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
-    let owed = lines.iter().map(|line| line.id.clone()).collect();
-    let context = Context { owed, ..talk(None, lines) };
+    // First each by itself, then all together.
+    let messages: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
+    let owed = messages.iter().map(|line| line.id.clone()).collect();
+    let context = Context { owed, ..talk(None, messages) };
     let target = |prompt: &Prompt| prompt.sections.last().unwrap().1;
     let whole = target(&reply(context.clone(), &within(1_000_000)));
     let prompt = reply(context, &within(3000));
     assert_eq!(trimmed(&prompt), [("long_lines", 8)]);
     assert_eq!(prompt.trimmed[0].tokens, whole - target(&prompt));
 
-    // A parent stands at the top level, and before what was said in its thread, where it is shorter.
+    // A parent is shown at the top level and before its thread, where it is shorter.
     let parent = said(0, "alice", &words(0).repeat(30), None);
-    let lines = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
+    let messages = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
     for (max_tokens, expected) in [(3000, vec![("long_lines", 1)]), (16_000, vec![])] {
-        let prompt = reply(talk(None, lines()), &within(max_tokens));
+        let prompt = reply(talk(None, messages()), &within(max_tokens));
         assert_eq!(prompt.text.matches("** alice:").count(), 2, "{}", prompt.text);
         assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
         assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
     }
-    // What is left out as a whole does not count as shortened, too.
-    let mut lines: Vec<_> = (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
-    lines.push(said(40, "carol", "hello", None));
-    let prompt = reply(talk(None, lines), &within(2000));
+    // What is omitted does not count as shortened, too.
+    let mut messages: Vec<_> =
+        (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
+    messages.push(said(40, "carol", "hello", None));
+    let prompt = reply(talk(None, messages), &within(2000));
     let [left_out, shortened] = &trimmed(&prompt)[..] else { panic!("{:?}", prompt.trimmed) };
     assert_eq!((left_out.0, shortened.0), ("target", "long_lines"));
     assert_eq!(left_out.1 + shortened.1, 40);
@@ -287,9 +288,9 @@ fn an_omitted_message_is_counted_once() {
 
 #[test]
 fn each_of_many_owed_messages_keeps_a_part() {
-    let lines: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
-    let owed: Vec<_> = lines.iter().map(|line| line.id.clone()).collect();
-    let prompt = reply(Context { owed, ..talk(None, lines) }, &within(5000));
+    let messages: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
+    let owed: Vec<_> = messages.iter().map(|line| line.id.clone()).collect();
+    let prompt = reply(Context { owed, ..talk(None, messages) }, &within(5000));
     assert!(prompt.tokens <= 5000, "{}", prompt.tokens);
     for number in 0..30 {
         assert!(prompt.text.contains(&format!("\nn{number} some")), "{number}");
@@ -298,20 +299,20 @@ fn each_of_many_owed_messages_keeps_a_part() {
 
 #[test]
 fn a_model_that_counts_more_gets_less() {
-    let lines = || (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
-    let usual = reply(talk(None, lines()), &within(4000));
+    let messages = || (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
+    let usual = reply(talk(None, messages()), &within(4000));
     let scene = PromptOptions { token_factor: 1.5, ..within(4000) };
-    let less = reply(talk(None, lines()), &scene);
+    let less = reply(talk(None, messages()), &scene);
     assert!(usual.tokens <= 4000 && usual.tokens > 3500, "{}", usual.tokens);
     assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3500, "{}", less.tokens);
 }
 
-/// Not a benchmark: it only notices what is slower by orders of magnitude.
+/// Not a benchmark: it notices only slowdowns by orders of magnitude.
 #[test]
 fn rendering_is_quick() {
     let memory = "- 2024-02-29: a fact that is worth a line of its own\n".repeat(6);
-    let lines = (0..50).map(|n| said(n, "bob", &words(n), None)).collect();
-    let mut context = talk(None, lines);
+    let messages = (0..50).map(|n| said(n, "bob", &words(n), None)).collect();
+    let mut context = talk(None, messages);
     context.channel_memories =
         (0..50).map(|n| channel(&format!("C{n:03}"), &format!("c{n}"), &memory, &memory)).collect();
     let (context, prompts) = (Arc::new(context), prompts(Language::En));

@@ -1,4 +1,4 @@
-//! Operators' own templates: used where they are fine, and refused with a place where they are not.
+//! Operators' own templates: used if they are valid, and refused with a position if they are not.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// What is said about a folder, without where it lies.
+/// The error for a folder, without its path.
 fn refused(folder: &Path) -> String {
     let error = PromptBuilder::load(Language::En, Some(folder)).unwrap_err();
     format!("{error:#}").replace(&folder.display().to_string(), "prompts")
@@ -78,7 +78,7 @@ fn errors_name_their_position() {
 
 #[test]
 fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
-    // All that people say in the samples is this.
+    // The only text that users post in the samples.
     let own = "{% for m in top_level_messages %}{{ m.text if m.text == 'Hello!' else m.no.such }}{% endfor %}";
     let folder = folder(&[("reply.j2", own)]);
     let prompts = PromptBuilder::load(Language::En, Some(folder.path())).unwrap();
@@ -87,7 +87,7 @@ fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     assert!(prompt.text.contains("\nGood morning\n"), "{}", prompt.text);
 }
 
-/// The template that seed 000 prints, but for its criteria.
+/// The template that seed 000 prints, without its criteria.
 const SEED_000: &str = r#"{% macro render_messages(messages) %}
 {% for msg in messages %}
 **{{ msg.timestamp | format_timestamp }}** {{ msg.user.name }}:

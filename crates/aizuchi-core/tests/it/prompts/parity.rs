@@ -28,7 +28,7 @@ for line in sys.stdin:
     print(json.dumps(environments[folder].get_template(asked["file"]).render(asked["values"])))
 "#;
 
-/// Texts that template engines have differed about.
+/// Texts on which template engines have differed.
 const TEXTS: [&str; 12] = [
     "おはよう",
     "a\r\nb\rc",
@@ -55,7 +55,7 @@ fn check_jinja2() {
     );
 }
 
-/// Every question with what we make of it.
+/// Every template with its values, and what we render.
 fn questions() -> Vec<(Value, String)> {
     let mut questions = Vec::new();
     for language in [Language::En, Language::Ja] {
@@ -73,13 +73,13 @@ fn questions() -> Vec<(Value, String)> {
             contexts.push((bare, scene.clone()));
             contexts.push((context, scene));
             for number in 0..60_usize {
-                let lines = (0..number % 7).map(|line| {
+                let messages = (0..number % 7).map(|line| {
                     let text = TEXTS[(number * 5 + line * 3) % TEXTS.len()];
                     let thread = (line % 3 == 2).then_some("00000");
                     said(line as i64, TEXTS[(number + line) % TEXTS.len()], text, thread)
                 });
                 let (whole, scene) = everything(target);
-                let mut context = talk(target, lines.collect());
+                let mut context = talk(target, messages.collect());
                 if number % 2 == 0 {
                     context.channel_memories = whole.channel_memories;
                     let text = TEXTS[number % TEXTS.len()];
@@ -117,7 +117,7 @@ fn questions() -> Vec<(Value, String)> {
     questions
 }
 
-/// The values stay text, since a map read here would lose its order.
+/// The values stay text, since a map that is parsed here would lose its order.
 fn question(folder: &str, verb: PromptVerb, values: &str) -> Value {
     json!({ "folder": folder, "file": format!("{}.j2", verb.name()), "values": values })
 }
