@@ -216,8 +216,7 @@ async fn an_answer_replies_to_its_question_once() {
     let harness = PostHarness::new().await;
     let asked = harness.says("@Aizuchi, why?").await;
     let first = harness.item("Because", &[&asked]);
-    let second =
-        OutboxItem { first_in_draft: first.id, ..harness.item("of the rain.", &[&asked]) };
+    let second = OutboxItem { first_in_draft: first.id, ..harness.item("of the rain.", &[&asked]) };
     harness.discord.post(&first).await.unwrap();
     harness.discord.post(&second).await.unwrap();
     // An unsolicited post is no reply, unless there are newer messages.
