@@ -1,17 +1,17 @@
 //! Translates statements for PostgreSQL. They are written in SQLite's dialect, using the common subset where there is
 //! a choice. Functions that only differ in name are renamed here; statements that differ altogether are in
-//! [`overrides`].
+//! [`sql`].
 
-mod overrides;
+mod sql;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::store::database::sql;
+use crate::store::database::sql::all_statements;
 
 static POSTGRES_STATEMENTS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
-    let written = sql::all_statements().map(|(_, statement)| (statement, translate(statement)));
-    let otherwise = overrides::OVERRIDES.iter();
+    let written = all_statements().map(|(_, statement)| (statement, translate(statement)));
+    let otherwise = sql::OVERRIDES.iter();
     written.chain(otherwise.map(|(ours, theirs)| (*ours, (*theirs).to_owned()))).collect()
 });
 
