@@ -39,15 +39,22 @@ pub fn init(logging: &LoggingConfig) {
     }
 }
 
-/// The log targets of a configured logger. Configs name modules as if the program were one crate: `aizuchi::agent` is
-/// `aizuchi_core::agent`, and `aizuchi::platform::slack` is `aizuchi_slack`.
+/// The log targets of a part of this program. Parts keep the names that they had in one crate, whichever crate has
+/// them now: `aizuchi::agent` is `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
 fn targets(logger: &str) -> Vec<String> {
-    let Some(module) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
-    let core = match module.strip_prefix("platform::") {
-        Some(platform @ ("slack" | "discord")) => format!("aizuchi_{platform}"),
-        Some(_) | None => format!("aizuchi_core::{module}"),
+    let Some(part) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
+    let (first, rest) = part.split_once("::").unwrap_or((part, ""));
+    let moved = match (first, rest.split_once("::").unwrap_or((rest, ""))) {
+        ("platform", ("slack" | "discord", _)) => vec![format!("aizuchi_{rest}")],
+        ("platform", ("", _)) => {
+            ["aizuchi_core::platform", "aizuchi_slack", "aizuchi_discord"].map(String::from).into()
+        }
+        ("hear", _) => vec!["aizuchi_core::inbox".to_owned()],
+        ("dev", _) => vec!["aizuchi_fakes".to_owned()],
+        ("import", _) => vec!["aizuchi_import".to_owned()],
+        _ => vec![format!("aizuchi_core::{part}")],
     };
-    vec![logger.to_owned(), core]
+    std::iter::once(logger.to_owned()).chain(moved).collect()
 }
 
 /// Initializes logging as plain text, for verbs that run in the foreground and end by themselves.
@@ -76,6 +83,13 @@ mod tests {
     fn loggers_match_the_targets_of_their_crates() {
         assert_eq!(targets("sqlx"), ["sqlx"]);
         assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_core::agent"]);
+        assert_eq!(
+            targets("aizuchi::platform"),
+            ["aizuchi::platform", "aizuchi_core::platform", "aizuchi_slack", "aizuchi_discord"]
+        );
+        let socket = "aizuchi::platform::slack::socket";
+        assert_eq!(targets(socket), [socket, "aizuchi_slack::socket"]);
+        assert_eq!(targets("aizuchi::hear"), ["aizuchi::hear", "aizuchi_core::inbox"]);
         assert_eq!(
             targets("aizuchi::platform::slack"),
             ["aizuchi::platform::slack", "aizuchi_slack"]
