@@ -25,7 +25,6 @@ use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent, Minds};
-use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -38,17 +37,15 @@ use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::local::{self, LocalRoom};
+use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::runner::Runner;
-use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::OpenedDatabase;
 use aizuchi_core::store::{Archive, Store};
-use aizuchi_discord::DiscordPlatform;
-use aizuchi_slack::SlackPlatform;
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -63,8 +60,7 @@ pub struct App {
     runner: Runner,
     retention: Retention,
     room: Arc<LocalRoom>,
-    slack: Option<Arc<SlackPlatform>>,
-    discord: Option<Arc<DiscordPlatform>>,
+    remotes: Vec<Arc<dyn RemotePlatform>>,
     web: Arc<Web>,
     shutdown: CancellationToken,
 }
@@ -89,7 +85,6 @@ impl App {
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
         let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
-        restore_channel_cache(&channel_cache, &store, &local::workspace_id()).await?;
         let channel_cache = Arc::new(channel_cache);
         let inbox = |wait_settings, redaction| {
             Arc::new(Inbox {
@@ -107,28 +102,29 @@ impl App {
             })
         };
         let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep);
+        room_inbox.load_workspace(&*store, &local::workspace_id()).await?;
         let room = Arc::new(LocalRoom::new(
             room_inbox,
             store.clone(),
             clock.clone(),
             persona.name.clone(),
         ));
+        let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
-        let mut platforms = Platforms(HashMap::from([(local::workspace_id(), platform)]));
+        let mut platforms = Platforms(HashMap::from([(local, platform)]));
         let command_replies = build_command_answers(config, store.clone(), store.clone());
         let deps = || PlatformDeps {
             persona: persona.clone(),
             inbox: inbox(config.wait_settings(), Redaction::Drop),
             archive: store.clone(),
+            cursors: store.clone(),
             answers: command_replies.clone(),
         };
-        let slack = connect_slack(config, &store, &channel_cache, deps()).await?;
-        if let Some(slack) = &slack {
-            platforms.0.insert(slack.identity().workspace.clone(), slack.clone());
-        }
-        let discord = connect_discord(config, &store, &channel_cache, deps()).await?;
-        if let Some(discord) = &discord {
-            platforms.0.insert(aizuchi_discord::identity::platform_workspace(), discord.clone());
+        let mut remotes = Vec::new();
+        for connector in config.connectors() {
+            let remote = connector.connect(deps()).await?;
+            platforms.0.insert(remote.workspace(), remote.clone());
+            remotes.push(remote);
         }
         let agent = build_agent(
             config,
@@ -147,7 +143,7 @@ impl App {
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {
             room: room.clone(),
-            slack: slack.clone(),
+            remotes: remotes.clone(),
             platforms,
             revisions: store.revisions(),
             archive: store.clone(),
@@ -175,22 +171,15 @@ impl App {
             runner,
             retention,
             room,
-            slack,
-            discord,
+            remotes,
             web,
             shutdown,
         })
     }
 
-    /// The name of the Slack workspace, if the bot is connected to one.
-    pub fn slack_workspace(&self) -> Option<&str> {
-        self.slack.as_ref().map(|slack| slack.identity().name.as_str())
-    }
-
-    /// The bot's name on Discord and the number of its servers, if it is connected to Discord.
-    pub fn discord_bot(&self) -> Option<(&str, usize)> {
-        let identity = self.discord.as_ref()?.identity();
-        Some((&identity.name, identity.guilds.len()))
+    /// Who the bot is on each connected platform.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.remotes.iter().map(|remote| remote.account()).collect()
     }
 
     /// Runs until `stop` is cancelled. Fails if any task ends before that.
@@ -203,33 +192,29 @@ impl App {
             runner,
             retention,
             room,
-            slack,
-            discord,
+            remotes,
             web,
             shutdown,
             ..
         } = self;
         room.open().await.context("opening the local room")?;
         drop(room);
-        let mut tasks: JoinSet<(&str, anyhow::Result<()>)> = JoinSet::new();
+        let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();
-        tasks.spawn(async move { ("runner", runner.run(runner_stop).await) });
+        tasks.spawn(async move { ("runner".to_owned(), runner.run(runner_stop).await) });
         let retention_stop = shutdown.clone();
-        tasks.spawn(async move { ("retention", retention.run(retention_stop).await) });
-        if let Some(slack) = slack {
-            let slack_stop = shutdown.clone();
-            tasks.spawn(async move { ("connection to Slack", slack.run(slack_stop).await) });
-        }
-        if let Some(discord) = discord {
-            let discord_stop = shutdown.clone();
-            tasks.spawn(async move { ("connection to Discord", discord.run(discord_stop).await) });
+        tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
+        for remote in remotes {
+            let remote_stop = shutdown.clone();
+            let name = format!("connection to {}", remote.account().platform);
+            tasks.spawn(async move { (name, remote.run(remote_stop).await) });
         }
         if let Some(health) = self.health {
             let web = web.clone();
-            tasks.spawn(async move { ("health", web::serve_health(health, web).await) });
+            tasks.spawn(async move { ("health".to_owned(), web::serve_health(health, web).await) });
         }
         let listener = self.listener;
-        tasks.spawn(async move { ("web", web::serve(listener, web).await) });
+        tasks.spawn(async move { ("web".to_owned(), web::serve(listener, web).await) });
         metrics.record_start(started.elapsed());
 
         let mut failure = None;
@@ -242,7 +227,7 @@ impl App {
         shutdown.cancel();
         while let Some(ended) = tasks.join_next().await {
             if let Ok((name, Err(error))) = ended {
-                error!(task = name, error = format!("{error:#}"), "a task failed while stopping");
+                error!(task = %name, error = format!("{error:#}"), "a task failed while stopping");
                 failure.get_or_insert(error);
             }
         }
@@ -286,53 +271,6 @@ async fn open_database(
 fn clone_listener(listener: &TcpListener) -> anyhow::Result<TcpListener> {
     let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
     TcpListener::from_std(same.into()).context("sharing a listener")
-}
-
-/// The Slack workspace, if one is configured. Its channels are known before the first event arrives.
-async fn connect_slack(
-    config: &Config,
-    store: &DatabaseStore,
-    channel_cache: &ChannelCache,
-    deps: PlatformDeps,
-) -> anyhow::Result<Option<Arc<SlackPlatform>>> {
-    let Some(settings) = config.resolved_slack() else { return Ok(None) };
-    let settings = settings.settings(config.channel_sync_interval());
-    let identity = aizuchi_slack::identity::resolve_identity(&settings, store).await?;
-    restore_channel_cache(channel_cache, store, &identity.workspace).await?;
-    Ok(Some(Arc::new(SlackPlatform::new(settings, identity, deps).await?)))
-}
-
-/// The Discord bot, if one is configured. Its channels are known before the first event arrives.
-async fn connect_discord(
-    config: &Config,
-    store: &DatabaseStore,
-    channel_cache: &ChannelCache,
-    deps: PlatformDeps,
-) -> anyhow::Result<Option<Arc<DiscordPlatform>>> {
-    let Some(settings) = config.resolved_discord() else { return Ok(None) };
-    let zone = config.time_zone_or(TimeZone::system());
-    let settings = settings.settings(config.channel_sync_interval(), zone);
-    let identity = aizuchi_discord::identity::resolve_identity(&settings, store).await?;
-    for workspace in identity.workspaces() {
-        restore_channel_cache(channel_cache, store, &workspace).await?;
-    }
-    Ok(Some(Arc::new(DiscordPlatform::new(settings, identity, deps).await?)))
-}
-
-/// Loads a workspace's channels, users and standing orders into the cache.
-async fn restore_channel_cache(
-    channel_cache: &ChannelCache,
-    store: &DatabaseStore,
-    workspace: &WorkspaceId,
-) -> anyhow::Result<()> {
-    for channel in store.channels(workspace).await? {
-        channel_cache.update_channel(&channel);
-    }
-    for user in store.users(workspace).await? {
-        channel_cache.update_user(&user);
-    }
-    channel_cache.replace_orders(workspace, &store.orders(workspace).await?);
-    Ok(())
 }
 
 /// The agent with the minds, prompts and tools that the configuration names.
@@ -420,7 +358,7 @@ pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
 }
 
 fn unexpected_end(
-    ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>,
+    ended: Result<(String, anyhow::Result<()>), tokio::task::JoinError>,
 ) -> anyhow::Error {
     match ended {
         Ok((name, Ok(()))) => anyhow::anyhow!("the {name} ended without being asked to"),

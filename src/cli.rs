@@ -213,19 +213,21 @@ fn welcome_text(config: &Config, app: &App) -> String {
     let file = config.database_address().to_string();
     let wait = config.room_wait_settings().min_wait_seconds;
     let mind = describe_minds(config);
-    let slack = app
-        .slack_workspace()
-        .map(|name| format!("\n  slack     {}", strip_control_characters(name)));
-    let slack = slack.unwrap_or_default();
-    let discord = app.discord_bot().map(|(name, servers)| {
-        let bot = strip_control_characters(name);
-        match config.language {
-            Language::En if servers == 1 => format!("\n  discord   {bot}, on 1 server"),
-            Language::En => format!("\n  discord   {bot}, on {servers} servers"),
-            Language::Ja => format!("\n  discord   {bot}（{servers} サーバー）"),
-        }
-    });
-    let discord = discord.unwrap_or_default();
+    let accounts: String = app
+        .accounts()
+        .iter()
+        .map(|account| {
+            let label = account.platform.to_lowercase();
+            let name = strip_control_characters(&account.name);
+            let servers = match (account.servers, config.language) {
+                (None, _) => String::new(),
+                (Some(1), Language::En) => ", on 1 server".to_owned(),
+                (Some(servers), Language::En) => format!(", on {servers} servers"),
+                (Some(servers), Language::Ja) => format!("（{servers} サーバー）"),
+            };
+            format!("\n  {label:<9} {name}{servers}")
+        })
+        .collect();
     let joins_in = config.rulebook().default_rules.mode == Mode::Companion;
     let (ask, ask_ja) = match joins_in {
         true => (
@@ -242,12 +244,12 @@ fn welcome_text(config: &Config, app: &App) -> String {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
              \n  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer at once.\n\
-             \n  mind      {mind}{slack}{discord}\n  storage   {file}\n\nCtrl-C stops."
+             \n  mind      {mind}{accounts}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。{ask_ja}@{name} と書けばすぐに答えます。\n\
-             \n  モデル    {mind}{slack}{discord}\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  モデル    {mind}{accounts}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }
 }

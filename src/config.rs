@@ -66,10 +66,13 @@ use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::remote::Connector;
 use aizuchi_core::rules::{FacilitationRules, Mode, Rulebook};
 use aizuchi_core::runner;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::sqlite::myao2;
+use aizuchi_discord::remote::DiscordConnector;
+use aizuchi_slack::remote::SlackConnector;
 
 /// An example of every setting. It is a valid config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");
@@ -316,6 +319,23 @@ impl Config {
         let channels =
             channels.filter_map(|(key, channel)| Some((key.0.clone(), channel.threads?)));
         Some(ResolvedDiscordConfig { channels: channels.collect(), ..discord })
+    }
+
+    /// The platforms that are configured.
+    pub fn connectors(&self) -> Vec<Box<dyn Connector>> {
+        let mut connectors: Vec<Box<dyn Connector>> = Vec::new();
+        if let Some(slack) = self.resolved_slack() {
+            let settings = slack.settings(self.channel_sync_interval());
+            let configured_channels = self.channels.keys().map(|key| key.0.clone()).collect();
+            connectors.push(Box::new(SlackConnector { settings, configured_channels }));
+        }
+        if let Some(discord) = self.resolved_discord() {
+            let zone = self.time_zone_or(TimeZone::system());
+            let settings = discord.settings(self.channel_sync_interval(), zone);
+            let rulebook = Arc::new(self.rulebook());
+            connectors.push(Box::new(DiscordConnector { settings, rulebook }));
+        }
+        connectors
     }
 
     /// The interval at which the channel list of a workspace is refreshed.

@@ -32,15 +32,15 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
+use aizuchi_core::platform::remote::RemotePlatform;
 use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::{Archive, Store, StoreError};
-use aizuchi_slack::SlackPlatform;
 
 /// What the request handlers need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
-    /// The Slack workspace, if the bot is connected to one.
-    pub slack: Option<Arc<SlackPlatform>>,
+    /// The connected platforms, for their web hooks.
+    pub remotes: Vec<Arc<dyn RemotePlatform>>,
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -18,9 +17,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, StoreError};
-use aizuchi_discord::diagnose::diagnose as examine_discord;
-use aizuchi_slack::diagnose::diagnose as examine_slack;
+use aizuchi_core::store::{Cursors, StoreError};
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -70,36 +67,30 @@ async fn run_checks(file: Option<&Path>, selection: ModelSelection<'_>) -> Vec<C
         let health = check_port(address, is_running).await;
         results.push(check("health", health.map(|port| port.describe(address))));
     }
-    results.extend(check_slack(&config).await);
-    results.extend(check_discord(&config).await);
+    results.extend(check_platforms(&config).await);
     for (model, agents) in configured_models(&config) {
         results.push(check("model", check_model(&model, &agents).await));
     }
     results
 }
 
-/// Checks the connection to the Slack workspace, if one is configured.
-async fn check_slack(config: &Config) -> Vec<CheckResult> {
-    let Some(settings) = config.resolved_slack() else { return Vec::new() };
-    let settings = settings.settings(config.channel_sync_interval());
-    // Before the first start there is no database.
-    let database = ReadOnlyDatabase::open(&config.database_address())
-        .await
-        .ok()
-        .map(ReadOnlyDatabase::into_store);
-    let archive = database.as_ref().map(|store| store as &dyn Archive);
-    let channels: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
-    let results = examine_slack(&settings, &channels, archive).await;
-    results.into_iter().map(|result| CheckResult { subject: "slack", result }).collect()
-}
-
-/// Checks the connection to Discord, if a bot is configured.
-async fn check_discord(config: &Config) -> Vec<CheckResult> {
-    let Some(settings) = config.resolved_discord() else { return Vec::new() };
-    let settings =
-        settings.settings(config.channel_sync_interval(), config.time_zone_or(TimeZone::system()));
-    let results = examine_discord(&settings, &config.rulebook()).await;
-    results.into_iter().map(|result| CheckResult { subject: "discord", result }).collect()
+/// What stands between the bot and each platform that the settings name.
+async fn check_platforms(config: &Config) -> Vec<CheckResult> {
+    let connectors = config.connectors();
+    if connectors.is_empty() {
+        return Vec::new();
+    }
+    // Before the first start there is no database to look into.
+    let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok();
+    let stored = stored.map(ReadOnlyDatabase::into_store);
+    let cursors = stored.as_ref().map(|stored| stored as &dyn Cursors);
+    let mut results = Vec::new();
+    for connector in connectors {
+        let subject = connector.platform();
+        let found = connector.check(cursors).await;
+        results.extend(found.into_iter().map(|result| CheckResult { subject, result }));
+    }
+    results
 }
 
 fn check_prompts(config: &Config) -> Result<String, String> {

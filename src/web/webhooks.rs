@@ -1,18 +1,16 @@
-//! Web hooks of the platforms. A request is authenticated by its signature, and acknowledged after its events are
-//! stored.
+//! Web hooks of the platforms. A call is authenticated by its signature, and acknowledged after its events are stored.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::web::{ApiProblem, Web};
-use aizuchi_slack::SlackPlatform;
-use aizuchi_slack::signature;
+use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
 /// Slack's events and slash commands, if they come over HTTP and not over Socket Mode.
 pub async fn slack(
@@ -20,36 +18,38 @@ pub async fn slack(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiProblem> {
-    let absent =
-        || ApiProblem::new(StatusCode::NOT_FOUND, "Slack's events do not come this way here");
-    let slack = web.slack.as_ref().ok_or_else(absent)?;
-    let secret = slack.signing_secret().ok_or_else(absent)?;
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let (time, signature) = (text("x-slack-request-timestamp"), text("x-slack-signature"));
-    signature::verify(secret, time, signature, &body, web.clock.now()).map_err(|invalid| {
-        slack.log_invalid_signature(invalid);
-        ApiProblem::new(StatusCode::UNAUTHORIZED, invalid.to_string())
-    })?;
-    let kind = text(header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    if kind.starts_with("application/x-www-form-urlencoded") {
-        return command(slack, &body).await;
-    }
-    let payload: Value = serde_json::from_slice(&body)
-        .map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, "the body is no JSON"))?;
-    if payload["type"] == "url_verification" {
-        return Ok(Json(json!({ "challenge": payload["challenge"] })).into_response());
-    }
-    match slack.ingest(&payload).await {
-        true => Ok(StatusCode::OK.into_response()),
-        false => Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "it could not be kept")),
+    receive(&web, "Slack", &headers, &body).await
+}
+
+async fn receive(
+    web: &Web,
+    platform: &str,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> Result<Response, ApiProblem> {
+    let not_used = || {
+        let sentence = format!("{platform}'s events do not come this way here");
+        ApiProblem::new(StatusCode::NOT_FOUND, sentence)
+    };
+    let mut remotes = web.remotes.iter();
+    let remote =
+        remotes.find(|remote| remote.account().platform == platform).ok_or_else(not_used)?;
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let call = Webhook { header: &header, body, parse_form, now: web.clock.now() };
+    match remote.receive_webhook(call).await {
+        Ok(Some(answer)) => Ok(Json(answer).into_response()),
+        Ok(None) => Ok(StatusCode::OK.into_response()),
+        Err(WebhookError::NotUsed) => Err(not_used()),
+        Err(WebhookError::NotAuthentic(why)) => Err(ApiProblem::new(StatusCode::UNAUTHORIZED, why)),
+        Err(WebhookError::Malformed(why)) => Err(ApiProblem::new(StatusCode::BAD_REQUEST, why)),
+        Err(WebhookError::Unavailable(why)) => {
+            Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why))
+        }
     }
 }
 
-/// Answers a slash command, which Slack sends as a form.
-async fn command(slack: &SlackPlatform, body: &Bytes) -> Result<Response, ApiProblem> {
-    let wrong = || ApiProblem::new(StatusCode::BAD_REQUEST, "the body is no form");
-    let form = std::str::from_utf8(body).map_err(|_| wrong())?;
-    let form: Uri = format!("/?{form}").parse().map_err(|_| wrong())?;
-    let Query(form) = Query::<Map<String, Value>>::try_from_uri(&form).map_err(|_| wrong())?;
-    Ok(Json(slack.answer_command(Value::Object(form)).await).into_response())
+fn parse_form(body: &[u8]) -> Option<Map<String, Value>> {
+    let form = std::str::from_utf8(body).ok()?;
+    let form: Uri = format!("/?{form}").parse().ok()?;
+    Query::try_from_uri(&form).ok().map(|Query(form)| form)
 }

@@ -126,7 +126,7 @@ impl Migration {
                 .unwrap()
                 .into_store(),
         );
-        TestStore { store: store.clone(), archive: store, database: None }
+        TestStore { store: store.clone(), archive: store.clone(), cursors: store, database: None }
     }
 
     async fn revision(&self) -> i64 {

@@ -49,9 +49,24 @@ opaque_id!(
     UserId
 );
 
-/// Stands in for a message id when the persona joined a channel. Users see the join as an event in the channel,
-/// so it has a place among the messages.
-pub const JOINED_MESSAGE_ID: &str = "joined";
+impl MessageId {
+    /// The persona's joining of a channel, which has a place among the channel's messages: an answer is owed to it,
+    /// the notice of what the persona hears. One per channel.
+    pub fn join() -> Self {
+        Self::new("joined")
+    }
+
+    pub fn is_join(&self) -> bool {
+        *self == Self::join()
+    }
+}
+
+impl UserId {
+    /// The author of a message whose author the platform does not tell.
+    pub fn unknown() -> Self {
+        Self::new("unknown")
+    }
+}
 
 /// A channel's top level (`thread` is `None`) or one thread: the unit that is judged and answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -193,7 +208,6 @@ pub enum Heard {
     Channel(Channel),
     User(User),
     Reaction(Reaction),
-    Cursor(Cursor),
 }
 
 /// The author replaced the text of a message.

@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, JOINED_MESSAGE_ID, Message, MessageId, Reaction,
-    ReactionChange, UserId,
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
+    UserId,
 };
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
@@ -149,6 +149,9 @@ pub enum DraftContent {
     Reaction { emoji: String, on: MessageId },
 }
 
+/// The revision before the first commit: what a draft has seen that looked at no message.
+pub const FIRST_REVISION: u64 = 0;
+
 /// What a finished post needs to know about its draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftMetadata {
@@ -175,7 +178,7 @@ pub struct DraftMetadata {
 impl DraftMetadata {
     /// The newest message that it answers, unless that is the persona's own join.
     pub fn newest_owed(&self) -> Option<&MessageId> {
-        self.owed.last().filter(|id| id.as_str() != JOINED_MESSAGE_ID)
+        self.owed.last().filter(|id| !id.is_join())
     }
 
     /// The messages of its channel that it answers.

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::chat::{
-    Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, JOINED_MESSAGE_ID,
-    Mention, Message, MessageId, Reaction, UserId,
+    Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Mention, Message,
+    MessageId, Reaction, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::{Command, CommandRequest, STOP_DURATION};
@@ -23,7 +23,7 @@ use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
 use crate::rules::Mode;
-use crate::store::{HearReceipt, InboxEntry, Order, Store, StoreError};
+use crate::store::{Archive, HearReceipt, InboxEntry, Order, Store, StoreError};
 
 /// Direct messages written in quick succession get one answer: the persona waits this long for more.
 const DIRECT_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
@@ -120,6 +120,22 @@ impl Inbox {
         self.ingest(heard, client_message_id, None).await
     }
 
+    /// Loads a workspace's channels, users and standing orders into the channel cache, before its first event.
+    pub async fn load_workspace(
+        &self,
+        archive: &dyn Archive,
+        workspace: &WorkspaceId,
+    ) -> Result<(), StoreError> {
+        for channel in archive.channels(workspace).await? {
+            self.channel_cache.update_channel(&channel);
+        }
+        for user in archive.users(workspace).await? {
+            self.channel_cache.update_user(&user);
+        }
+        self.channel_cache.replace_orders(workspace, &self.store.orders(workspace).await?);
+        Ok(())
+    }
+
     async fn ingest(
         &self,
         heard: Heard,
@@ -153,11 +169,7 @@ impl Inbox {
         match &heard {
             Heard::Channel(channel) => self.channel_cache.update_channel(channel),
             Heard::User(user) => self.channel_cache.update_user(user),
-            Heard::Message(..)
-            | Heard::Edit(_)
-            | Heard::Deletion(_)
-            | Heard::Reaction(_)
-            | Heard::Cursor(_) => {}
+            Heard::Message(..) | Heard::Edit(_) | Heard::Deletion(_) | Heard::Reaction(_) => {}
         }
         let conversation = conversation_of(&heard).cloned();
         let message = author_and_arrival(&heard);
@@ -191,7 +203,7 @@ impl Inbox {
         persona: UserId,
     ) -> Result<(), StoreError> {
         let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
-        let id = MessageId::new(JOINED_MESSAGE_ID);
+        let id = MessageId::join();
         let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
         if !self.is_announcing
             || is_silent
@@ -307,8 +319,7 @@ impl Inbox {
             | Heard::Deletion(_)
             | Heard::Reaction(_)
             | Heard::Channel(_)
-            | Heard::User(_)
-            | Heard::Cursor(_)) => heard,
+            | Heard::User(_)) => heard,
         }
     }
 
@@ -333,9 +344,7 @@ impl Inbox {
             Heard::Deletion(Deletion { conversation, message, .. }) => {
                 self.debounce_after_change(conversation, message, "wait after a deletion")
             }
-            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Cursor(_) => {
-                Disposition::NotAMessage
-            }
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => Disposition::NotAMessage,
         }
     }
 
@@ -491,7 +500,6 @@ fn heard_span(heard: &Heard) -> Span {
         }
         Heard::Channel(channel) => ("channel", &channel.workspace, Some(&channel.id), None),
         Heard::User(user) => ("user", &user.workspace, None, None),
-        Heard::Cursor(cursor) => ("cursor", &cursor.workspace, None, None),
     };
     let (channel, message) = (channel.map(field::display), message.map(field::display));
     info_span!("hear", event, %workspace, channel, message)
@@ -504,8 +512,7 @@ fn author_and_arrival(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
         | Heard::Deletion(_)
         | Heard::Channel(_)
         | Heard::User(_)
-        | Heard::Reaction(_)
-        | Heard::Cursor(_) => None,
+        | Heard::Reaction(_) => None,
     }
 }
 
@@ -514,7 +521,7 @@ fn conversation_of(heard: &Heard) -> Option<&ConversationId> {
         Heard::Message(message, _) => Some(&message.conversation),
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
-        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Cursor(_) => None,
+        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
     }
 }
 

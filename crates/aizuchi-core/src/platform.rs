@@ -13,6 +13,7 @@ pub mod emphasis;
 pub mod table;
 pub mod backfill_queue;
 pub mod http_error;
+pub mod remote;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::persona::Persona;
 use crate::platform::backfill::BackfillProgress;
-use crate::store::Archive;
+use crate::store::{Archive, Cursors};
 
 #[async_trait]
 pub trait Platform: Send + Sync {
@@ -64,6 +65,9 @@ pub trait Platform: Send + Sync {
         false
     }
 
+    /// Backfills the conversation before others, because a step waits for it.
+    fn prioritize_backfill(&self, _conversation: &ConversationId) {}
+
     /// The maximum length of a post, as [`split::length`] counts.
     fn max_post_length(&self) -> usize;
 }
@@ -90,6 +94,7 @@ pub struct PlatformDeps {
     pub persona: Arc<Persona>,
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
+    pub cursors: Arc<dyn Cursors>,
     pub answers: Arc<CommandReplies>,
 }
 

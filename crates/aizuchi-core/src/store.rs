@@ -201,9 +201,6 @@ pub trait Archive: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
-    /// The workspace's cursors: how far its history has been heard.
-    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
-
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
     /// Whether the store can be read, and whether the newest write succeeded.
@@ -221,6 +218,16 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError>;
+}
+
+/// Where a platform's adapter keeps what it has to know at its next start: how far it has read, and who it is. It has no
+/// part in the message flow; a cursor that has to move with a message travels in [`InboxEntry::cursor`].
+#[async_trait]
+pub trait Cursors: Send + Sync {
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
+
+    /// Puts a cursor where it is now. Durable when this returns; wakes nobody.
+    async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError>;
 }
 
 /// Something heard, and what follows from it.

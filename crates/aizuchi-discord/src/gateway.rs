@@ -22,7 +22,6 @@ use crate::ingest::IngestError;
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::GatewayPlan;
-use aizuchi_core::chat::Heard;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::store::StoreError;
@@ -225,7 +224,7 @@ impl DiscordPlatform {
         let session = session.started_at(self.now());
         info!(platform = "discord", shard = stream.shard.number(), "a new gateway session starts");
         let cursor = session.to_cursor(stream.shard);
-        self.inbox.hear(Heard::Cursor(cursor)).await?;
+        self.cursors.put_cursor(cursor).await?;
         self.leave_other_guilds(stream.shard, &event.data["guilds"]).await;
         let since = session.unbroken_since();
         (stream.session, stream.unsaved_events, stream.is_fresh) = (Some(session), 0, false);
@@ -252,7 +251,7 @@ impl DiscordPlatform {
     /// Stores a shard's sequence number if events were received since it was last stored.
     async fn save_session(&self, stream: &mut ShardStream) -> Result<(), StoreError> {
         if let Some(session) = stream.session.as_ref().filter(|_| stream.unsaved_events > 0) {
-            self.inbox.hear(Heard::Cursor(session.to_cursor(stream.shard))).await?;
+            self.cursors.put_cursor(session.to_cursor(stream.shard)).await?;
         }
         stream.unsaved_events = 0;
         Ok(())

@@ -17,7 +17,7 @@ use crate::api::DiscordApiError;
 use crate::cache::Membership;
 use crate::ingest::IngestError;
 use crate::session::ReadCursor;
-use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Heard};
+use aizuchi_core::chat::{ChannelId, ConversationId, Cursor};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::StoreError;
 
@@ -100,22 +100,29 @@ impl DiscordPlatform {
         }
     }
 
-    /// Whether a conversation may have messages that were not heard yet. If so, its backfill is prioritized.
+    /// Whether a conversation may have messages that were not heard yet.
     pub(super) fn is_backfill_pending(&self, conversation: &ConversationId) -> bool {
         let Some(since) = self.connection.state().connected_since else { return true };
         let channel = &conversation.channel;
         match self.cache.channel(channel).map(|cached| cached.membership) {
             Some(Membership::Member) => {
                 let target = (channel.clone(), conversation.thread.clone());
-                let is_behind = !self.backfill.is_complete(&target, since);
-                if is_behind {
-                    self.backfill.prioritize(target);
-                }
-                is_behind
+                !self.backfill.is_complete(&target, since)
             }
             // Discord has not described its server yet.
             Some(Membership::Unknown) => true,
             Some(Membership::NotMember) | None => false,
+        }
+    }
+
+    /// Backfills a conversation before others. Channels that the bot cannot read are left alone, and without a
+    /// connection there is no gap to read yet.
+    pub(super) fn prioritize_conversation(&self, conversation: &ConversationId) {
+        let membership = self.cache.channel(&conversation.channel).map(|cached| cached.membership);
+        let is_connected = self.connection.state().connected_since.is_some();
+        if is_connected && membership == Some(Membership::Member) {
+            let target = (conversation.channel.clone(), conversation.thread.clone());
+            self.backfill.prioritize(target);
         }
     }
 
@@ -192,7 +199,7 @@ impl DiscordPlatform {
             stream: channel.as_str().into(),
             value: cursor.to_text().into(),
         };
-        self.inbox.hear(Heard::Cursor(stored)).await?;
+        self.cursors.put_cursor(stored).await?;
         let mut read_cursors =
             self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         read_cursors.insert(channel.clone(), cursor);

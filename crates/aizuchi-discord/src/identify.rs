@@ -11,7 +11,7 @@ use twilight_gateway::queue::Queue;
 
 use crate::DiscordPlatform;
 use crate::identity::platform_workspace;
-use aizuchi_core::chat::{Cursor, Heard};
+use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::{duration_from_seconds, seeded_random};
 use aizuchi_core::store::StoreError;
 
@@ -128,7 +128,7 @@ impl DiscordPlatform {
             let value = budget.to_text().into();
             let cursor =
                 Cursor { workspace: platform_workspace(), stream: BUDGET_KEY.into(), value };
-            self.inbox.hear(Heard::Cursor(cursor)).await?;
+            self.cursors.put_cursor(cursor).await?;
             let _ = permit_sender.send(());
             permitted.notify_one();
         }
@@ -156,7 +156,7 @@ impl DiscordPlatform {
     }
 
     async fn load_identify_budget(&self) -> Result<IdentifyBudget, StoreError> {
-        let cursors = self.archive.cursors(&platform_workspace()).await?;
+        let cursors = self.cursors.cursors(&platform_workspace()).await?;
         let stored = cursors.iter().find(|cursor| *cursor.stream == *BUDGET_KEY);
         Ok(stored
             .map_or_else(IdentifyBudget::default, |cursor| IdentifyBudget::parse(&cursor.value)))

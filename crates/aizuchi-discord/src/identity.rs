@@ -16,7 +16,7 @@ use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::settings::DiscordSettings;
 use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::store::{Archive, StoreError};
+use aizuchi_core::store::{Cursors, StoreError};
 
 /// The prefix of every Discord workspace. On its own it is the workspace under which cursors of the whole
 /// installation are stored.
@@ -137,7 +137,7 @@ pub async fn fetch_identity(
 /// Whose token this is. While Discord cannot be reached, its last stored answer is used.
 pub async fn resolve_identity(
     settings: &DiscordSettings,
-    archive: &dyn Archive,
+    cursors: &dyn Cursors,
 ) -> Result<DiscordIdentity, DiscordConnectError> {
     let mut fetched = fetch_identity(settings).await;
     for _ in 1..MAX_START_ATTEMPTS {
@@ -148,11 +148,11 @@ pub async fn resolve_identity(
     }
     match fetched {
         Err(DiscordConnectError::IdentityUnavailable(error)) => {
-            let cursors = archive.cursors(&platform_workspace()).await?;
+            let stored = cursors.cursors(&platform_workspace()).await?;
             let key = identity_key(settings);
-            let cursors = cursors.iter().find(|cursor| *cursor.stream == *key);
-            let cursors = cursors.and_then(|cursors| serde_json::from_str(&cursors.value).ok());
-            let identity = cursors
+            let stored = stored.iter().find(|cursor| *cursor.stream == *key);
+            let stored = stored.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
+            let identity = stored
                 .and_then(parse_identity)
                 .ok_or(DiscordConnectError::IdentityUnavailable(error.clone()))?;
             warn!(platform = "discord", %error, "using the identity stored at the last start");

@@ -238,8 +238,9 @@ impl DiscordPlatform {
             Some(stored) => stored.message.conversation.clone(),
             None if !self.is_backfill_pending(conversation) => return Ok(()),
             None => {
+                self.prioritize_conversation(conversation);
                 let Some(at) = id_timestamp(message.as_str()) else { return Ok(()) };
-                let unknown = Author { id: UserId::new("unknown"), kind: AuthorKind::Bot };
+                let unknown = Author { id: UserId::unknown(), kind: AuthorKind::Bot };
                 let tombstone = Message {
                     conversation: conversation.clone(),
                     id: message.clone(),

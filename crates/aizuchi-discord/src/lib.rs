@@ -32,6 +32,7 @@ mod command;
 
 pub mod invite;
 pub mod diagnose;
+pub mod remote;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicI64;
@@ -61,7 +62,7 @@ use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::revocation::Revocation;
 use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::store::{Archive, Order, StoreError};
+use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
 pub struct DiscordPlatform {
     api: DiscordApi,
@@ -71,6 +72,7 @@ pub struct DiscordPlatform {
     inbox: Arc<Inbox>,
     slash_commands: SlashCommands,
     archive: Arc<dyn Archive>,
+    cursors: Arc<dyn Cursors>,
     clock: Clock,
     cache: DiscordCache,
     backfill: BackfillQueue,
@@ -97,17 +99,16 @@ impl DiscordPlatform {
         identity: DiscordIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, answers } = deps;
+        let PlatformDeps { persona, inbox, archive, cursors, answers } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let clock = inbox.clock.clone();
         let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());
         for workspace in identity.workspaces() {
             cache.load(archive.users(&workspace).await?, archive.channels(&workspace).await?);
-            let cursors = archive.cursors(&workspace).await?;
-            let cursors = cursors.iter().filter_map(|cursor| {
+            let stored = cursors.cursors(&workspace).await?;
+            read_cursors.extend(stored.iter().filter_map(|cursor| {
                 Some((ChannelId::new(&*cursor.stream), ReadCursor::parse(&cursor.value)?))
-            });
-            read_cursors.extend(cursors);
+            }));
         }
         let (interaction_sender, interaction_receiver) = mpsc::unbounded_channel();
         Ok(Self {
@@ -117,6 +118,7 @@ impl DiscordPlatform {
             persona,
             slash_commands,
             archive,
+            cursors,
             clock,
             inbox,
             cache,
@@ -164,7 +166,7 @@ impl DiscordPlatform {
             self.register_workspace(workspace).await?;
         }
         let cursor = self.identity.to_cursor(&self.settings);
-        self.inbox.hear(Heard::Cursor(cursor)).await?;
+        self.cursors.put_cursor(cursor).await?;
         info!(
             platform = "discord",
             name = self.identity.name,

@@ -111,6 +111,10 @@ impl Platform for DiscordPlatform {
         self.is_backfill_pending(conversation)
     }
 
+    fn prioritize_backfill(&self, conversation: &ConversationId) {
+        self.prioritize_conversation(conversation);
+    }
+
     fn max_post_length(&self) -> usize {
         MAX_MESSAGE_LENGTH
     }

@@ -87,7 +87,7 @@ impl DiscordPlatform {
         shard: ShardId,
     ) -> Result<Option<GatewaySession>, StoreError> {
         let key = session_key(shard);
-        let cursors = self.archive.cursors(&platform_workspace()).await?;
+        let cursors = self.cursors.cursors(&platform_workspace()).await?;
         let stored = cursors.iter().find(|cursor| *cursor.stream == *key);
         let session =
             stored.and_then(|cursor| serde_json::from_str::<GatewaySession>(&cursor.value).ok());

@@ -39,7 +39,7 @@ use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
-    Archive, DecisionQuery, HearReceipt, MessageQuery, MessageRange, Order, Store,
+    Archive, Cursors, DecisionQuery, HearReceipt, MessageQuery, MessageRange, Order, Store,
 };
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -115,6 +115,7 @@ impl StoreKind {
 pub struct TestStore {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
+    pub cursors: Arc<dyn Cursors>,
     pub database: Option<Arc<TestDatabase>>,
 }
 
@@ -176,7 +177,7 @@ impl TestDatabase {
 impl TestStore {
     pub fn volatile() -> Self {
         let store = Arc::new(VolatileStore::new());
-        Self { store: store.clone(), archive: store, database: None }
+        Self { store: store.clone(), archive: store.clone(), cursors: store, database: None }
     }
 
     /// A volatile store with the installation id of a database, so that both mint the same keys.
@@ -186,7 +187,7 @@ impl TestStore {
             query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
         let store =
             Arc::new(VolatileStore::with_installation(&row.text("installation").unwrap().unwrap()));
-        Self { store: store.clone(), archive: store, database: None }
+        Self { store: store.clone(), archive: store.clone(), cursors: store, database: None }
     }
 
     pub async fn sqlite() -> Self {
@@ -210,7 +211,12 @@ impl TestStore {
         let writer = tokio::spawn(writer.run(stop.clone()));
         let store = Arc::new(store);
         let database = TestDatabase { address, folder, stop, writer: Mutex::new(Some(writer)) };
-        Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
+        Self {
+            store: store.clone(),
+            archive: store.clone(),
+            cursors: store,
+            database: Some(Arc::new(database)),
+        }
     }
 
     /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files

@@ -10,17 +10,17 @@ use crate::identity::parse_identity;
 use crate::manifest;
 use crate::settings::{EventTransport, SlackSettings};
 use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::store::Archive;
+use aizuchi_core::store::Cursors;
 
 /// A finding; an `Err` is a problem.
 pub type Diagnosis = Result<String, String>;
 
 /// Checks the tokens and what they give access to. `configured` are the channels that the settings name, by `#name` or
-/// id; `archive` is the database, if there is one yet.
+/// id; `cursors` is the database, if there is one yet.
 pub async fn diagnose(
     settings: &SlackSettings,
     configured: &[String],
-    archive: Option<&dyn Archive>,
+    cursors: Option<&dyn Cursors>,
 ) -> Vec<Diagnosis> {
     let api = match SlackApi::new(&settings.api_base, settings.timeouts.call) {
         Ok(api) => api,
@@ -49,8 +49,8 @@ pub async fn diagnose(
         Err(error) => findings.push(Err(format!("its channels are not known: {error}"))),
         Ok(channels) => {
             findings.extend(check_invitations(&channels, configured, &name));
-            if let Some(archive) = archive {
-                findings.push(check_backfill(&channels, &identity.workspace, archive).await);
+            if let Some(cursors) = cursors {
+                findings.push(check_backfill(&channels, &identity.workspace, cursors).await);
             }
         }
     }
@@ -148,9 +148,9 @@ fn check_invitations(
 async fn check_backfill(
     channels: &[(String, String)],
     workspace: &WorkspaceId,
-    archive: &dyn Archive,
+    cursors: &dyn Cursors,
 ) -> Diagnosis {
-    let cursors = archive.cursors(workspace).await.map_err(|error| error.to_string())?;
+    let cursors = cursors.cursors(workspace).await.map_err(|error| error.to_string())?;
     let is_read = |(id, _): &&(String, String)| cursors.iter().any(|cursor| *cursor.stream == **id);
     let read = channels.iter().filter(is_read).count();
     Ok(format!("the history of {read} of {} channels has been read", channels.len()))

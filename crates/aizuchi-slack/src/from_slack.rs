@@ -215,7 +215,7 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
     // The prefix keeps an integration from posing as a user by choosing that user's id as its name.
     let author =
         author.or_else(|| non_empty_str(&raw["username"]).map(|name| format!("name:{name}")));
-    let author = author.unwrap_or_else(|| "unknown".to_owned());
+    let author = author.unwrap_or_else(|| UserId::unknown().to_string());
     let is_bot = bot.is_some()
         || non_empty_str(&raw["user"]).is_none()
         || non_empty_str(&raw["subtype"]) == Some("bot_message")

@@ -18,7 +18,7 @@ use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
 use crate::settings::EventTransport;
-use aizuchi_core::chat::{ChannelId, Cursor, Heard};
+use aizuchi_core::chat::{ChannelId, Cursor};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::{MessageQuery, MessageRange, StoreError, StoredMessage};
 
@@ -197,7 +197,7 @@ impl SlackPlatform {
     }
 
     async fn cursor(&self, channel: &ChannelId) -> Result<Option<Timestamp>, IngestError> {
-        let cursors = self.archive.cursors(&self.identity.workspace).await?;
+        let cursors = self.cursors.cursors(&self.identity.workspace).await?;
         let cursor = cursors.iter().find(|cursor| *cursor.stream == *channel.as_str());
         Ok(cursor.and_then(|cursor| from_slack::parse_ts(&(&*cursor.value).into())))
     }
@@ -205,7 +205,7 @@ impl SlackPlatform {
     async fn store_cursor(&self, channel: &ChannelId, at: Timestamp) -> Result<(), IngestError> {
         let workspace = self.identity.workspace.clone();
         let (stream, value) = (channel.as_str().into(), format_ts(at).into());
-        self.inbox.hear(Heard::Cursor(Cursor { workspace, stream, value })).await?;
+        self.cursors.put_cursor(Cursor { workspace, stream, value }).await?;
         Ok(())
     }
 
@@ -265,7 +265,7 @@ impl SlackPlatform {
         };
         let (workspace, stream) = (self.identity.workspace.clone(), LIMIT_KEY.into());
         let cursor = Cursor { workspace, stream, value: value.into() };
-        self.inbox.hear(Heard::Cursor(cursor)).await.map(|_| ())
+        self.cursors.put_cursor(cursor).await
     }
 
     /// Advances the cursors of channels without a gap, so that the next start reads less.

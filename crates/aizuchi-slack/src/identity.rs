@@ -13,7 +13,7 @@ use crate::from_slack::non_empty_str;
 use crate::manifest;
 use crate::settings::SlackSettings;
 use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
-use aizuchi_core::store::{Archive, StoreError};
+use aizuchi_core::store::{Cursors, StoreError};
 
 /// The identity has to be found before the workspace is known, so its cursor has a workspace of its own.
 const IDENTITY_WORKSPACE: &str = "slack";
@@ -101,7 +101,7 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
 /// Asks Slack for the identity. While Slack cannot be reached, the stored one is used.
 pub async fn resolve_identity(
     settings: &SlackSettings,
-    archive: &dyn Archive,
+    cursors: &dyn Cursors,
 ) -> Result<SlackIdentity, SlackConnectError> {
     let mut fetched = fetch_identity(settings).await;
     for attempt in 1..MAX_START_ATTEMPTS {
@@ -112,7 +112,7 @@ pub async fn resolve_identity(
     }
     match fetched {
         Err(SlackConnectError::IdentityUnavailable(error)) => {
-            let identity = stored_identity(settings, archive)
+            let identity = stored_identity(settings, cursors)
                 .await?
                 .ok_or_else(|| SlackConnectError::IdentityUnavailable(error.clone()))?;
             warn!(
@@ -129,11 +129,11 @@ pub async fn resolve_identity(
 
 async fn stored_identity(
     settings: &SlackSettings,
-    archive: &dyn Archive,
+    cursors: &dyn Cursors,
 ) -> Result<Option<SlackIdentity>, StoreError> {
-    let cursors = archive.cursors(&WorkspaceId::new(IDENTITY_WORKSPACE)).await?;
+    let stored = cursors.cursors(&WorkspaceId::new(IDENTITY_WORKSPACE)).await?;
     let key = identity_key(settings);
-    let stored = cursors.iter().find(|cursor| *cursor.stream == *key);
+    let stored = stored.iter().find(|cursor| *cursor.stream == *key);
     let stored = stored.and_then(|stored| serde_json::from_str(&stored.value).ok());
     Ok(stored.as_ref().and_then(parse_identity))
 }

@@ -7,6 +7,7 @@ pub mod api;
 pub mod manifest;
 pub mod identity;
 pub mod diagnose;
+pub mod remote;
 
 pub mod signature;
 mod socket;
@@ -30,7 +31,6 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use anyhow::Context as _;
 use futures_util::future::{join4, try_join_all};
 use jiff::{SignedDuration, Timestamp};
-use secrecy::SecretString;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -53,7 +53,7 @@ use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::store::{Archive, Order, StoreError};
+use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
 pub struct SlackPlatform {
     api: SlackApi,
@@ -63,6 +63,7 @@ pub struct SlackPlatform {
     inbox: Arc<Inbox>,
     slash_commands: SlashCommands,
     archive: Arc<dyn Archive>,
+    cursors: Arc<dyn Cursors>,
     clock: Clock,
     cache: SlackCache,
     backfill: BackfillQueue,
@@ -86,15 +87,15 @@ impl SlackPlatform {
         identity: SlackIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, answers } = deps;
+        let PlatformDeps { persona, inbox, archive, cursors, answers } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let cache = SlackCache::default();
         let workspace = &identity.workspace;
         cache.load(archive.users(workspace).await?, archive.channels(workspace).await?);
         let history_limit = HistoryLimit::new(settings.timeouts.limited_page_interval);
-        let cursors = archive.cursors(workspace).await?;
+        let stored = cursors.cursors(workspace).await?;
         let is_limited = |it: &Cursor| *it.stream == *LIMIT_KEY && *it.value == *LIMIT_ON;
-        if cursors.iter().any(is_limited) {
+        if stored.iter().any(is_limited) {
             history_limit.set_limited(inbox.clock.now());
         }
         let clock = inbox.clock.clone();
@@ -109,6 +110,7 @@ impl SlackPlatform {
             persona,
             slash_commands,
             archive,
+            cursors,
             clock,
             cache,
             backfill: BackfillQueue::default(),
@@ -126,14 +128,6 @@ impl SlackPlatform {
 
     pub fn identity(&self) -> &SlackIdentity {
         &self.identity
-    }
-
-    /// The secret that signs Slack's web hooks, if they are used.
-    pub fn signing_secret(&self) -> Option<&SecretString> {
-        match &self.settings.events {
-            EventTransport::Webhooks { signing_secret } => Some(signing_secret),
-            EventTransport::SocketMode { .. } => None,
-        }
     }
 
     /// Runs until `shutdown`. Returns earlier only if the workspace has revoked the app or its tokens.
@@ -188,7 +182,7 @@ impl SlackPlatform {
             role: Role::Member,
         };
         self.inbox.hear(Heard::User(persona)).await?;
-        self.inbox.hear(Heard::Cursor(self.identity.to_cursor(&self.settings))).await?;
+        self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await?;
         info!(
             platform = "slack",
             workspace = %workspace,
@@ -199,7 +193,7 @@ impl SlackPlatform {
     }
 
     /// Logs a request that was not signed by Slack: at most once an hour, so that an attacker cannot fill the log.
-    pub fn log_invalid_signature(&self, error: InvalidSignature) {
+    fn log_invalid_signature(&self, error: InvalidSignature) {
         const HOUR_MS: i64 = 3_600_000;
         let now = self.now().as_millisecond();
         if now - self.invalid_signature_logged_ms.load(Ordering::Relaxed) > HOUR_MS {

@@ -135,15 +135,21 @@ impl Platform for SlackPlatform {
             Some(Membership::Member) if self.history_limit.is_limited() => false,
             Some(Membership::Member) => {
                 let target = (channel.clone(), conversation.thread.clone());
-                let is_behind = !self.backfill.is_complete(&target, since);
-                if is_behind {
-                    self.backfill.prioritize(target);
-                }
-                is_behind
+                !self.backfill.is_complete(&target, since)
             }
             // Until the lists are fetched, the bot may be a member.
             Some(Membership::Unknown) | None => !self.has_synced.load(Ordering::Relaxed),
             Some(Membership::NotMember) => false,
+        }
+    }
+
+    fn prioritize_backfill(&self, conversation: &ConversationId) {
+        // Other channels cannot be read, and without a connection there is no gap to read yet.
+        let membership = self.cache.channel(&conversation.channel).map(|cached| cached.membership);
+        let is_connected = self.connection.state().connected_since.is_some();
+        if is_connected && membership == Some(Membership::Member) {
+            let target = (conversation.channel.clone(), conversation.thread.clone());
+            self.backfill.prioritize(target);
         }
     }
 

@@ -111,6 +111,7 @@ impl PostHarness {
             persona,
             inbox: inbox.clone(),
             archive: store.clone(),
+            cursors: store.clone(),
         };
         let identity = resolve_identity(&settings, &*store).await.unwrap();
         let discord = DiscordPlatform::new(settings, identity, deps).await.unwrap();

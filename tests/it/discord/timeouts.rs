@@ -68,6 +68,7 @@ impl AdapterHarness {
             persona,
             inbox: inbox.clone(),
             archive,
+            cursors: store.cursors.clone(),
         };
         let identity = fetch_identity(&settings).await.unwrap();
         let discord = Arc::new(DiscordPlatform::new(settings, identity, deps).await.unwrap());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Heard, MessageId};
+use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, MessageId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{DraftMetadata, OutboxItem, OutboxItemId};
@@ -81,6 +81,7 @@ impl AdapterHarness {
             persona,
             inbox: inbox.clone(),
             archive,
+            cursors: database.cursors.clone(),
         };
         let identity = fetch_identity(&settings).await.unwrap();
         let slack = Arc::new(SlackPlatform::new(settings, identity, deps).await.unwrap());
@@ -125,7 +126,7 @@ impl AdapterHarness {
         let workspace = self.slack.identity().workspace.clone();
         let stored = async {
             loop {
-                let cursors = self.database.archive.cursors(&workspace).await.unwrap();
+                let cursors = self.database.cursors.cursors(&workspace).await.unwrap();
                 if cursors.iter().any(|it| &*it.stream == stream && matches(&it.value)) {
                     return;
                 }
@@ -145,7 +146,7 @@ impl AdapterHarness {
     async fn set_cursor(&self, stream: &str, value: &str) {
         let workspace = self.slack.identity().workspace.clone();
         let cursor = Cursor { workspace, stream: stream.into(), value: value.into() };
-        self.inbox.hear(Heard::Cursor(cursor)).await.unwrap();
+        self.database.cursors.put_cursor(cursor).await.unwrap();
     }
 
     /// Posts a message as a user, and waits until it is stored.

@@ -3,12 +3,12 @@
 
 use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, StepError};
-use crate::chat::{JOINED_MESSAGE_ID, MessageId, UserId};
+use crate::chat::{MessageId, UserId};
 use crate::command::{Command, CommandRequest, reply_texts};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
-use crate::event::{Draft, DraftContent, DraftMetadata, StepResult};
+use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
 use crate::platform::split::split;
 
@@ -22,7 +22,7 @@ impl Agent {
         let Some(first) = context.pending_commands.first() else {
             return self.reject_edited_command(context).transpose();
         };
-        if first.message.as_str() == JOINED_MESSAGE_ID {
+        if first.message.is_join() {
             return self.announce_join(context, first).map(Some);
         }
         let from_user =
@@ -41,8 +41,7 @@ impl Agent {
         self.draft_command_reply(context, answers.join("\n\n"), owed, why, only_for).map(Some)
     }
 
-    /// Drafts a reply that has seen no messages (`seen_revision` is 0), so what users talk about is
-    /// still judged.
+    /// Drafts a reply that has seen no messages, so what users talk about is still judged.
     fn draft_command_reply(
         &self,
         context: &Context,
@@ -56,7 +55,7 @@ impl Agent {
             owed,
             about: None,
             lineage: Lineage::default(),
-            seen_revision: 0,
+            seen_revision: FIRST_REVISION,
             ends: DecisionResult::Spoke,
             why: why.to_owned(),
             only_for,

@@ -44,6 +44,7 @@ impl Agent {
             let overdue = self.now().duration_since(self.deferrals.end(claim));
             return self.is_stale(claim, overdue).then(|| self.drop_as_stale());
         }
+        platform.prioritize_backfill(conversation);
         let waited = self.now().duration_since(self.deferrals.begin(claim));
         let wait = if waited < RECHECK_INTERVAL { FIRST_RECHECK } else { RECHECK_INTERVAL };
         Some(StepResult::Deferred { due: self.now() + wait })

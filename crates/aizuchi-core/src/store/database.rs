@@ -32,7 +32,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
+use crate::chat::{
+    ChannelId, ConversationId, Cursor, Message, MessageId, User, Visibility, WorkspaceId,
+};
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::{Claim, Outcome};
@@ -44,7 +46,7 @@ use crate::store::database::forget::ForgetReport;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership};
 use crate::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+    CompletionReceipt, Cursors, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
 
 /// How many writes can wait before hearing has to wait, too.
@@ -158,6 +160,18 @@ impl DatabaseStore {
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
         self.requests.send(request(reply)).await.map_err(|_| stopped())?;
         result.await.map_err(|_| stopped())?
+    }
+}
+
+#[async_trait]
+impl Cursors for DatabaseStore {
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
+        let rows = query(sql::CURSORS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows?.iter().map(rows::cursor_from_row).collect()
+    }
+
+    async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError> {
+        self.write(|reply| WriteRequest::PutCursor { cursor, reply }).await
     }
 }
 

@@ -17,8 +17,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
-    Visibility, WorkspaceId,
+    AuthorKind, Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User,
+    UserId, Visibility, WorkspaceId,
 };
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
@@ -34,8 +34,8 @@ use crate::store::volatile::channel_status::SpendingBucket;
 use crate::store::volatile::memory::{MemoryJobRecord, MemoryVersion};
 use crate::store::volatile::memos::MemoRecord;
 use crate::store::{
-    CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StandingOrders,
-    Store, StoreError,
+    CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
+    StandingOrders, Store, StoreError,
 };
 
 pub struct VolatileStore {
@@ -76,12 +76,33 @@ impl Default for VolatileStore {
 }
 
 #[async_trait]
+impl Cursors for VolatileStore {
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
+        let state = self.lock();
+        let in_workspace =
+            state.cursors.iter().filter(|((cursor_workspace, _), _)| cursor_workspace == workspace);
+        let to_cursor =
+            |((cursor_workspace, stream), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Cursor {
+                workspace: cursor_workspace.clone(),
+                stream: stream.clone(),
+                value: value.clone(),
+            };
+        Ok(in_workspace.map(to_cursor).collect())
+    }
+
+    async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError> {
+        self.write(|state| state.put_cursor(cursor));
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl Store for VolatileStore {
     async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
         let now = entry.now;
         Ok(self.write(|state| {
             if let Some(cursor) = entry.cursor {
-                state.hear_cursor(cursor);
+                state.put_cursor(cursor);
             }
             match entry.heard {
                 Heard::Message(message, _) => state.hear_message(
@@ -95,7 +116,6 @@ impl Store for VolatileStore {
                 Heard::Channel(channel) => state.hear_channel(channel, now),
                 Heard::User(user) => state.hear_user(user),
                 Heard::Reaction(reaction) => state.hear_reaction(&reaction),
-                Heard::Cursor(cursor) => state.hear_cursor(cursor),
             }
         }))
     }

@@ -993,16 +993,14 @@ async fn a_message_resent_under_another_id_is_the_same_message() {
 #[tokio::test]
 async fn backfill_cursors_are_stored() {
     on_every_store(async |store| {
-        let put = |conversation: &str, value: &str| {
-            let (conversation, value) = (conversation.into(), value.into());
-            let heard =
-                Heard::Cursor(Cursor { workspace: workspace(), stream: conversation, value });
-            store.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
+        let put = |stream: &str, value: &str| {
+            let (stream, value) = (stream.into(), value.into());
+            store.cursors.put_cursor(Cursor { workspace: workspace(), stream, value })
         };
         put("b", "1").await.unwrap();
         put("a", "2").await.unwrap();
         put("b", "3").await.unwrap();
-        let bookmarks = store.archive.cursors(&workspace()).await.unwrap();
+        let bookmarks = store.cursors.cursors(&workspace()).await.unwrap();
         let bookmarks: Vec<_> =
             bookmarks.iter().map(|bookmark| (&*bookmark.stream, &*bookmark.value)).collect();
         assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
@@ -1029,7 +1027,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
         let both = [store.store.hear(heard("1", "7")), store.store.hear(heard("2", "8"))];
         futures_util::future::try_join_all(both).await.unwrap();
         let so_far = || async {
-            let bookmarks = store.archive.cursors(&WorkspaceId::new("streams")).await.unwrap();
+            let bookmarks = store.cursors.cursors(&WorkspaceId::new("streams")).await.unwrap();
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);

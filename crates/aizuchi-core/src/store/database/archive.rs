@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{Channel, ChannelId, Cursor, MessageId, User, WorkspaceId};
+use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::context::BudgetUsage;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
@@ -84,11 +84,6 @@ impl Archive for DatabaseStore {
         let threads = query(sql::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
         let threads = threads.bind(since.as_millisecond()).fetch_all(&self.readers).await;
         threads?.iter().map(rows::thread_activity_from_row).collect()
-    }
-
-    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
-        let rows = query(sql::CURSORS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows?.iter().map(rows::cursor_from_row).collect()
     }
 
     async fn decisions(&self, filter: DecisionQuery) -> Result<Vec<Decision>, StoreError> {

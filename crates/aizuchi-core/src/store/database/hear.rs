@@ -355,18 +355,14 @@ pub async fn hear_user(
     Ok(counters.change_receipt(put > 0))
 }
 
-pub async fn hear_cursor(
-    connection: &mut Connection,
-    counters: &Counters,
-    cursor: &Cursor,
-) -> Result<HearReceipt, StoreError> {
+/// Nothing waits for a cursor, so it does not raise the revision.
+pub async fn put_cursor(connection: &mut Connection, cursor: &Cursor) -> Result<(), StoreError> {
     let put = query(sql::PUT_CURSOR)
         .bind(cursor.workspace.as_str())
         .bind(&*cursor.stream)
         .bind(&*cursor.value);
-    let put = put.execute(connection).await?;
-    // Nothing waits for a cursor, so it does not raise the revision.
-    Ok(HearReceipt { is_new: put > 0, ..counters.unchanged_receipt() })
+    put.execute(connection).await?;
+    Ok(())
 }
 
 /// Stores a reaction; nothing follows from it. A reaction to an unknown message is stored hidden until the message

@@ -57,6 +57,10 @@ pub enum WriteRequest {
         now: Timestamp,
         reply: Reply<()>,
     },
+    PutCursor {
+        cursor: Cursor,
+        reply: Reply<()>,
+    },
     /// Checks that the database is writable.
     Probe {
         reply: Reply<()>,
@@ -100,6 +104,7 @@ impl WriteRequest {
             WriteRequest::CompleteMemoryJob { reply, .. }
             | WriteRequest::DropExchanges { reply, .. }
             | WriteRequest::Order { reply, .. }
+            | WriteRequest::PutCursor { reply, .. }
             | WriteRequest::Probe { reply } => reply.send(committed),
         }
     }
@@ -115,6 +120,7 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
+            | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => false,
         }
     }
@@ -124,17 +130,16 @@ impl WriteRequest {
         match self {
             WriteRequest::Hear { entry, .. } => match entry.heard {
                 Heard::Edit(_) | Heard::Deletion(_) => true,
-                Heard::Message(..)
-                | Heard::Channel(_)
-                | Heard::User(_)
-                | Heard::Reaction(_)
-                | Heard::Cursor(_) => false,
+                Heard::Message(..) | Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
+                    false
+                }
             },
             WriteRequest::Claim { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
+            | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => false,
             WriteRequest::Order { order, .. } => matches!(order, Order::Forget { .. }),
             WriteRequest::ForgetUser { .. } => true,
@@ -154,8 +159,7 @@ impl WriteRequest {
                 | Heard::Deletion(_)
                 | Heard::Channel(_)
                 | Heard::User(_)
-                | Heard::Reaction(_)
-                | Heard::Cursor(_) => None,
+                | Heard::Reaction(_) => None,
             },
             WriteRequest::Claim { .. }
             | WriteRequest::Complete { .. }
@@ -164,6 +168,7 @@ impl WriteRequest {
             | WriteRequest::DropExchanges { .. }
             | WriteRequest::ForgetUser { .. }
             | WriteRequest::Order { .. }
+            | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => None,
         }
     }
@@ -173,6 +178,7 @@ impl WriteRequest {
 pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
     let cursors = batch.iter().filter_map(|request| match request {
         WriteRequest::Hear { entry, .. } => entry.cursor.as_ref(),
+        WriteRequest::PutCursor { cursor, .. } => Some(cursor),
         WriteRequest::Claim { .. }
         | WriteRequest::Complete { .. }
         | WriteRequest::ClaimMemoryJobs { .. }

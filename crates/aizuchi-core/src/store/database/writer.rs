@@ -248,7 +248,7 @@ impl DatabaseWriter {
     ) -> Result<(), StoreError> {
         apply(&mut self.connection, counters, batch).await?;
         for cursor in newest_cursors(batch) {
-            hear::hear_cursor(&mut self.connection, counters, cursor).boxed().await?;
+            hear::put_cursor(&mut self.connection, cursor).boxed().await?;
         }
         if batch.iter().any(WriteRequest::is_message_change) {
             index::drop_stale(&mut self.connection).boxed().await?;
@@ -338,6 +338,8 @@ async fn apply_one(
             orders::apply(connection, counters, order, *now).await?;
             reply.set(());
         }
+        // The newest of each stream is written with those of the batch's messages.
+        WriteRequest::PutCursor { reply, .. } => reply.set(()),
         WriteRequest::Probe { reply } => {
             // Only a real write shows whether the database is writable.
             let same =
@@ -369,7 +371,6 @@ async fn hear_entry(
         }
         Heard::User(user) => hear::hear_user(connection, counters, user).await,
         Heard::Reaction(reaction) => hear::hear_reaction(connection, counters, reaction).await,
-        Heard::Cursor(cursor) => hear::hear_cursor(connection, counters, cursor).await,
     }
 }
 

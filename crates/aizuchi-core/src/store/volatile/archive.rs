@@ -7,8 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, Cursor, MessageId, Role, User, UserId,
-    WorkspaceId,
+    AuthorKind, Channel, ChannelId, ConversationId, MessageId, Role, User, UserId, WorkspaceId,
 };
 use crate::decision::{Decision, DecisionFollowUp, DecisionId, FirstReply, ModelExchange};
 use crate::event::DeadLetter;
@@ -69,19 +68,6 @@ impl Archive for VolatileStore {
         let mut threads: Vec<_> = threads.collect();
         threads.sort_by(|(one, at), (other, then)| (at, one).cmp(&(then, other)));
         Ok(threads)
-    }
-
-    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
-        let state = self.lock();
-        let in_workspace =
-            state.cursors.iter().filter(|((cursor_workspace, _), _)| cursor_workspace == workspace);
-        let to_cursor =
-            |((cursor_workspace, stream), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Cursor {
-                workspace: cursor_workspace.clone(),
-                stream: stream.clone(),
-                value: value.clone(),
-            };
-        Ok(in_workspace.map(to_cursor).collect())
     }
 
     async fn messages_since(

@@ -78,10 +78,8 @@ impl VolatileState {
         }
     }
 
-    pub(super) fn hear_cursor(&mut self, cursor: Cursor) -> HearReceipt {
-        let Cursor { workspace, stream, value } = cursor;
-        let old_value = self.cursors.insert((workspace, stream), value.clone());
-        HearReceipt { is_new: old_value != Some(value), ..self.receipt(None) }
+    pub(super) fn put_cursor(&mut self, cursor: Cursor) {
+        self.cursors.insert((cursor.workspace, cursor.stream), cursor.value);
     }
 
     pub(super) fn hear_edit(&mut self, edit: &Edit, disposition: Disposition) -> HearReceipt {

@@ -1,0 +1,57 @@
+//! How the program checks, connects and runs the Discord adapter.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::DiscordPlatform;
+use crate::diagnose::diagnose;
+use crate::identity::{platform_workspace, resolve_identity};
+use crate::settings::DiscordSettings;
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::remote::{Account, Connector, RemotePlatform};
+use aizuchi_core::rules::Rulebook;
+use aizuchi_core::store::Cursors;
+
+pub struct DiscordConnector {
+    pub settings: DiscordSettings,
+    /// What holds in which channel, for the check of what the bot may do there.
+    pub rulebook: Arc<Rulebook>,
+}
+
+#[async_trait]
+impl Connector for DiscordConnector {
+    fn platform(&self) -> &'static str {
+        "discord"
+    }
+
+    async fn check(&self, _cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>> {
+        diagnose(&self.settings, &self.rulebook).await
+    }
+
+    async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>> {
+        let identity = resolve_identity(&self.settings, &*deps.cursors).await?;
+        for workspace in identity.workspaces() {
+            deps.inbox.load_workspace(&*deps.archive, &workspace).await?;
+        }
+        Ok(Arc::new(DiscordPlatform::new(self.settings.clone(), identity, deps).await?))
+    }
+}
+
+#[async_trait]
+impl RemotePlatform for DiscordPlatform {
+    fn workspace(&self) -> WorkspaceId {
+        platform_workspace()
+    }
+
+    fn account(&self) -> Account {
+        let name = self.identity.name.clone();
+        Account { platform: "Discord", name, servers: Some(self.identity.guilds.len()) }
+    }
+
+    async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        DiscordPlatform::run(self, shutdown).await
+    }
+}
