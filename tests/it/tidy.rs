@@ -1,5 +1,7 @@
-//! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, each outside crate has one home, and nobody opens a back door. Cargo enforces the rest.
+//! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, no modules name
+//! each other in a circle, each outside crate has one home, and nobody opens a back door. Cargo enforces the rest.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -104,6 +106,62 @@ fn modules_name_only_modules_above_them() {
 }
 
 #[test]
+fn no_modules_name_each_other_in_a_circle() {
+    let all = sources();
+    let mut wrong = Vec::new();
+    for (package, _) in packages() {
+        let own: Vec<&Source> = all.iter().filter(|source| source.package == package).collect();
+        let names: BTreeMap<&[String], usize> =
+            own.iter().enumerate().map(|(number, source)| (&*source.module, number)).collect();
+        let home = |path: &[String]| {
+            (1..=path.len()).rev().find_map(|length| names.get(&path[..length]).copied())
+        };
+        let edges: Vec<BTreeSet<usize>> = own
+            .iter()
+            .enumerate()
+            .map(|(number, source)| {
+                let named = source.named();
+                let others = named.iter().filter_map(|(_, path)| home(path));
+                // A file below another has what that one has, as `impl Agent` in `agent/judge.rs`.
+                let is_above = |other: usize| source.module.starts_with(&own[other].module);
+                others.filter(|other| *other != number && !is_above(*other)).collect()
+            })
+            .collect();
+        for circle in circles(&edges) {
+            let files = circle.iter().map(|number| own[*number].path.display().to_string());
+            wrong.push(files.collect::<Vec<_>>().join(" -> "));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// For each file from which a path leads back to itself: the shortest such path, once for each set of files.
+fn circles(edges: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
+    let mut found: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for start in 0..edges.len() {
+        let mut paths = vec![vec![start]];
+        let mut seen = BTreeSet::new();
+        let circle = loop {
+            let Some(path) = paths.first().cloned() else { break None };
+            paths.remove(0);
+            let last = *path.last().expect("a path has a beginning");
+            if edges[last].contains(&start) {
+                break Some(path);
+            }
+            for next in edges[last].iter().filter(|next| seen.insert(**next)) {
+                paths.push(path.iter().copied().chain([*next]).collect());
+            }
+        };
+        if let Some(path) = circle {
+            let mut files = path.clone();
+            files.sort_unstable();
+            found.entry(files).or_insert(path);
+        }
+    }
+    found.into_values().collect()
+}
+
+#[test]
 fn outside_crates_have_one_home() {
     let mut wrong = Vec::new();
     for source in sources() {
@@ -173,6 +231,8 @@ fn the_checks_notice_what_they_should() {
     assert!(names_crate("use sqlx::query;", "sqlx"));
     assert!(!names_crate("let my_sqlx::x", "sqlx"));
     assert_eq!(source("a\n#[cfg(test)]\nmod tests {\n b.spawn()\n}\n").lines().count(), 1);
+    let edges = [vec![1], vec![2], vec![0, 3], vec![]].map(BTreeSet::from_iter);
+    assert_eq!(circles(&edges), [[0, 1, 2]]);
     assert!(sources().len() > 300 && packages().len() == 7);
 }
 
