@@ -20,7 +20,7 @@ use jiff::Timestamp;
 /// The thread of the seeds' examples.
 pub const THREAD: &str = "1709280000.000001";
 
-/// Noon on the day of seed 000's example.
+/// Noon on the day of the required example prompt.
 pub fn noon() -> Timestamp {
     "2024-03-01T12:00:00Z".parse().unwrap()
 }

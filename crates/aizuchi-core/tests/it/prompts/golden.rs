@@ -20,7 +20,7 @@ use aizuchi_harness::harness::prompts;
 /// Both languages, and how the names of their snapshots end.
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
 
-/// The beginning of both examples of seed 000.
+/// The beginning of both required example prompts.
 const SEED_000_MEMORY: &str = "## 記憶
 ### ワークスペースの歴史
 - 2024年1月: プロジェクトAが開始された
@@ -73,7 +73,7 @@ const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 現在時刻: 2024-03-01 12:00:00 UTC
 ";
 
-/// The data of seed 000's examples.
+/// The data of the required example prompts.
 pub fn seed_000(target: Option<&str>) -> Context {
     let messages = vec![
         said(0, "alice", "おはよう！", None),

@@ -87,7 +87,7 @@ fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     assert!(prompt.text.contains("\nGood morning\n"), "{}", prompt.text);
 }
 
-/// The template that seed 000 prints, without its criteria.
+/// The template of the original assignment, without its criteria.
 const SEED_000: &str = r#"{% macro render_messages(messages) %}
 {% for msg in messages %}
 **{{ msg.timestamp | format_timestamp }}** {{ msg.user.name }}:
