@@ -90,7 +90,8 @@ pub enum StopSequences {
 }
 
 /// How long a model thinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ReasoningEffort {
@@ -158,13 +159,7 @@ impl ModelParamsConfig {
 
 impl ReasoningEffort {
     pub fn name(self) -> &'static str {
-        match self {
-            ReasoningEffort::None => "none",
-            ReasoningEffort::Minimal => "minimal",
-            ReasoningEffort::Low => "low",
-            ReasoningEffort::Medium => "medium",
-            ReasoningEffort::High => "high",
-        }
+        self.into()
     }
 }
 

@@ -114,8 +114,20 @@ pub struct User {
 
 /// Whether a user administers the workspace or channel. The platform's own roles decide.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
 )]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     #[default]
@@ -125,10 +137,7 @@ pub enum Role {
 
 impl Role {
     pub fn name(self) -> &'static str {
-        match self {
-            Role::Member => "member",
-            Role::Admin => "admin",
-        }
+        self.into()
     }
 }
 

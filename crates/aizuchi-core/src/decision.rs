@@ -66,7 +66,8 @@ pub struct Evaluation {
 }
 
 /// How a decision ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionResult {
     Spoke,
@@ -85,20 +86,13 @@ pub enum DecisionResult {
 
 impl DecisionResult {
     pub fn name(self) -> &'static str {
-        match self {
-            DecisionResult::Spoke => "spoke",
-            DecisionResult::Reacted => "reacted",
-            DecisionResult::ChoseSilence => "chose_silence",
-            DecisionResult::Dropped => "dropped",
-            DecisionResult::Muted => "muted",
-            DecisionResult::OverBudget => "over_budget",
-            DecisionResult::Failed => "failed",
-        }
+        self.into()
     }
 }
 
 /// What became of a model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptResult {
     Kept,
@@ -109,11 +103,7 @@ pub enum AttemptResult {
 
 impl AttemptResult {
     pub fn name(self) -> &'static str {
-        match self {
-            AttemptResult::Kept => "kept",
-            AttemptResult::Superseded => "superseded",
-            AttemptResult::Failed => "failed",
-        }
+        self.into()
     }
 }
 

@@ -25,7 +25,8 @@ pub struct MemoryKey {
 }
 
 /// What a memory is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MemoryScope {
     /// Made only from what is public.
     Workspace,
@@ -34,7 +35,20 @@ pub enum MemoryScope {
 }
 
 /// The type of a memory. Threads have no long-term memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryTerm {
     /// Covers the last hours and is rebuilt each time.
@@ -135,20 +149,13 @@ impl fmt::Display for MemoryKey {
 
 impl MemoryScope {
     pub fn name(&self) -> &'static str {
-        match self {
-            MemoryScope::Workspace => "workspace",
-            MemoryScope::Channel(_) => "channel",
-            MemoryScope::Thread(..) => "thread",
-        }
+        self.into()
     }
 }
 
 impl MemoryTerm {
     pub fn name(self) -> &'static str {
-        match self {
-            MemoryTerm::ShortTerm => "short_term",
-            MemoryTerm::LongTerm => "long_term",
-        }
+        self.into()
     }
 }
 

@@ -34,7 +34,8 @@ use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
 
 /// What a model is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PromptVerb {
     /// Whether to join in. The response is the JSON of [`crate::decision::Judgment`].
     Judge,
@@ -51,12 +52,7 @@ impl PromptVerb {
         [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember, PromptVerb::State];
 
     pub fn name(self) -> &'static str {
-        match self {
-            PromptVerb::Judge => "judge",
-            PromptVerb::Reply => "reply",
-            PromptVerb::Remember => "remember",
-            PromptVerb::State => "state",
-        }
+        self.into()
     }
 }
 

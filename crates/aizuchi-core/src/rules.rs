@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ChannelId, UserId};
 
 /// How the persona takes part in a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Takes part as a member: waits until the conversation is at rest, then decides.
@@ -31,13 +34,7 @@ impl Mode {
         [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Mode::Companion => "companion",
-            Mode::Facilitator => "facilitator",
-            Mode::MentionOnly => "mention_only",
-            Mode::Observe => "observe",
-            Mode::Off => "off",
-        }
+        self.into()
     }
 
     /// Whether the persona says nothing in this mode, even when it is addressed.

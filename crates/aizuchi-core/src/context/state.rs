@@ -4,8 +4,20 @@ use serde::{Deserialize, Serialize};
 
 /// In order of priority.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
 )]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationState {
     /// The conversation is about to end. A change of subject is not an end.
@@ -23,12 +35,7 @@ impl ConversationState {
     pub const ALL: [Self; 4] = [Self::Ending, Self::Misunderstanding, Self::Conflict, Self::Active];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ending => "ending",
-            Self::Misunderstanding => "misunderstanding",
-            Self::Conflict => "conflict",
-            Self::Active => "active",
-        }
+        self.into()
     }
 
     /// The word that a model answers with.

@@ -12,7 +12,8 @@ use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// The message is the persona's own.
@@ -53,25 +54,7 @@ pub enum Gate {
 
 impl Gate {
     pub fn name(self) -> &'static str {
-        match self {
-            Gate::OwnLine => "own_line",
-            Gate::OptedOut => "opted_out",
-            Gate::OtherBot => "other_bot",
-            Gate::CaughtUp => "caught_up",
-            Gate::Command => "command",
-            Gate::ChannelMode => "channel_mode",
-            Gate::Muted => "muted",
-            Gate::QuietHours => "quiet_hours",
-            Gate::Loop => "loop",
-            Gate::TooFew => "too_few",
-            Gate::Directed => "directed",
-            Gate::SpokeLast => "spoke_last",
-            Gate::Unchanged => "unchanged",
-            Gate::NothingOpen => "nothing_open",
-            Gate::Cooldown => "cooldown",
-            Gate::Share => "share",
-            Gate::Budget => "budget",
-        }
+        self.into()
     }
 
     /// Whether messages that it settles are ignored: they appear in no prompt and no memory.

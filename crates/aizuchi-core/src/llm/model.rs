@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 /// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with its own
 /// base URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Provider {
     OpenAi,
     Anthropic,
@@ -53,13 +54,7 @@ pub enum ModelIdError {
 impl Provider {
     /// The part before the slash.
     pub fn name(self) -> &'static str {
-        match self {
-            Provider::OpenAi => "openai",
-            Provider::Anthropic => "anthropic",
-            Provider::Gemini => "gemini",
-            Provider::Ollama => "ollama",
-            Provider::OpenRouter => "openrouter",
-        }
+        self.into()
     }
 
     /// The environment variable with the API key, if the provider needs one.

@@ -46,13 +46,15 @@ impl fmt::Display for TrimmedSection {
 }
 
 /// A section of variable length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PromptSection {
     WorkspaceMemory,
     ChannelMemories,
     ThreadMemories,
     Memos,
     Recalled,
+    #[strum(serialize = "other_talk")]
     OtherMessages,
 }
 
@@ -181,14 +183,7 @@ impl SectionLimits {
 
 impl PromptSection {
     pub fn name(self) -> &'static str {
-        match self {
-            PromptSection::WorkspaceMemory => "workspace_memory",
-            PromptSection::ChannelMemories => "channel_memories",
-            PromptSection::ThreadMemories => "thread_memories",
-            PromptSection::Memos => "memos",
-            PromptSection::Recalled => "recalled",
-            PromptSection::OtherMessages => "other_talk",
-        }
+        self.into()
     }
 
     /// The estimated tokens of this section in a prompt.

@@ -118,7 +118,8 @@ pub struct RetryAfter {
 }
 
 /// The scope of a rate limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitScope {
     #[default]
@@ -129,11 +130,7 @@ pub enum RateLimitScope {
 
 impl RateLimitScope {
     pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Global => "global",
-            Self::Shared => "shared",
-        }
+        self.into()
     }
 }
 

@@ -9,7 +9,8 @@ use crate::prompt::tool::ToolSpec;
 /// How many messages a search returns at most.
 pub const MAX_RESULTS: usize = 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Tool {
     AddMemo,
     EditMemo,
@@ -37,15 +38,7 @@ impl Tool {
     }
 
     pub fn name(self) -> &'static str {
-        match self {
-            Tool::AddMemo => "add_memo",
-            Tool::EditMemo => "edit_memo",
-            Tool::RemoveMemo => "remove_memo",
-            Tool::ListMemo => "list_memo",
-            Tool::GetMemo => "get_memo",
-            Tool::ListMemoTags => "list_memo_tags",
-            Tool::SearchMessages => "search_messages",
-        }
+        self.into()
     }
 
     pub fn spec(self, language: Language) -> ToolSpec {
