@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::replay::timing::UnsolicitedPost;
@@ -108,11 +109,11 @@ impl Recorder {
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub fn into_inner(self) -> Record {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.0.into_inner()
     }
 }
 

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 
 /// The wall clock may be set during a sleep, so no sleep is longer than this.
@@ -176,7 +177,7 @@ impl Drop for Sleep {
 }
 
 fn lock(manual: &Mutex<ManualClock>) -> MutexGuard<'_, ManualClock> {
-    manual.lock().unwrap_or_else(PoisonError::into_inner)
+    manual.lock()
 }
 
 #[cfg(test)]
@@ -207,7 +208,7 @@ mod tests {
             let (clock, woken) = (clock.clone(), woken.clone());
             let task = async move {
                 clock.sleep_until(start + SignedDuration::from_secs(after)).await;
-                woken.lock().unwrap().push(after);
+                woken.lock().push(after);
             };
             pool.spawner().spawn_local(task).unwrap();
         }
@@ -217,6 +218,6 @@ mod tests {
         assert_eq!(clock.next_wake_at(), Some(start + SignedDuration::from_secs(10)));
         clock.advance_to(start + SignedDuration::from_secs(20));
         pool.run_until_stalled();
-        assert_eq!(*woken.lock().unwrap(), [10, 20]);
+        assert_eq!(*woken.lock(), [10, 20]);
     }
 }

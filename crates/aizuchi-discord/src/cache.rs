@@ -2,8 +2,9 @@
 //! read.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use twilight_model::channel::ChannelType;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
@@ -198,11 +199,11 @@ impl DiscordCache {
     }
 
     fn read<T>(&self, look: impl FnOnce(&CacheState) -> T) -> T {
-        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.0.read())
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut CacheState) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.write())
     }
 }
 

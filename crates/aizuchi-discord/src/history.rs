@@ -183,8 +183,7 @@ impl DiscordPlatform {
     }
 
     fn read_cursor(&self, channel: &ChannelId) -> Option<ReadCursor> {
-        let read_cursors =
-            self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let read_cursors = self.read_cursors.lock();
         read_cursors.get(channel).copied()
     }
 
@@ -200,8 +199,7 @@ impl DiscordPlatform {
             value: cursor.to_text().into(),
         };
         self.cursors.put_cursor(stored).await?;
-        let mut read_cursors =
-            self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut read_cursors = self.read_cursors.lock();
         read_cursors.insert(channel.clone(), cursor);
         Ok(())
     }
@@ -213,8 +211,7 @@ impl DiscordPlatform {
         until: Timestamp,
     ) -> Result<(), StoreError> {
         let read_cursors = {
-            let read_cursors =
-                self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let read_cursors = self.read_cursors.lock();
             read_cursors.clone()
         };
         let unbroken =

@@ -35,12 +35,13 @@ pub mod diagnose;
 pub mod remote;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use futures_util::future::join4;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};

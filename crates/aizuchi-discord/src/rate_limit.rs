@@ -2,9 +2,9 @@
 //! while, and an empty one delays no calls of other buckets.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 /// Calls per second that Discord allows a bot in all.
 const GLOBAL_LIMIT: u32 = 50;
@@ -115,8 +115,8 @@ impl RateLimiter {
         self.lock().global = Some(empty);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, RateLimiterState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, RateLimiterState> {
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,8 @@
 //! How many gateway connections (shards) there are, and which of them are connected. A server's events come over
 //! one shard, so the adapter counts as connected only while all shards are.
 
-use std::sync::{Mutex, PoisonError};
-
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use twilight_gateway::ShardId;
 
@@ -77,8 +76,8 @@ impl Shards {
         connection.set(combined_status(&state.since));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, ShardStates> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, ShardStates> {
+        self.0.lock()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The state of a fake, behind a lock, with a counter of changes that tests and tasks can wait on.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -19,11 +18,11 @@ impl<S> SharedState<S> {
     }
 
     pub fn read<T>(&self, read: impl FnOnce(&S) -> T) -> T {
-        read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&self.state.lock())
     }
 
     pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
-        let result = change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let result = change(&mut self.state.lock());
         self.changes.send_modify(|count| *count += 1);
         result
     }

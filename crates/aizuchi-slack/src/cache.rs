@@ -2,8 +2,9 @@
 //! missing is requested here and fetched by [`crate::sync`].
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 use crate::from_slack::SlackUser;
@@ -149,10 +150,10 @@ impl SlackCache {
     }
 
     fn read<T>(&self, look: impl FnOnce(&CacheState) -> T) -> T {
-        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.state.read())
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut CacheState) -> T) -> T {
-        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.state.write())
     }
 }

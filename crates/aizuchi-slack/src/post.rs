@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::api::SlackApiError;
@@ -44,7 +44,7 @@ impl PostLimiter {
         now: Timestamp,
         max_wait: SignedDuration,
     ) -> Result<Timestamp, SignedDuration> {
-        let mut posts = self.next_post_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posts = self.next_post_at.lock();
         posts.retain(|_, next| *next > now);
         let post_at = posts.get(channel).copied().unwrap_or(now);
         let wait = post_at.duration_since(now);
@@ -57,7 +57,7 @@ impl PostLimiter {
 
     /// Blocks the channel until a time, as Slack's `Retry-After` asks.
     fn hold_until(&self, channel: &ChannelId, until: Timestamp) {
-        let mut posts = self.next_post_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posts = self.next_post_at.lock();
         let next = posts.entry(channel.clone()).or_insert(until);
         *next = until.max(*next);
     }

@@ -2,9 +2,10 @@
 //! attempt continues where the previous one stopped.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::SlackPlatform;
@@ -41,19 +42,19 @@ impl PostLookups {
     /// Returns the lookup to continue. After `settled_at`, one that began before it starts over: the post may have
     /// appeared on a page that was read before.
     fn resume(&self, key: &Arc<str>, settled_at: Timestamp, now: Timestamp) -> PostLookup {
-        let mut lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lookups = self.0.lock();
         lookups.retain(|_, lookup| now.duration_since(lookup.began) < LOOKUP_EXPIRY);
         let lookup = lookups.get(key).filter(|it| it.began >= settled_at || now < settled_at);
         lookup.cloned().unwrap_or(PostLookup { began: now, cursor: None, page_due_at: None })
     }
 
     fn save(&self, key: &Arc<str>, lookup: &PostLookup) {
-        let mut lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lookups = self.0.lock();
         lookups.insert(key.clone(), lookup.clone());
     }
 
     fn remove(&self, key: &Arc<str>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.0.lock().remove(key);
     }
 }
 

@@ -2,9 +2,9 @@
 //! may be missing from the context.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 use crate::agent::Agent;
 use crate::chat::ConversationId;
@@ -23,13 +23,13 @@ pub struct Deferrals(Mutex<HashMap<ConversationId, Timestamp>>);
 impl Deferrals {
     /// Remembers when a deferred step was originally due, and returns it.
     fn begin(&self, claim: &Claim) -> Timestamp {
-        let mut due_times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due_times = self.0.lock();
         *due_times.entry(claim.event.conversation().clone()).or_insert(claim.due)
     }
 
     /// Forgets a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let mut due_times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due_times = self.0.lock();
         due_times.remove(claim.event.conversation()).unwrap_or(claim.due)
     }
 }

@@ -2,8 +2,9 @@
 //! state of the messages.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
@@ -22,13 +23,13 @@ pub struct StateCache(Mutex<HashMap<ConversationId, (StateHash, ConversationStat
 
 impl StateCache {
     fn get(&self, context: &Context) -> Option<ConversationState> {
-        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let states = self.0.lock();
         let (hash, state) = states.get(&context.conversation)?;
         (*hash == context.state_hash()).then_some(*state)
     }
 
     fn insert(&self, context: &Context, state: ConversationState) {
-        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.0.lock();
         if states.len() >= MAX_CACHED {
             states.clear();
         }

@@ -2,8 +2,9 @@
 //! users, and how users talk there.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
@@ -237,11 +238,11 @@ impl ChannelCache {
     }
 
     fn read<T>(&self, look: impl FnOnce(&ChannelCacheState) -> T) -> T {
-        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.state.read())
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut ChannelCacheState) -> T) -> T {
-        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.state.write())
     }
 }
 

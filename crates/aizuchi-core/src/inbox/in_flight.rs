@@ -3,8 +3,8 @@
 //! call.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::chat::ConversationId;
@@ -46,6 +46,6 @@ impl InFlight {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, InFlightStep>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+        self.work.lock()
     }
 }

@@ -1,10 +1,11 @@
 //! A second model for when the first is down. While the primary model is known to be down, the
 //! fallback is asked first, so that users do not wait for the primary's timeout each time.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
 use crate::clock::Clock;
@@ -59,7 +60,7 @@ impl FallbackMind {
     }
 
     fn down_until(&self) -> MutexGuard<'_, Option<Timestamp>> {
-        self.down_until.lock().unwrap_or_else(PoisonError::into_inner)
+        self.down_until.lock()
     }
 }
 

@@ -2,9 +2,9 @@
 //! and not what it answers.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::context::conversation_analysis::ConversationAnalysis;
@@ -67,7 +67,7 @@ impl ScriptedMind {
     }
 
     fn lock(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        self.script.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which channels to backfill, which of them first, and which are complete.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::chat::{ChannelId, MessageId};
@@ -139,7 +139,7 @@ impl BackfillQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -8,10 +8,11 @@ pub mod controls;
 pub mod reaction;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -291,7 +292,7 @@ impl LocalRoom {
     }
 
     fn lock_user_names(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
-        self.user_names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.user_names.lock()
     }
 }
 

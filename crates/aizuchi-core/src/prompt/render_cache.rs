@@ -1,10 +1,11 @@
 //! A cache of rendered messages. Consecutive prompts share most of their messages.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 
 use crate::chat::{Message, MessageId};
 use crate::prompt::view::MessageView;
@@ -50,7 +51,7 @@ impl RenderCache {
                 && cached.view.user.name == *name
                 && cached.zone == *zone
         };
-        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = self.messages.lock();
         if let Some(cached) = messages.get(&message.id).filter(is_same) {
             return cached.view.clone();
         }
@@ -137,6 +138,6 @@ mod tests {
             let id = MessageId::new(number.to_string());
             assert!(is_rendered_anew(&cache, &Message { id, ..message("x") }, "alice", &utc, 10));
         }
-        assert_eq!(cache.messages.lock().unwrap().len(), 1);
+        assert_eq!(cache.messages.lock().len(), 1);
     }
 }

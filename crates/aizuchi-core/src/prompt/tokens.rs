@@ -1,8 +1,8 @@
 //! Estimates how many tokens a text has, before a model has counted them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 /// Consecutive characters of one class are tokenized together. Only ASCII has such runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharClass {
@@ -190,7 +190,7 @@ impl TokenCorrections {
             return;
         }
         let ratio = (reported as f64 / estimated as f64).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
-        let mut factors = self.factors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut factors = self.factors.lock();
         match factors.get_mut(model) {
             Some(factor) => *factor += LEARNING_RATE * (ratio - *factor),
             None => {
@@ -201,7 +201,7 @@ impl TokenCorrections {
 
     /// How many tokens the model counts for each estimated token.
     pub fn factor(&self, model: &str) -> f64 {
-        let factors = self.factors.lock().unwrap_or_else(PoisonError::into_inner);
+        let factors = self.factors.lock();
         factors.get(model).copied().unwrap_or(1.0)
     }
 }

@@ -25,10 +25,11 @@ mod context;
 pub mod recall;
 mod archive;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 

@@ -10,10 +10,11 @@ mod memos;
 mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::chat::{
@@ -65,7 +66,7 @@ impl VolatileStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, VolatileState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

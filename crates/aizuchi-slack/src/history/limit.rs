@@ -1,9 +1,9 @@
 //! Slack rate-limits the history of apps that are distributed outside of its Marketplace: 15 messages a minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 /// The page size of a rate-limited app.
 pub const LIMITED_PAGE_SIZE: usize = 15;
@@ -48,7 +48,7 @@ impl HistoryLimit {
 
     /// Returns whether that is a change.
     pub fn set_limited(&self, now: Timestamp) -> bool {
-        *self.next_page_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        *self.next_page_at.lock() = Some(now);
         !self.is_limited.swap(true, Ordering::Relaxed)
     }
 
@@ -77,7 +77,7 @@ impl HistoryLimit {
         if !self.is_limited() {
             return now;
         }
-        let mut next_page_at = self.next_page_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next_page_at = self.next_page_at.lock();
         let page_at = next_page_at.map_or(now, |last| now.max(last + self.page_interval));
         *next_page_at = Some(page_at);
         page_at

@@ -1,6 +1,6 @@
 //! What pages and exports read from a database.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -137,7 +137,7 @@ impl Archive for DatabaseStore {
 
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await?;
-        let has_failed = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let has_failed = self.last_failure.lock().is_some();
         // The cause may be gone; only another write can tell.
         if has_failed { self.probe_write().await } else { Ok(()) }
     }

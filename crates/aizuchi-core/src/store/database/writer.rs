@@ -1,12 +1,13 @@
 //! The only task that writes. It collects waiting writes into one transaction (group commit), so that one `fsync`
 //! pays for many messages; the callers get their results after the commit.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -126,7 +127,7 @@ impl DatabaseWriter {
             Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
         });
         let has_failed = failure.is_some();
-        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        *self.last_failure.lock() = failure;
         if batch.iter().any(|request| matches!(request, WriteRequest::DropExchanges { .. })) {
             with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub_if_due()).await?;
             self.truncate_wal().await;
