@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 macro_rules! opaque_id {
@@ -206,6 +206,17 @@ pub enum Arrival {
     Backfilled,
     /// Backfilled, and the history shows that the persona has posted there since.
     BackfilledAnswered,
+}
+
+/// A mention that is edited in later than this is not owed an answer.
+const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+impl Arrival {
+    /// How a message arrives that is heard of by an edit: as a live one if the edit came soon after the post.
+    pub fn of_edited(posted: Timestamp, edited: Timestamp) -> Self {
+        let is_recent = edited.duration_since(posted) <= EDITED_MENTION_WINDOW;
+        if is_recent { Arrival::Live } else { Arrival::Backfilled }
+    }
 }
 
 /// What a platform delivers.

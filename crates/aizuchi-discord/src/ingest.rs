@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 use tracing::{Instrument as _, debug, info_span, warn};
 
@@ -35,9 +35,6 @@ pub(super) enum IngestError {
 
 /// The gateway cursor of an event. It is taken by the write that it is stored with, in one transaction.
 pub(super) type PendingCursor = Option<Cursor>;
-
-/// A mention that an edit adds is owed an answer only if the edit comes this soon after the message.
-const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// How many messages of a deleted thread are read at a time.
 const PAGE_SIZE: usize = 500;
 
@@ -186,8 +183,7 @@ impl DiscordPlatform {
             return Ok(());
         }
         let location = self.locate(&message.channel_ref, Some(message)).await?;
-        let is_recent = at.duration_since(message.at) < EDITED_MENTION_WINDOW;
-        let arrival = if is_recent { Arrival::Live } else { Arrival::Backfilled };
+        let arrival = Arrival::of_edited(message.at, at);
         if self.hear_message(message, &location, arrival, &mut None).await?.is_new {
             return Ok(());
         }

@@ -30,8 +30,6 @@ pub(super) enum IngestError {
 
 /// Between two lookups of an unknown channel, if the first has failed.
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// An edit that adds a mention is owed an answer only within this time after the message was posted.
-const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 impl SlackPlatform {
     /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again.
@@ -147,9 +145,7 @@ impl SlackPlatform {
         message: &SlackMessage,
         at: Timestamp,
     ) -> Result<(), IngestError> {
-        let is_recent = at.duration_since(message.at) < EDITED_MENTION_WINDOW;
-        let arrival = if is_recent { Arrival::Live } else { Arrival::Backfilled };
-        let receipt = self.hear_message(message, arrival).await?;
+        let receipt = self.hear_message(message, Arrival::of_edited(message.at, at)).await?;
         if receipt.is_none_or(|receipt| receipt.is_new) {
             return Ok(());
         }

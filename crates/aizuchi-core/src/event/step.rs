@@ -5,15 +5,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Message, MessageId, UserId};
+use crate::chat::{Arrival, Message, MessageId, UserId};
 use crate::decision::DecisionId;
 use crate::event::{Claim, Debounce, Disposition, Event, OnNewMessage};
 
 /// Messages that address the persona in quick succession are answered together, but the first of them waits no
 /// longer than this.
 const MAX_GATHERING: SignedDuration = SignedDuration::from_secs(10);
-/// A mention that is edited in later than this is not owed an answer.
-const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -160,7 +158,7 @@ impl PendingState {
             self.add_owed(after);
             return self.redraft(at);
         }
-        if adds_mention && at.duration_since(before.at) <= EDITED_MENTION_WINDOW {
+        if adds_mention && Arrival::of_edited(before.at, at) == Arrival::Live {
             return Some(self.hear_addressed(after, at, new_decision));
         }
         if was_owed {
