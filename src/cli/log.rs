@@ -57,6 +57,18 @@ fn targets(logger: &str) -> Vec<String> {
     std::iter::once(logger.to_owned()).chain(moved).collect()
 }
 
+/// The levels of `RUST_LOG`, with the targets of each part that it names.
+fn rename_targets(levels: &str) -> String {
+    let renamed = levels.split(',').flat_map(|directive| match directive.split_once('=') {
+        // A directive that selects spans by their fields names its target exactly.
+        Some((target, level)) if !target.contains('[') => {
+            targets(target).into_iter().map(|target| format!("{target}={level}")).collect()
+        }
+        _ => vec![directive.to_owned()],
+    });
+    renamed.collect::<Vec<_>>().join(",")
+}
+
 /// Initializes logging as plain text, for verbs that run in the foreground and end by themselves.
 pub fn init_plain(level: &str) {
     let is_terminal = std::io::stderr().is_terminal();
@@ -67,7 +79,10 @@ pub fn init_plain(level: &str) {
 /// The filter by target and level. Two targets are excluded whatever `RUST_LOG` says: `genai` traces whole requests
 /// and responses, and `hyper` traces the bytes of connections.
 fn filter<S: Subscriber + for<'a> LookupSpan<'a>>(levels: &str) -> impl Filter<S> + use<S> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels));
+    let from_environment = std::env::var(EnvFilter::DEFAULT_ENV).ok();
+    let from_environment =
+        from_environment.and_then(|levels| EnvFilter::try_new(rename_targets(&levels)).ok());
+    let filter = from_environment.unwrap_or_else(|| EnvFilter::new(levels));
     let is_allowed = |metadata: &Metadata<'_>| {
         let crate_name = metadata.target().split("::").next().unwrap_or_default();
         crate_name != "genai" && crate_name != "hyper"
@@ -94,5 +109,18 @@ mod tests {
             targets("aizuchi::platform::slack"),
             ["aizuchi::platform::slack", "aizuchi_slack"]
         );
+    }
+
+    #[test]
+    fn levels_from_the_environment_match_the_targets_of_their_crates() {
+        for (levels, renamed) in [
+            ("debug", "debug"),
+            ("info,sqlx=warn", "info,sqlx=warn"),
+            ("aizuchi::agent=debug,info", "aizuchi::agent=debug,aizuchi_core::agent=debug,info"),
+            ("aizuchi::hear[heard{channel=C1}]=trace", "aizuchi::hear[heard{channel=C1}]=trace"),
+        ] {
+            assert_eq!(rename_targets(levels), renamed);
+            assert!(EnvFilter::try_new(renamed).is_ok(), "{renamed}");
+        }
     }
 }
