@@ -99,6 +99,8 @@ pub enum StoreKind {
 
 impl StoreKind {
     pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
+    /// Those that keep memories and memos, and survive a restart.
+    pub const DATABASES: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// A new, empty store.
     pub async fn open(self) -> TestStore {
@@ -470,8 +472,20 @@ impl Harness {
 /// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns what the test returned (of a
 /// story, its transcript), which must be the same on every store.
 pub async fn on_every_store<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
+    on_stores(&StoreKind::ALL, test).await
+}
+
+/// The same on SQLite and PostgreSQL alone, for what the volatile store does not keep.
+pub async fn on_every_database<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
+    on_stores(&StoreKind::DATABASES, test).await
+}
+
+async fn on_stores<T: PartialEq + Debug>(
+    kinds: &[StoreKind],
+    test: impl AsyncFn(TestStore) -> T,
+) -> T {
     let mut first = None;
-    for kind in StoreKind::ALL {
+    for kind in kinds {
         // Shown if the test fails, so that it is clear on which store.
         eprintln!("on the {kind:?} store:");
         let result = test(kind.open().await).await;

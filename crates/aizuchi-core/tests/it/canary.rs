@@ -23,8 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, on_every_store, prompts,
-    thread, top_level, workspace,
+    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, on_every_database,
+    on_every_store, prompts, thread, top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -397,10 +397,10 @@ async fn defect_34_none_of_ten_thousand_prompts_leaks_private_messages() {
     assert!(rendered >= 10_000, "{rendered}");
 }
 
-/// The same on every store, with fewer prompts for each.
+/// The same on both databases, with fewer prompts for each.
 #[tokio::test]
-async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_store() {
-    let rendered = on_every_store(async |store| simulate_days(store, &[0]).await).await;
+async fn none_of_three_thousand_prompts_leaks_private_messages_on_every_database() {
+    let rendered = on_every_database(async |store| simulate_days(store, &[0]).await).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 

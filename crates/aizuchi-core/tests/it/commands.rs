@@ -9,7 +9,8 @@ use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, message, on_every_store, thread, top_level, workspace,
+    Harness, HarnessOptions, JOIN, message, on_every_database, on_every_store, thread, top_level,
+    workspace,
 };
 
 fn in_japanese() -> HarnessOptions {
@@ -580,7 +581,7 @@ async fn the_other_commands_in_japanese() {
 
 #[tokio::test]
 async fn memory_shows_what_is_remembered_of_this_channel_only() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {

@@ -8,7 +8,7 @@ use aizuchi_core::prompt::PromptVerb;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, on_every_store, thread, top_level,
+    Harness, HarnessOptions, TestMind, TestStore, on_every_database, thread, top_level,
 };
 
 const HOUR: i64 = 3600;
@@ -46,7 +46,7 @@ async fn is_garden_known(harness: &Harness) -> bool {
 #[tokio::test]
 async fn a_channel_is_known_elsewhere_for_as_long_as_it_counts_as_active() {
     for days in [2, 7, 20] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let limits =
                 ContextLimits { active_channel_age: hours(24 * days), ..ContextLimits::default() };
             let harness = remembering(store, limits).await;
@@ -63,7 +63,7 @@ async fn a_channel_is_known_elsewhere_for_as_long_as_it_counts_as_active() {
 #[tokio::test]
 async fn a_threads_memory_is_told_for_as_long_as_the_window_says() {
     for days in [2, 7, 20] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let limits =
                 ContextLimits { thread_memory_age: hours(24 * days), ..ContextLimits::default() };
             let harness = remembering(store, limits).await;
@@ -86,7 +86,7 @@ async fn a_threads_memory_is_told_for_as_long_as_the_window_says() {
 #[tokio::test]
 async fn a_short_term_memory_is_told_for_as_long_as_the_window_says() {
     for window in [6, 24, 72] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let limits =
                 ContextLimits { short_term_age: hours(window), ..ContextLimits::default() };
             let harness = remembering(store, limits).await;
@@ -115,7 +115,7 @@ async fn a_short_term_memory_is_told_for_as_long_as_the_window_says() {
 #[tokio::test]
 async fn a_short_term_memory_is_made_from_the_messages_in_the_window() {
     for (window, is_in_window) in [(6, false), (24, false), (48, true)] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let memory = Arc::new(TestMind::default());
             let entry = r#"{"entries":[{"date":"2027-01-15","text":"noted","sources":[1]}]}"#;
             memory.script.set_default(PromptVerb::Remember, entry);

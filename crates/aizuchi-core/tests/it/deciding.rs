@@ -6,6 +6,7 @@ use std::sync::Arc;
 use aizuchi_core::chat::{AuthorKind, ConversationId, Heard, MessageId, Role, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionResult};
+use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Mode, QuietHours, Rulebook};
@@ -16,8 +17,8 @@ use jiff::civil::time;
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, at, new_channel, on_every_store, thread,
-    top_level, workspace,
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, at, new_channel, on_every_database,
+    on_every_store, thread, top_level, workspace,
 };
 
 const REACT: &str =
@@ -457,17 +458,13 @@ async fn mention_only_mode_answers_mentions_only() {
 
 #[tokio::test]
 async fn off_mode_does_not_store_texts() {
-    let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
     let transcript = on_every_store(async |store| {
-        let harness = Harness::new(store)
-            .await
-            .with_options(HarnessOptions { memory: memory.clone(), ..mode(Mode::Off) });
+        let harness = Harness::new(store).await.with_options(mode(Mode::Off));
         let message = harness.says("alice", "the xyzzy is in the shed").await;
         harness.says("bob", "@Aizuchi what is xyzzy?").await;
         harness.pass(10).await;
         harness.edits(&message, "the xyzzy is in the barn").await;
         harness.edits(&message, "@Aizuchi the xyzzy is in the barn").await;
-        assert_eq!(harness.store.store.next_memory_job().await.unwrap(), None);
         harness.pass(10_000).await;
         assert_eq!(harness.mind.verbs(), "");
         let messages = harness.messages("garden").await;
@@ -525,19 +522,11 @@ async fn an_ordered_mode_applies_to_a_waiting_reply() {
 
 #[tokio::test]
 async fn of_a_user_who_opted_out_only_the_id_is_stored() {
-    let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
     let transcript = on_every_store(async |store| {
-        let harness = Harness::new(store)
-            .await
-            .with_options(HarnessOptions { memory: memory.clone(), ..HarnessOptions::default() });
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.order(opt_out("zoe")).await;
         let message = harness.says("zoe", "the xyzzy is in the shed").await;
         harness.says("zoe", "@Aizuchi do you remember the xyzzy?").await;
-        assert_eq!(
-            harness.store.store.next_memory_job().await.unwrap(),
-            None,
-            "nothing to remember"
-        );
         harness.pass(10).await;
         // Their edits are ignored, too.
         harness.edits(&message, "the xyzzy is in the barn").await;
@@ -548,7 +537,7 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
         harness.says("alice", "@Aizuchi what was said?").await;
         harness.says("bob", "well").await;
         harness.pass(10_000).await;
-        for prompt in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember]
+        for prompt in [PromptVerb::Judge, PromptVerb::Reply]
             .map(|verb| harness.mind.prompt_texts(verb))
             .concat()
         {
@@ -566,6 +555,31 @@ async fn of_a_user_who_opted_out_only_the_id_is_stored() {
      120s (persona): Here I am.
     [m002 m003] spoke: alice asked me (reply kept)
     ");
+}
+
+#[tokio::test]
+async fn withheld_texts_are_not_remembered() {
+    for (options, user, is_channel_remembered) in
+        [(mode(Mode::Off), "bob", false), (HarnessOptions::default(), "zoe", true)]
+    {
+        on_every_database(async |store| {
+            let memory: Option<Arc<dyn Llm>> = Some(Arc::new(BuiltinMind));
+            let options = HarnessOptions { memory, ..options.clone() };
+            let harness = Harness::new(store).await.with_options(options);
+            harness.order(opt_out("zoe")).await;
+            let message = harness.says(user, "the xyzzy is in the shed").await;
+            harness.says(user, "@Aizuchi do you remember the xyzzy?").await;
+            harness.edits(&message, "the xyzzy is in the barn").await;
+            assert_eq!(harness.store.store.next_memory_job().await.unwrap(), None, "{user}");
+            harness.says("alice", "the beans are up").await;
+            harness.pass(10_000).await;
+            let memories = harness.store.store.memories(&workspace()).await.unwrap();
+            let memories = format!("{memories:?}");
+            assert!(!memories.contains("xyzzy") && !memories.contains(user), "{memories}");
+            assert_eq!(memories.contains("beans"), is_channel_remembered, "{memories}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

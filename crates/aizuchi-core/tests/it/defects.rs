@@ -20,8 +20,8 @@ use tokio::sync::{Barrier, Notify};
 use crate::canary::PromptRecorder;
 use crate::prompts::persona;
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, message, on_every_store, prompts, thread, top_level,
-    workspace,
+    Harness, HarnessOptions, TestStore, message, on_every_database, on_every_store, prompts,
+    thread, top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -85,7 +85,7 @@ async fn defect_25_a_renamed_user_has_the_new_name_everywhere() {
 
 #[tokio::test]
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let tools = Some(ToolSettings { zone: TimeZone::UTC });
         let harness = harness.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
@@ -170,7 +170,7 @@ async fn recording_harness(
 
 #[tokio::test]
 async fn defect_39_an_unchanged_memory_is_not_merged_again() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, _, heard) = recording_harness(store).await;
         harness.says("alice", "the greenhouse gets new glass on Friday").await;
         harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
@@ -193,7 +193,7 @@ async fn defect_39_an_unchanged_memory_is_not_merged_again() {
 
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, options, heard) = recording_harness(store).await;
         for number in 0..10 {
             let channel = format!("room-{number}");

@@ -1,4 +1,4 @@
-//! Memories, over days and on every store.
+//! Memories, over days and on both databases.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, at, on_every_store, thread, top_level, workspace,
+    Harness, HarnessOptions, TestMind, TestStore, at, on_every_database, on_every_store, thread,
+    top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -151,13 +152,13 @@ async fn three_days(store: TestStore) -> Vec<String> {
 
 #[tokio::test]
 async fn three_days_in_two_public_channels_and_a_private_one() {
-    let reports = on_every_store(three_days).await;
+    let reports = on_every_database(three_days).await;
     assert_snapshot!(reports.join("\n"));
 }
 
 #[tokio::test]
 async fn private_messages_reach_no_other_channel() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.set_visibility("direct", Visibility::Direct).await;
         for (conversation, user) in [("attic", "mallory"), ("direct", "mallet")] {
@@ -193,7 +194,7 @@ async fn private_messages_reach_no_other_channel() {
 
 #[tokio::test]
 async fn a_channel_that_becomes_private_takes_its_memories_along() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.says("alice", "the beans are up and need long poles").await;
         harness.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
@@ -217,7 +218,7 @@ async fn a_channel_that_becomes_private_takes_its_memories_along() {
 
 #[tokio::test]
 async fn a_deleted_message_is_removed_from_all_memory_versions() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         let secret = harness.says("alice", "my locker code is 4711, the key hangs behind").await;
         harness.says("bob", "the beans are up and need long poles").await;
@@ -250,7 +251,7 @@ async fn a_deleted_message_is_removed_from_all_memory_versions() {
 
 #[tokio::test]
 async fn a_reset_removes_what_was_remembered_of_the_conversation() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.says("alice", "my locker code is 4711, the key hangs behind").await;
         harness
@@ -272,7 +273,7 @@ async fn a_reset_removes_what_was_remembered_of_the_conversation() {
 
 #[tokio::test]
 async fn an_unusable_answer_keeps_the_previous_memory() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         harness.says("alice", "the beans are up").await;
@@ -303,7 +304,7 @@ async fn an_unusable_answer_keeps_the_previous_memory() {
 
 #[tokio::test]
 async fn a_channel_that_fails_stops_no_other() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("something"));
         memory.fail_on("the garden");
@@ -320,7 +321,7 @@ async fn a_channel_that_fails_stops_no_other() {
 
 #[tokio::test]
 async fn nothing_new_costs_nothing() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         harness.says("alice", "the beans are up").await;
@@ -342,14 +343,14 @@ async fn nothing_new_costs_nothing() {
 
 #[tokio::test]
 async fn ten_versions_of_a_memory_are_kept() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         for number in 0..15 {
             memory.script.set_default(PromptVerb::Remember, entries(&format!("state {number}")));
             harness.says("alice", &format!("line {number}")).await;
             harness.pass(2 * HOUR).await;
         }
-        let Some(database) = &harness.store.database else { return };
+        let database = harness.store.database.as_ref().unwrap();
         let counted = database.count(
             "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
         );
@@ -364,7 +365,7 @@ async fn ten_versions_of_a_memory_are_kept() {
 
 #[tokio::test]
 async fn a_memory_job_survives_a_restart() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         harness.says("alice", "the beans are up").await;
@@ -394,7 +395,7 @@ async fn a_memory_job_survives_a_restart() {
 
 #[tokio::test]
 async fn messages_heard_during_a_memory_job_are_for_the_next_one() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         harness.says("alice", "the beans are up").await;
@@ -416,7 +417,7 @@ async fn messages_heard_during_a_memory_job_are_for_the_next_one() {
 
 #[tokio::test]
 async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("what the model makes of it"));
         harness.set_visibility("attic", Visibility::Private).await;
@@ -440,7 +441,7 @@ async fn private_and_public_messages_are_never_in_the_same_memory_prompt() {
 
 #[tokio::test]
 async fn prompts_made_from_a_dropped_memory_version_are_deleted_with_its_message() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, memory) = scripted(store).await;
         memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
         let secret = harness.says("alice", "the locker code is 4711").await;
@@ -518,7 +519,7 @@ async fn lineage_does_not_grow_without_bound() {
 #[tokio::test]
 async fn a_question_stays_answered_despite_other_threads() {
     on_every_store(async |store| {
-        let harness = harness(store).await;
+        let harness = Harness::new(store).await;
         let asked = harness.says("alice", "where is the ladder?").await;
         harness.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
         let before = harness.context_of(&top_level("garden")).await;
@@ -537,7 +538,7 @@ async fn a_question_stays_answered_despite_other_threads() {
 /// Defect 2 of myao2: threads were not remembered.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         let parent = harness.says("alice", "where does the ladder stand these days?").await;
         let there = thread("garden", parent.as_str());
@@ -557,7 +558,7 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
 /// Defect 3 of myao2: its own reply froze the memory.
 #[tokio::test]
 async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
         harness.pass(2 * HOUR).await;
@@ -572,7 +573,7 @@ async fn defect_3_its_own_reply_does_not_freeze_the_memory() {
 #[tokio::test]
 async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
     on_every_store(async |store| {
-        let harness = harness(store).await;
+        let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
         let context = harness.context_of(&top_level("garden")).await;
         assert_eq!(&*context.conversation_history.channel_name, "garden");
@@ -585,7 +586,7 @@ async fn defect_4_a_message_does_not_blank_the_name_of_its_channel() {
 #[tokio::test]
 async fn defect_5_the_target_is_complete_despite_other_conversations() {
     on_every_store(async |store| {
-        let harness = harness(store).await;
+        let harness = Harness::new(store).await;
         let parent = harness.says("alice", "where is the ladder?").await;
         let there = thread("garden", parent.as_str());
         for number in 0..70 {
@@ -613,7 +614,7 @@ async fn defect_5_the_target_is_complete_despite_other_conversations() {
 /// Defect 42 of myao2: old memories were shown as recent.
 #[tokio::test]
 async fn defect_42_old_memories_are_not_shown_as_recent() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.says("alice", "the beans are up and need long poles").await;
         harness.pass(2 * HOUR).await;
@@ -689,7 +690,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
 /// public channel.
 #[tokio::test]
 async fn imported_memories_are_merged_and_stay_in_their_channel() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         let entry = MemoryEntry {
             date: jiff::civil::date(2026, 1, 5),

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, on_every_store, top_level, window, workspace,
+    Harness, HarnessOptions, TestStore, on_every_database, top_level, window, workspace,
 };
 
 /// Its persona may use tools, and remembers.
@@ -108,7 +108,7 @@ fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
 
 #[tokio::test]
 async fn a_memo_made_in_a_channel_with_a_private_past_stays_there() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         harness.set_visibility("cellar", Visibility::Private).await;
         harness.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
@@ -123,7 +123,7 @@ async fn a_memo_made_in_a_channel_with_a_private_past_stays_there() {
 
 #[tokio::test]
 async fn memories_of_a_private_past_reach_no_public_memo() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         harness.set_visibility("cellar", Visibility::Private).await;
         harness
@@ -146,7 +146,7 @@ async fn memories_of_a_private_past_reach_no_public_memo() {
 
 #[tokio::test]
 async fn a_memo_made_while_its_channel_becomes_private_is_private() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let talk = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, move || async move {
@@ -161,7 +161,7 @@ async fn a_memo_made_while_its_channel_becomes_private_is_private() {
 
 #[tokio::test]
 async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         harness.call_tools("garden", "note it", &[add("roses", "red")]).await;
         harness.set_visibility("cellar", Visibility::Private).await;
@@ -179,7 +179,7 @@ async fn a_public_memo_cannot_be_changed_from_a_private_channel() {
 
 #[tokio::test]
 async fn a_renamed_memo_is_the_same_memo() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         let [(before, _)] = harness.memos("garden").await[..] else { panic!() };
@@ -194,7 +194,7 @@ async fn a_renamed_memo_is_the_same_memo() {
 
 #[tokio::test]
 async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
@@ -215,7 +215,7 @@ async fn a_memo_edited_elsewhere_still_depends_on_its_first_source() {
 
 #[tokio::test]
 async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
@@ -237,7 +237,7 @@ async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
 
 #[tokio::test]
 async fn a_reply_that_changes_memos_is_not_redrafted() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
@@ -268,7 +268,7 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
 
 #[tokio::test]
 async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("kitchen", "note it", &[add("tea", "green")]).await;
         harness.mind.meanwhile(PromptVerb::Reply, || async {});
@@ -288,7 +288,7 @@ async fn a_draft_made_with_a_memo_that_is_removed_meanwhile_is_redrafted() {
 
 #[tokio::test]
 async fn prompts_that_showed_a_memo_are_deleted_with_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         harness.call_tools("kitchen", "note it", &[add("tea", "green")]).await;
         let [(tea, _)] = harness.memos("garden").await[..] else { panic!() };
@@ -312,7 +312,7 @@ async fn prompts_that_showed_a_memo_are_deleted_with_it() {
 
 #[tokio::test]
 async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("kitchen", "note this", &[add("tea", "green")]).await;
         let asked = aizuchi_harness::harness::message(
@@ -337,7 +337,7 @@ async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
 
 #[tokio::test]
 async fn a_forgotten_user_leaves_no_memo() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
         let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
@@ -346,7 +346,7 @@ async fn a_forgotten_user_leaves_no_memo() {
         harness.pass(10).await;
         harness.call_tools("garden", "note it", &[add("cake", "plum")]).await;
         assert_eq!(harness.names("garden").await.len(), 3);
-        let Some(database) = harness.store.database.clone() else { return };
+        let database = harness.store.database.clone().unwrap();
         harness.store.clone().stop().await;
         database.forget("zebedee").await;
         assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
@@ -358,7 +358,7 @@ async fn a_forgotten_user_leaves_no_memo() {
 
 #[tokio::test]
 async fn a_memo_is_deleted_with_the_message_that_it_repeats() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         let said = harness.says("bob", "my birthday is on May 3rd").await;
         let other = harness.says("dan", "and who brings the cake?").await;
@@ -374,7 +374,7 @@ async fn a_memo_is_deleted_with_the_message_that_it_repeats() {
 
 #[tokio::test]
 async fn a_prompts_lineage_is_the_memos_that_it_shows() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = new_harness(store).await;
         for number in 0..10 {
             let fresh = add(&format!("m{number}"), "something");

@@ -25,8 +25,8 @@ use aizuchi_core::store::{
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{
-    TestStore, at, message, new_channel, on_every_store, thread, top_level, until, window,
-    workspace,
+    TestStore, at, message, new_channel, on_every_database, on_every_store, thread, top_level,
+    until, window, workspace,
 };
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
@@ -543,7 +543,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
         };
         Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         for channel in ["garden", "kitchen"] {
             let heard = Heard::Channel(new_channel(channel, Public));
             let hearing = InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0));

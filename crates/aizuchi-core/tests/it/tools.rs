@@ -12,7 +12,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, top_level, workspace,
+    Harness, HarnessOptions, JOIN, TestStore, at, on_every_database, on_every_store, top_level,
+    workspace,
 };
 
 /// A harness whose persona may use tools.
@@ -60,7 +61,7 @@ async fn exchanges(harness: &Harness) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_memo_is_known_later() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
         harness.mind.script.push(PromptVerb::Reply, Ok("I will remember it."));
@@ -179,7 +180,7 @@ async fn a_prompt_with_a_search_result_is_deleted_with_its_message() {
 
 #[tokio::test]
 async fn a_memo_made_in_a_private_channel_stays_there() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         set_visibility(&harness, "cellar", Visibility::Private).await;
         for (channel, expected) in
@@ -203,7 +204,7 @@ async fn a_memo_made_in_a_private_channel_stays_there() {
 
 #[tokio::test]
 async fn a_superseded_reply_changes_no_memo() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         // By default, a new message leaves work in flight alone.
         let harness = harness.with_options(with_tools().with_fixed_wait());
@@ -233,7 +234,7 @@ async fn a_superseded_reply_changes_no_memo() {
 
 #[tokio::test]
 async fn a_failed_reply_changes_no_memo() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
         harness.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("no".to_owned())));
@@ -293,7 +294,7 @@ async fn a_slow_model_is_asked_for_a_final_answer_in_time() {
 
 #[tokio::test]
 async fn text_beside_the_last_call_is_posted() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         harness.mind.script.push_tool_calls(
             PromptVerb::Reply,
@@ -311,7 +312,7 @@ async fn text_beside_the_last_call_is_posted() {
 
 #[tokio::test]
 async fn a_model_that_only_calls_tools_is_retried() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = harness(store).await;
         for _ in 0..6 {
             harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
