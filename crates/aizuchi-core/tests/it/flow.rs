@@ -19,7 +19,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use aizuchi_harness::harness::{
-    Harness, TestPlatform, TestStore, at, build_parts, message, on_every_store, top_level,
+    Harness, TestPlatform, TestStore, at, build_parts, message, on_every_database, on_every_store,
+    top_level,
 };
 
 const CHANNELS: usize = 20;
@@ -142,14 +143,10 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     .await;
 }
 
-/// A caller may be dropped while the store writes its message.
+/// A caller may be dropped while a database writes its message.
 #[tokio::test]
 async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
-    on_every_store(async |store| {
-        // A volatile store stores at once, so a caller cannot be dropped before.
-        if store.database.is_none() {
-            return;
-        }
+    on_every_database(async |store| {
         let live = RunningHarness::start(store).await;
         // Polled once, so that the write is in flight, then dropped.
         let heard = live.harness.inbox.hear(live.mention("garden")).now_or_never();

@@ -686,11 +686,7 @@ async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
 
 #[tokio::test]
 async fn a_restart_frees_leases_and_keeps_due_times() {
-    on_every_store(async |store| {
-        // A volatile store does not survive a restart.
-        if store.database.is_none() {
-            return;
-        }
+    on_every_database(async |store| {
         store.hear_human("1", 0, "hello").await;
         let waiting = message(top_level("kitchen"), "2", at(0), "bob", "hm");
         store.hear(waiting, Disposition::Judge(until(at(500)))).await;
@@ -713,9 +709,8 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
 async fn every_statement_can_be_prepared() {
     use aizuchi_core::store::database::sql;
     assert!(sql::all_statements().count() > 150);
-    on_every_store(async |store| {
-        let Some(database) = &store.database else { return };
-        let mut connection = database.connect().await;
+    on_every_database(async |store| {
+        let mut connection = store.database.as_ref().unwrap().connect().await;
         for (name, statement) in sql::all_statements() {
             let prepared = connection.prepare(statement).await;
             assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
@@ -751,11 +746,7 @@ async fn a_locked_out_writer_reports_busy_and_recovers() {
 
 #[tokio::test]
 async fn a_stopped_store_reports_busy() {
-    on_every_store(async |store| {
-        // A volatile store has no writer that could stop.
-        if store.database.is_none() {
-            return;
-        }
+    on_every_database(async |store| {
         let stopped = store.clone();
         drop(store.restart().await);
         let message = message(top_level("garden"), "1", at(0), "alice", "hello");
