@@ -17,7 +17,9 @@ use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::harness::{self, Harness, HarnessOptions, TestStore, at, top_level};
+use aizuchi_harness::harness::{
+    self, Harness, HarnessOptions, TestStore, at, on_every_store, top_level,
+};
 
 /// The schema of myao2.
 const TABLES: &str = "
@@ -285,7 +287,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         message: message(id, second, text, AuthorKind::Persona),
         has_platform_id: false,
     };
-    for store in TestStore::each().await {
+    on_every_store(async |store| {
         let wait_settings = aizuchi_import::wait_settings();
         let harness = Harness::new(store)
             .await
@@ -333,7 +335,8 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         assert_eq!(harness.store.store.next_ready().await.unwrap(), None);
         let channels = harness.store.archive.channels(&harness::workspace()).await.unwrap();
         assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -202,11 +202,6 @@ impl TestStore {
         Self::open(DatabaseLocation::Postgres(server), None).await
     }
 
-    /// A new store of each kind.
-    pub async fn each() -> [Self; 3] {
-        [Self::volatile(), Self::sqlite().await, Self::postgres().await]
-    }
-
     async fn open(address: DatabaseLocation, folder: Option<Arc<TempDir>>) -> Self {
         let (store, writer) = Self::opened(&address).await;
         let stop = CancellationToken::new();

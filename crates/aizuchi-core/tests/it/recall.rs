@@ -300,7 +300,8 @@ proptest! {
 }
 
 async fn run_operations(operations: &[Operation]) {
-    let [one, other, server] = TestStore::each().await;
+    let (one, other, server) =
+        (TestStore::volatile(), TestStore::sqlite().await, TestStore::postgres().await);
     let mut said: Vec<Option<usize>> = vec![None; 30];
     for (second, operation) in operations.iter().enumerate() {
         let second = second as i64;
