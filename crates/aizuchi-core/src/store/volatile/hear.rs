@@ -5,16 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction, ReactionChange,
-    User, Visibility,
+    Channel, ChannelId, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction,
+    ReactionChange, User, Visibility, WorkspaceId,
 };
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
+use crate::event::memory_job::REWRITE_DELAY;
 use crate::event::step::{EditedMessage, HearEffect};
-use crate::memory::MessageRef;
+use crate::memory::{Memory, MemoryKey, MemoryScope, MessageRef};
 use crate::rhythm::reply_delays::PreviousMessage;
-use crate::store::volatile::{ReactionRecord, VolatileState, supersede};
+use crate::store::volatile::{ReactionRecord, VolatileState, forget_reasons, supersede};
 use crate::store::{HearReceipt, REPLY_DELAY_LOOKBACK};
 
 impl VolatileState {
@@ -194,6 +195,62 @@ impl VolatileState {
             self.channels.insert(key, channel);
         }
         HearReceipt { is_new, has_superseded: false, revision: self.revision }
+    }
+
+    /// A public channel turned private.
+    fn make_channel_private(
+        &mut self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        now: Timestamp,
+    ) {
+        for (conversation, record) in &mut self.conversations {
+            if (&conversation.workspace, &conversation.channel) == (workspace, channel) {
+                let public = |visibility: &&mut Visibility| **visibility == Visibility::Public;
+                let visibilities =
+                    record.messages.iter_mut().map(|message| &mut message.visibility);
+                visibilities
+                    .filter(public)
+                    .for_each(|visibility| *visibility = Visibility::Private);
+            }
+        }
+        self.last_change = self.revision;
+        self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
+        self.forget_prompts_of_channel(workspace, channel);
+        let memos = self.make_memos_private(workspace, channel, now);
+        self.forget_prompts(&memos);
+        let of_workspace =
+            |key: &MemoryKey| key.workspace == *workspace && key.scope == MemoryScope::Workspace;
+        for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
+            self.schedule_memory_job(key, now + REWRITE_DELAY);
+        }
+        let of_channel =
+            |key: &MemoryKey| key.workspace == *workspace && key.channel() == Some(channel);
+        self.change_memories(of_channel, Memory::make_private);
+    }
+
+    /// Drops the prompts of other channels that held messages of a channel that turned private, and what models wrote
+    /// about them.
+    fn forget_prompts_of_channel(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        let revision = self.revision;
+        let elsewhere = self.decisions.iter_mut().filter(|(_, decision)| {
+            let conversation = &decision.conversation;
+            conversation.workspace == *workspace && conversation.channel != *channel
+        });
+        for (id, decision) in elsewhere {
+            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let affected = exchanges.iter_mut().flatten().filter(|record| {
+                record.exchange.lineage.messages.iter().any(|message| message.0 == *channel)
+            });
+            let mut is_affected = false;
+            for record in affected {
+                record.clear_text();
+                is_affected = true;
+            }
+            if is_affected {
+                forget_reasons(decision, revision);
+            }
+        }
     }
 
     pub(super) fn hear_user(&mut self, user: User) -> HearReceipt {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, Message, Visibility, WorkspaceId};
+use crate::chat::{Message, Visibility, WorkspaceId};
 use crate::context::{ChannelMemory, Context, ContextWindow, ThreadMemory};
 use crate::event::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
@@ -48,7 +48,7 @@ impl VolatileState {
         }
     }
 
-    fn schedule_memory_job(&mut self, key: MemoryKey, due: Timestamp) {
+    pub(super) fn schedule_memory_job(&mut self, key: MemoryKey, due: Timestamp) {
         let new_job =
             || MemoryJobRecord { due, ready: due, attempts: 0, token: None, due_again: None };
         let job = self.memory_jobs.entry(key).or_insert_with(new_job);
@@ -235,63 +235,7 @@ impl VolatileState {
         }
     }
 
-    /// A public channel turned private.
-    pub(super) fn make_channel_private(
-        &mut self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        now: Timestamp,
-    ) {
-        for (conversation, record) in &mut self.conversations {
-            if (&conversation.workspace, &conversation.channel) == (workspace, channel) {
-                let public = |visibility: &&mut Visibility| **visibility == Visibility::Public;
-                let visibilities =
-                    record.messages.iter_mut().map(|message| &mut message.visibility);
-                visibilities
-                    .filter(public)
-                    .for_each(|visibility| *visibility = Visibility::Private);
-            }
-        }
-        self.last_change = self.revision;
-        self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
-        self.forget_prompts_of_channel(workspace, channel);
-        let memos = self.make_memos_private(workspace, channel, now);
-        self.forget_prompts(&memos);
-        let of_workspace =
-            |key: &MemoryKey| key.workspace == *workspace && key.scope == MemoryScope::Workspace;
-        for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
-            self.schedule_memory_job(key, now + REWRITE_DELAY);
-        }
-        let of_channel =
-            |key: &MemoryKey| key.workspace == *workspace && key.channel() == Some(channel);
-        self.change_memories(of_channel, Memory::make_private);
-    }
-
-    /// Drops the prompts of other channels that held messages of a channel that turned private, and what models wrote
-    /// about them.
-    fn forget_prompts_of_channel(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
-        let revision = self.revision;
-        let elsewhere = self.decisions.iter_mut().filter(|(_, decision)| {
-            let conversation = &decision.conversation;
-            conversation.workspace == *workspace && conversation.channel != *channel
-        });
-        for (id, decision) in elsewhere {
-            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let affected = exchanges.iter_mut().flatten().filter(|record| {
-                record.exchange.lineage.messages.iter().any(|message| message.0 == *channel)
-            });
-            let mut is_affected = false;
-            for record in affected {
-                record.clear_text();
-                is_affected = true;
-            }
-            if is_affected {
-                forget_reasons(decision, revision);
-            }
-        }
-    }
-
-    fn change_memories(
+    pub(super) fn change_memories(
         &mut self,
         is_meant: impl Fn(&MemoryKey) -> bool,
         change: impl Fn(&mut Memory) -> bool,
@@ -317,7 +261,7 @@ impl VolatileState {
     }
 
     /// Drops the prompts that held memories or memos that have changed, and what models wrote about them.
-    fn forget_prompts(&mut self, changed: &[MemoryId]) {
+    pub(super) fn forget_prompts(&mut self, changed: &[MemoryId]) {
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
