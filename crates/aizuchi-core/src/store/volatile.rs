@@ -1,4 +1,5 @@
-//! A store in memory that keeps the same promises while the process lives, for replay and tests.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests. It keeps no memos, since
+//! replay makes none: it finds none, and refuses what would write one.
 
 mod archive;
 mod channel_status;
@@ -6,7 +7,6 @@ mod context;
 mod steps;
 mod hear;
 mod memory;
-mod memos;
 mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -33,7 +33,6 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::volatile::channel_status::SpendingBucket;
 use crate::store::volatile::memory::{MemoryJobRecord, MemoryVersion};
-use crate::store::volatile::memos::MemoRecord;
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     StandingOrders, Store, StoreError,
@@ -148,6 +147,9 @@ impl Store for VolatileStore {
         outcome: Outcome,
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
+        if !outcome.memo_changes.is_empty() {
+            return Err(refuse_memos());
+        }
         Ok(self.write(|state| state.complete_step(claim, outcome, now)))
     }
 
@@ -205,10 +207,10 @@ impl Store for VolatileStore {
 
     async fn memos(
         &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(self.lock().visible_memos(workspace, channel))
+        Ok(Vec::new())
     }
 
     async fn source_messages(
@@ -230,8 +232,7 @@ impl Store for VolatileStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|state| state.apply_order(order, now));
-        Ok(())
+        self.write(|state| state.apply_order(order, now))
     }
 
     async fn has_heard(
@@ -301,7 +302,6 @@ struct VolatileState {
     /// All stored versions, oldest first.
     memories: BTreeMap<MemoryKey, Vec<MemoryVersion>>,
     memory_jobs: BTreeMap<MemoryKey, MemoryJobRecord>,
-    memos: Vec<MemoRecord>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// The revision that a decision's judgment was based on.
@@ -619,6 +619,10 @@ fn supersede(decision: &mut Decision) {
             attempt.result = AttemptResult::Superseded;
         }
     }
+}
+
+fn refuse_memos() -> StoreError {
+    StoreError::Refused("the volatile store keeps no memos".to_owned())
 }
 
 /// A model's reasons may quote messages.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::chat::Visibility::{Private, Public};
 use aizuchi_core::chat::{
     Arrival, AuthorKind, ChannelId, Cursor, Deletion, Edit, Heard, Message, MessageId, Role, User,
-    UserId, WorkspaceId,
+    UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::context::BudgetUsage;
@@ -16,8 +17,10 @@ use aizuchi_core::event::{
     Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
     Outcome, PostedMessage, StepResult,
 };
-use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Lineage, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
+use aizuchi_core::memo::{Memo, MemoChange};
+use aizuchi_core::memory::{
+    Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
+};
 use aizuchi_core::store::{
     DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
     StoreError,
@@ -512,37 +515,6 @@ async fn a_forgotten_user_is_heard_again_afterwards() {
 
 #[tokio::test]
 async fn importing_is_idempotent_and_respects_visibility() {
-    use aizuchi_core::chat::Visibility::{Private, Public};
-    let entry = |text: &str| MemoryEntry {
-        date: jiff::civil::date(2027, 1, 5),
-        text: text.into(),
-        visibility: Public,
-        messages: Vec::new(),
-    };
-    let remember = |channel: &str, text: &str| Order::ImportMemory {
-        key: MemoryKey {
-            workspace: workspace(),
-            scope: MemoryScope::Channel(ChannelId::new(channel)),
-            term: MemoryTerm::LongTerm,
-        },
-        entries: vec![entry(text)],
-        newest: at(0),
-    };
-    let note = |channel: &str, visibility, content: &str| {
-        let memo = Memo {
-            name: "tea".to_owned(),
-            content: content.to_owned(),
-            priority: 5,
-            tags: Vec::new(),
-            detail: None,
-            created: at(0),
-            updated: at(0),
-            channel: ChannelId::new(channel),
-            visibility,
-            said_by: None,
-        };
-        Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
-    };
     on_every_database(async |store| {
         for channel in ["garden", "kitchen"] {
             let heard = Heard::Channel(new_channel(channel, Public));
@@ -550,7 +522,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
             store.store.hear(hearing).await.unwrap();
         }
         store.hear_human("1", 0, "hello").await;
-        let orders = [remember("garden", "roses"), note("garden", Private, "green")];
+        let orders = [import_memory("garden", "roses"), import_memo("garden", Private, "green")];
         for order in orders.clone() {
             store.store.order(order, at(1)).await.unwrap();
         }
@@ -568,18 +540,36 @@ async fn importing_is_idempotent_and_respects_visibility() {
         assert_eq!(seen("kitchen").await, Default::default());
         // Importing again changes nothing, nor does another memo of the same name.
         let revision = *store.store.revisions().borrow();
-        let others = [remember("garden", "weeds"), note("garden", Private, "black")];
+        let others = [import_memory("garden", "weeds"), import_memo("garden", Private, "black")];
         for order in orders.into_iter().chain(others) {
             store.store.order(order, at(2)).await.unwrap();
         }
         assert_eq!(*store.store.revisions().borrow(), revision);
         assert_eq!(seen("garden").await, garden);
         // A public memo of that name is another memo.
-        store.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
+        store.store.order(import_memo("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
         assert_eq!(store.store.next_memory_job().await.unwrap(), None);
     })
     .await;
+}
+
+/// On the volatile store alone: a database keeps both.
+#[tokio::test]
+async fn the_volatile_store_refuses_memos() {
+    let store = TestStore::volatile();
+    store.hear_mention("1", 0).await;
+    let reply = store.claim(0).await.remove(0);
+    let revision = *store.store.revisions().borrow();
+    let memo_changes = vec![MemoChange::Remove(MemoryId(1))];
+    let outcome = Outcome { memo_changes, ..silent("noted") };
+    let completed = store.store.complete(&reply, outcome, at(1)).await;
+    let imported = store.store.order(import_memo("garden", Public, "green"), at(1)).await;
+    let refusal = "the store refuses this: the volatile store keeps no memos";
+    assert_eq!(completed.unwrap_err().to_string(), refusal);
+    assert_eq!(imported.unwrap_err().to_string(), refusal);
+    assert_eq!(*store.store.revisions().borrow(), revision);
+    assert_eq!(store.steps().await, 1);
 }
 
 #[tokio::test]
@@ -888,6 +878,34 @@ fn said(id: &str, second: i64) -> Outcome {
     let author = aizuchi_core::chat::UserId::new("u-persona");
     let posted = PostedMessage { id: MessageId::new(id), thread: None, at: at(second), author };
     Outcome::new(StepResult::Posted(posted))
+}
+
+fn import_memory(channel: &str, text: &str) -> Order {
+    let scope = MemoryScope::Channel(ChannelId::new(channel));
+    let key = MemoryKey { workspace: workspace(), scope, term: MemoryTerm::LongTerm };
+    let entry = MemoryEntry {
+        date: jiff::civil::date(2027, 1, 5),
+        text: text.into(),
+        visibility: Public,
+        messages: Vec::new(),
+    };
+    Order::ImportMemory { key, entries: vec![entry], newest: at(0) }
+}
+
+fn import_memo(channel: &str, visibility: Visibility, content: &str) -> Order {
+    let memo = Memo {
+        name: "tea".to_owned(),
+        content: content.to_owned(),
+        priority: 5,
+        tags: Vec::new(),
+        detail: None,
+        created: at(0),
+        updated: at(0),
+        channel: ChannelId::new(channel),
+        visibility,
+        said_by: None,
+    };
+    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
 }
 
 fn attempt() -> Attempt {

@@ -14,9 +14,9 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult};
 use crate::memory::MessageRef;
 use crate::store::volatile::{
-    ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState,
+    ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState, refuse_memos,
 };
-use crate::store::{FORGOTTEN_USER_ID, Mute, Order, Spending};
+use crate::store::{FORGOTTEN_USER_ID, Mute, Order, Spending, StoreError};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -179,12 +179,13 @@ impl VolatileState {
         }
     }
 
-    pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) {
+    pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         match order {
             Order::ImportMemory { key, entries, newest } => {
-                return self.import_memory(key, entries, newest, now);
+                self.import_memory(key, entries, newest, now);
+                return Ok(());
             }
-            Order::ImportMemo { workspace, memo } => return self.import_memo(workspace, *memo),
+            Order::ImportMemo { .. } => return Err(refuse_memos()),
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -230,6 +231,7 @@ impl VolatileState {
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
+        Ok(())
     }
 }
 

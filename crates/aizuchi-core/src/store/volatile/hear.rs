@@ -217,8 +217,6 @@ impl VolatileState {
         self.last_change = self.revision;
         self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
         self.forget_prompts_of_channel(workspace, channel);
-        let memos = self.make_memos_private(workspace, channel, now);
-        self.forget_prompts(&memos);
         let of_workspace =
             |key: &MemoryKey| key.workspace == *workspace && key.scope == MemoryScope::Workspace;
         for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {

@@ -210,7 +210,7 @@ impl VolatileState {
     }
 
     /// Whether the message and its channel are public.
-    pub(super) fn is_public_message(&self, workspace: &WorkspaceId, message: &MessageRef) -> bool {
+    fn is_public_message(&self, workspace: &WorkspaceId, message: &MessageRef) -> bool {
         let channel = self.channels.get(&(workspace.clone(), message.0.clone()));
         let key = (workspace.clone(), message.0.clone(), message.1.clone());
         let record = self.conversation_of.get(&key).and_then(|key| self.conversations.get(key));
@@ -227,8 +227,6 @@ impl VolatileState {
         message: &MessageRef,
         now: Timestamp,
     ) {
-        let memos = self.forget_memos(workspace, message);
-        self.forget_prompts(&memos);
         let change = |memory: &mut Memory| memory.forget_message(message);
         for key in self.change_memories(|key| key.workspace == *workspace, change) {
             self.schedule_memory_job(key, now + REWRITE_DELAY);
@@ -260,8 +258,8 @@ impl VolatileState {
         keys
     }
 
-    /// Drops the prompts that held memories or memos that have changed, and what models wrote about them.
-    pub(super) fn forget_prompts(&mut self, changed: &[MemoryId]) {
+    /// Drops the prompts that held memories that have changed, and what models wrote about them.
+    fn forget_prompts(&mut self, changed: &[MemoryId]) {
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
@@ -287,8 +285,7 @@ impl VolatileState {
         }
         let versions = self.memories.values().flatten();
         let versions = versions.map(|version| (version.memory.id, version.changed_at));
-        let memos = self.memos.iter().map(|record| (record.id, Some(record.changed_at)));
-        let known = versions.chain(memos).filter(|(id, _)| memories.contains(id));
+        let known = versions.filter(|(id, _)| memories.contains(id));
         let known: BTreeMap<MemoryId, Option<u64>> = known.collect();
         let has_changed =
             |changed_at: &Option<u64>| changed_at.is_some_and(|changed_at| changed_at > revision);
@@ -366,7 +363,7 @@ impl VolatileState {
                 context.thread_memories.push(ThreadMemory { thread, memory });
             }
         }
+        ids.sort();
         context.memory_ids = ids;
-        self.add_memos(context);
     }
 }

@@ -77,13 +77,11 @@ impl VolatileState {
         });
         let mut outcome = if is_stale { outcome.without_text() } else { outcome };
         self.record_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
-        if is_current {
-            self.apply_memo_changes(conversation, &mut outcome);
-            if let Some(decision) = self.decisions.get_mut(&claim.decision)
-                && let Some(evaluation) = outcome.evaluation.take()
-            {
-                decision.evaluation = Some(evaluation);
-            }
+        if is_current
+            && let Some(decision) = self.decisions.get_mut(&claim.decision)
+            && let Some(evaluation) = outcome.evaluation.take()
+        {
+            decision.evaluation = Some(evaluation);
         }
         let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
         if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
