@@ -81,7 +81,7 @@ pub fn run(
         redaction: Redaction::Drop,
         command_name: None,
         is_announcing: false,
-        // A replay serves no page that shows memories.
+        // A replay serves no page that shows memories, and its store keeps none.
         remember_delay: None,
         random_seed: settings.seed,
     };

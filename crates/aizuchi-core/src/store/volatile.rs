@@ -1,12 +1,12 @@
-//! A store in memory that keeps the same promises while the process lives, for replay and tests. It keeps no memos, since
-//! replay makes none: it finds none, and refuses what would write one.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests. It remembers nothing
+//! beyond messages, steps and orders: replay makes no memories and no memos, so it finds none, and refuses what would
+//! write one.
 
 mod archive;
 mod channel_status;
 mod context;
 mod steps;
 mod hear;
-mod memory;
 mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -28,11 +28,10 @@ use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
 use crate::memo::Memo;
-use crate::memory::{Lineage, Memory, MemoryId, MemoryKey, MessageRef};
+use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::volatile::channel_status::SpendingBucket;
-use crate::store::volatile::memory::{MemoryJobRecord, MemoryVersion};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     StandingOrders, Store, StoreError,
@@ -99,21 +98,20 @@ impl Cursors for VolatileStore {
 #[async_trait]
 impl Store for VolatileStore {
     async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
-        let now = entry.now;
+        if entry.remember_at.is_some() {
+            return Err(refuse_memories());
+        }
         Ok(self.write(|state| {
             if let Some(cursor) = entry.cursor {
                 state.put_cursor(cursor);
             }
             match entry.heard {
-                Heard::Message(message, _) => state.hear_message(
-                    message,
-                    entry.client_message_id,
-                    entry.disposition,
-                    entry.remember_at,
-                ),
+                Heard::Message(message, _) => {
+                    state.hear_message(message, entry.client_message_id, entry.disposition)
+                }
                 Heard::Edit(edit) => state.hear_edit(&edit, entry.disposition),
                 Heard::Deletion(deletion) => state.hear_deletion(&deletion, entry.disposition),
-                Heard::Channel(channel) => state.hear_channel(channel, now),
+                Heard::Channel(channel) => state.hear_channel(channel),
                 Heard::User(user) => state.hear_user(user),
                 Heard::Reaction(reaction) => state.hear_reaction(&reaction),
             }
@@ -177,8 +175,7 @@ impl Store for VolatileStore {
         revision: u64,
         lineage: &Lineage,
     ) -> Result<bool, StoreError> {
-        let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
-        Ok(self.lock().has_changed_since(workspace, channel, revision, lineage))
+        Ok(self.lock().has_changed_since(conversation, revision, lineage))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -201,8 +198,8 @@ impl Store for VolatileStore {
         Ok(self.lock().context(conversation, window))
     }
 
-    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
-        Ok(self.lock().current_memories(workspace))
+    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn memos(
@@ -213,22 +210,13 @@ impl Store for VolatileStore {
         Ok(Vec::new())
     }
 
+    /// Only a memory job asks for these, the sources of a memory.
     async fn source_messages(
         &self,
-        workspace: &WorkspaceId,
-        messages: &[MessageRef],
+        _workspace: &WorkspaceId,
+        _messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        let state = self.lock();
-        let found = messages.iter().filter_map(|message_ref| {
-            let key = (workspace.clone(), message_ref.0.clone(), message_ref.1.clone());
-            let conversation = state.conversations.get(state.conversation_of.get(&key)?)?;
-            let mut visible = conversation.messages.iter().filter(|record| record.is_visible());
-            let record = visible.find(|record| record.message.id == message_ref.1)?;
-            Some((record.message.clone(), record.visibility))
-        });
-        let mut found: Vec<(Arc<Message>, Visibility)> = found.collect();
-        found.sort_by(|(one, _), (other, _)| (one.at, &one.id).cmp(&(other.at, &other.id)));
-        Ok(found)
+        Err(refuse_memories())
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
@@ -251,25 +239,24 @@ impl Store for VolatileStore {
 
     async fn claim_memory_jobs(
         &self,
-        now: Timestamp,
-        lease: SignedDuration,
-        most: usize,
+        _now: Timestamp,
+        _lease: SignedDuration,
+        _most: usize,
     ) -> Result<Vec<MemoryJob>, StoreError> {
-        Ok(self.write(|state| state.claim_memory_jobs(now, lease, most)))
+        Ok(Vec::new())
     }
 
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.lock().next_memory_job())
+        Ok(None)
     }
 
     async fn complete_memory_job(
         &self,
-        job: &MemoryJob,
-        outcome: MemoryJobOutcome,
-        now: Timestamp,
+        _job: &MemoryJob,
+        _outcome: MemoryJobOutcome,
+        _now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.write(|state| state.complete_memory_job(job, outcome, now));
-        Ok(())
+        Err(refuse_memories())
     }
 }
 
@@ -299,9 +286,6 @@ struct VolatileState {
     threads: BTreeSet<MessageId>,
     /// The newest revision at which a message was edited or deleted, or a channel turned private.
     last_change: u64,
-    /// All stored versions, oldest first.
-    memories: BTreeMap<MemoryKey, Vec<MemoryVersion>>,
-    memory_jobs: BTreeMap<MemoryKey, MemoryJobRecord>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// The revision that a decision's judgment was based on.
@@ -375,7 +359,7 @@ struct ReactionRecord {
 }
 
 impl MessageRecord {
-    /// Whether it may be used in prompts and memories.
+    /// Whether it may be used in prompts.
     fn is_visible(&self) -> bool {
         !self.is_deleted && !self.is_redacted
     }
@@ -560,23 +544,27 @@ impl VolatileState {
 
     fn has_changed_since(
         &self,
-        workspace: &WorkspaceId,
-        channel: Option<&ChannelId>,
+        conversation: &ConversationId,
         revision: u64,
         lineage: &Lineage,
     ) -> bool {
+        // A memory or memo that is not there counts as gone.
+        if !lineage.memories.is_empty() {
+            return true;
+        }
+        if revision >= self.last_change {
+            return false;
+        }
         // Bots edit their messages all the time; that does not count.
         let has_changed = |record: &MessageRecord| {
             record.heard_revision <= revision
                 && record.revision > revision
                 && (record.is_deleted || record.message.is_human())
         };
-        if revision >= self.last_change {
-            return self.has_memory_changed_since(&lineage.memories, revision);
-        }
+        let ConversationId { workspace, channel, .. } = conversation;
         let has_turned_private = |message: &MessageRef| {
             let turned_private = self.made_private_at.get(&(workspace.clone(), message.0.clone()));
-            channel != Some(&message.0)
+            *channel != message.0
                 && turned_private.is_some_and(|turned_private_at| *turned_private_at > revision)
         };
         if lineage.messages.iter().any(has_turned_private) {
@@ -588,7 +576,6 @@ impl VolatileState {
             conversation.messages.iter().rev().find(|other| other.message.id == message.1)
         });
         messages.into_iter().any(has_changed)
-            || self.has_memory_changed_since(&lineage.memories, revision)
     }
 
     fn message_mut(
@@ -619,6 +606,10 @@ fn supersede(decision: &mut Decision) {
             attempt.result = AttemptResult::Superseded;
         }
     }
+}
+
+fn refuse_memories() -> StoreError {
+    StoreError::Refused("the volatile store keeps no memories".to_owned())
 }
 
 fn refuse_memos() -> StoreError {

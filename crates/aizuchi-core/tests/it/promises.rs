@@ -13,6 +13,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
+use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
 use aizuchi_core::event::{
     Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
     Outcome, PostedMessage, StepResult,
@@ -556,19 +557,41 @@ async fn importing_is_idempotent_and_respects_visibility() {
 
 /// On the volatile store alone: a database keeps both.
 #[tokio::test]
-async fn the_volatile_store_refuses_memos() {
+async fn the_volatile_store_refuses_memories_and_memos() {
     let store = TestStore::volatile();
     store.hear_mention("1", 0).await;
     let reply = store.claim(0).await.remove(0);
     let revision = *store.store.revisions().borrow();
+    let to_error = |result: Result<(), StoreError>| result.unwrap_err().to_string();
+    let import = async |order| to_error(store.store.order(order, at(1)).await);
+
+    let memory_refusal = "the store refuses this: the volatile store keeps no memories";
+    let heard = Heard::Message(
+        message(top_level("garden"), "2", at(1), "alice", "the beans are up"),
+        Arrival::Live,
+    );
+    let entry = InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(1));
+    let entry = InboxEntry { remember_at: Some(at(60)), ..entry };
+    assert_eq!(to_error(store.store.hear(entry).await.map(drop)), memory_refusal);
+    assert_eq!(import(import_memory("garden", "roses")).await, memory_refusal);
+    let scope = MemoryScope::Workspace;
+    let key = MemoryKey { workspace: workspace(), scope, term: MemoryTerm::LongTerm };
+    let job = MemoryJob { key, due: at(0), token: 1, attempt: 1 };
+    let result = MemoryJobResult::NothingNew;
+    let outcome =
+        MemoryJobOutcome { attempts: Vec::new(), result, next_due: at(60), versions_kept: 1 };
+    let completed = store.store.complete_memory_job(&job, outcome, at(1)).await;
+    assert_eq!(to_error(completed), memory_refusal);
+
+    let memo_refusal = "the store refuses this: the volatile store keeps no memos";
+    assert_eq!(import(import_memo("garden", Public, "green")).await, memo_refusal);
     let memo_changes = vec![MemoChange::Remove(MemoryId(1))];
     let outcome = Outcome { memo_changes, ..silent("noted") };
     let completed = store.store.complete(&reply, outcome, at(1)).await;
-    let imported = store.store.order(import_memo("garden", Public, "green"), at(1)).await;
-    let refusal = "the store refuses this: the volatile store keeps no memos";
-    assert_eq!(completed.unwrap_err().to_string(), refusal);
-    assert_eq!(imported.unwrap_err().to_string(), refusal);
+    assert_eq!(to_error(completed.map(drop)), memo_refusal);
+
     assert_eq!(*store.store.revisions().borrow(), revision);
+    assert_eq!(store.texts().await, ["@Aizuchi 1"]);
     assert_eq!(store.steps().await, 1);
 }
 

@@ -167,7 +167,6 @@ impl Archive for VolatileStore {
             let mut exchange = (*record.exchange).clone();
             exchange.lineage.messages.sort();
             exchange.lineage.messages.dedup();
-            exchange.lineage.memories.sort();
             Some(ModelExchange { seen_revision: 0, ..exchange })
         };
         Ok(records.iter().map(exchange).collect())

@@ -12,9 +12,9 @@ use crate::chat::{
 use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult};
-use crate::memory::MessageRef;
 use crate::store::volatile::{
-    ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState, refuse_memos,
+    ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState, refuse_memories,
+    refuse_memos,
 };
 use crate::store::{FORGOTTEN_USER_ID, Mute, Order, Spending, StoreError};
 
@@ -181,10 +181,7 @@ impl VolatileState {
 
     pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         match order {
-            Order::ImportMemory { key, entries, newest } => {
-                self.import_memory(key, entries, newest, now);
-                return Ok(());
-            }
+            Order::ImportMemory { .. } => return Err(refuse_memories()),
             Order::ImportMemo { .. } => return Err(refuse_memos()),
             Order::Mute { .. }
             | Order::Unmute { .. }
@@ -247,7 +244,7 @@ impl VolatileState {
             let theirs = self.conversations[conversation].messages.iter().filter(of_user);
             messages.extend(theirs.map(|message| message.message.clone()));
         }
-        self.redact_messages(messages, now);
+        self.redact_messages(messages);
         for conversation in &conversations {
             self.change_pending_state(conversation, now, |pending_state| {
                 pending_state.owed.retain(|owed| owed.asker != *user);
@@ -279,14 +276,14 @@ impl VolatileState {
         let is_command = |record: &&MessageRecord| record.gate == Some(Gate::Command);
         let commands = messages_of(conversation).iter().filter(is_command);
         let commands: Vec<MessageId> = commands.map(|record| record.message.id.clone()).collect();
-        self.redact_messages(messages, now);
+        self.redact_messages(messages);
         self.change_pending_state(conversation, now, |pending_state| {
             pending_state.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
         });
     }
 
-    /// Removes these messages from all prompts and memories.
-    fn redact_messages(&mut self, mut messages: Vec<Arc<Message>>, now: Timestamp) {
+    /// Removes these messages from all prompts.
+    fn redact_messages(&mut self, mut messages: Vec<Arc<Message>>) {
         messages.retain(|message| {
             let record = self.message_mut(&message.conversation, &message.id);
             record.is_some_and(|record| !record.is_redacted)
@@ -295,10 +292,6 @@ impl VolatileState {
             (message.at, message.conversation.channel.clone(), message.id.clone())
         };
         messages.sort_by_cached_key(sort_key);
-        for message in &messages {
-            let message_ref = MessageRef(message.conversation.channel.clone(), message.id.clone());
-            self.forget_memories(&message.conversation.workspace, &message_ref, now);
-        }
         for message in messages {
             self.revision += 1;
             let revision = self.revision;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{Context, ContextWindow, Intent, PendingCommand};
+use crate::context::{ChannelMemory, Context, ContextWindow, Intent, PendingCommand};
 use crate::decision::gate::Gate;
 use crate::store::volatile::{ConversationRecord, MessagePosition, MessageRecord, VolatileState};
 
@@ -53,7 +53,8 @@ impl VolatileState {
             own.iter().filter(|record| record.gate == Some(Gate::Command) && !record.is_deleted);
         let commands = commands.filter(|record| owed.contains(&record.message.id));
         let commands = commands.map(|record| self.to_pending_command(record)).collect();
-        let mut context = Context {
+        Context {
+            channel_memories: self.active_channels(conversation, window),
             pending_commands: commands,
             names,
             new_messages,
@@ -66,9 +67,34 @@ impl VolatileState {
             intent: self.intent(record),
             revision: self.revision,
             ..Context::new(conversation.clone(), channel_messages)
-        };
-        self.add_memories(&mut context, window);
-        context
+        }
+    }
+
+    /// The active channels that are visible from a conversation, by name. Nothing is remembered of them.
+    fn active_channels(
+        &self,
+        conversation: &ConversationId,
+        window: &ContextWindow,
+    ) -> Vec<ChannelMemory> {
+        let visible = self.channels.values().filter(|channel| {
+            channel.workspace == conversation.workspace
+                && (channel.id == conversation.channel || channel.visibility == Visibility::Public)
+        });
+        let active = visible.filter(|channel| {
+            let key = (channel.workspace.clone(), channel.id.clone());
+            let newest = self.channel_order.get(&key).and_then(|positions| positions.last());
+            newest.is_some_and(|position| position.at >= window.active_since)
+        });
+        let mut channels: Vec<ChannelMemory> = active
+            .map(|channel| ChannelMemory {
+                channel_id: channel.id.clone(),
+                channel_name: channel.name.clone(),
+                long_term_memory: None,
+                short_term_memory: None,
+            })
+            .collect();
+        channels.sort_by_key(|channel| (channel.channel_name.clone(), channel.channel_id.clone()));
+        channels
     }
 
     /// The messages of the window, with what is owed, newest replies and the parents of threads; some twice.

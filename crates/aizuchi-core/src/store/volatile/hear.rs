@@ -11,9 +11,7 @@ use crate::chat::{
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
-use crate::event::memory_job::REWRITE_DELAY;
 use crate::event::step::{EditedMessage, HearEffect};
-use crate::memory::{Memory, MemoryKey, MemoryScope, MessageRef};
 use crate::rhythm::reply_delays::PreviousMessage;
 use crate::store::volatile::{ReactionRecord, VolatileState, forget_reasons, supersede};
 use crate::store::{HearReceipt, REPLY_DELAY_LOOKBACK};
@@ -24,7 +22,6 @@ impl VolatileState {
         message: Message,
         client_message_id: Option<Arc<str>>,
         disposition: Disposition,
-        remember_at: Option<Timestamp>,
     ) -> HearReceipt {
         let conversation = message.conversation.clone();
         let key =
@@ -48,9 +45,6 @@ impl VolatileState {
         let at = message.at;
         if !disposition.is_redacted() {
             self.learn_delay(&message);
-        }
-        if let Some(due) = remember_at.filter(|_| !disposition.is_redacted()) {
-            self.schedule_for_message(&message, due);
         }
         self.insert_message(message, disposition.gate(), effect.map(|effect| effect.decision));
         if let Some(effect) = effect {
@@ -103,8 +97,6 @@ impl VolatileState {
         let Some((before, after)) = self.edit_message(edit) else {
             return self.receipt(None);
         };
-        let message_ref = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
-        self.forget_memories(&edit.conversation.workspace, &message_ref, edit.at);
         // Bots edit their messages all the time; that must not cost prompts.
         if before.is_human() {
             self.forget_exchanges(&edit.conversation, &edit.message);
@@ -172,8 +164,6 @@ impl VolatileState {
         let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
         record.message = Arc::new(erased);
         (self.revision, self.last_change) = (revision, revision);
-        let forgotten = MessageRef(conversation.channel.clone(), deletion.message.clone());
-        self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
         self.forget_exchanges(conversation, &deletion.message);
         let dead_letters = self.dead_letters.iter_mut();
         dead_letters
@@ -182,7 +172,7 @@ impl VolatileState {
         Some((before, is_withheld))
     }
 
-    pub(super) fn hear_channel(&mut self, channel: Channel, now: Timestamp) -> HearReceipt {
+    pub(super) fn hear_channel(&mut self, channel: Channel) -> HearReceipt {
         let key = (channel.workspace.clone(), channel.id.clone());
         let known = self.channels.get(&key);
         let is_new = known != Some(&channel);
@@ -190,7 +180,7 @@ impl VolatileState {
             let was_public = known.is_some_and(|known| known.visibility == Visibility::Public);
             self.revision += 1;
             if was_public && channel.visibility != Visibility::Public {
-                self.make_channel_private(&channel.workspace, &channel.id, now);
+                self.make_channel_private(&channel.workspace, &channel.id);
             }
             self.channels.insert(key, channel);
         }
@@ -198,12 +188,7 @@ impl VolatileState {
     }
 
     /// A public channel turned private.
-    fn make_channel_private(
-        &mut self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        now: Timestamp,
-    ) {
+    fn make_channel_private(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         for (conversation, record) in &mut self.conversations {
             if (&conversation.workspace, &conversation.channel) == (workspace, channel) {
                 let public = |visibility: &&mut Visibility| **visibility == Visibility::Public;
@@ -217,14 +202,6 @@ impl VolatileState {
         self.last_change = self.revision;
         self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
         self.forget_prompts_of_channel(workspace, channel);
-        let of_workspace =
-            |key: &MemoryKey| key.workspace == *workspace && key.scope == MemoryScope::Workspace;
-        for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
-            self.schedule_memory_job(key, now + REWRITE_DELAY);
-        }
-        let of_channel =
-            |key: &MemoryKey| key.workspace == *workspace && key.channel() == Some(channel);
-        self.change_memories(of_channel, Memory::make_private);
     }
 
     /// Drops the prompts of other channels that held messages of a channel that turned private, and what models wrote

@@ -72,8 +72,7 @@ impl VolatileState {
             .is_some_and(|record| record.pending.is_current(claim));
         let lineage = outcome.lineage(claim);
         let is_stale = lineage.is_some_and(|(revision, lineage)| {
-            let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
-            self.has_changed_since(workspace, channel, revision, lineage)
+            self.has_changed_since(conversation, revision, lineage)
         });
         let mut outcome = if is_stale { outcome.without_text() } else { outcome };
         self.record_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
