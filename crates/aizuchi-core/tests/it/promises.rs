@@ -680,6 +680,51 @@ async fn messages_are_read_page_by_page() {
 }
 
 #[tokio::test]
+async fn decisions_are_found_by_their_channel_and_messages() {
+    on_every_store(async |store| {
+        store.hear_human("1", 0, "hello").await;
+        let silence = store.claim(60).await.remove(0);
+        store.complete(&silence, silent("they get along"), 60).await;
+        store.hear_mention("2", 100).await;
+        let reply = store.claim(100).await.remove(0);
+        store.draft(&reply, &["one"], vec!["2"], 100).await;
+        let post = store.claim(100).await.remove(0);
+        store.complete(&post, said("p1", 101), 101).await;
+        let elsewhere = message(top_level("kitchen"), "3", at(200), "bob", "hm");
+        store.hear(elsewhere, Disposition::Judge(until(at(260)))).await;
+        let find = async |query| {
+            let found = store.archive.decisions(query).await.unwrap();
+            found.into_iter().map(|decision| decision.id).collect::<Vec<_>>()
+        };
+        let (first, second) = (silence.decision, reply.decision);
+        let one = |workspace| DecisionQuery::One { workspace, id: first };
+        assert_eq!(find(one(workspace())).await, [first]);
+        assert_eq!(find(one(WorkspaceId::new("other"))).await, []);
+        let of_channel = |limit| {
+            let channel = ChannelId::new("garden");
+            DecisionQuery::Channel { workspace: workspace(), channel, limit }
+        };
+        assert_eq!(find(of_channel(9)).await, [first, second]);
+        assert_eq!(find(of_channel(1)).await, [second]);
+        // A decision is found by what it was about, and by what it posted.
+        let of_message = |id: &str| {
+            let message = MessageId::new(id);
+            DecisionQuery::Message { workspace: workspace(), message }
+        };
+        assert_eq!(find(of_message("1")).await, [first]);
+        assert_eq!(find(of_message("p1")).await, [second]);
+        let of_messages = |channel: &str, ids: &[&str]| {
+            let messages = ids.iter().map(|id| MessageId::new(*id)).collect();
+            let channel = ChannelId::new(channel);
+            DecisionQuery::Messages { workspace: workspace(), channel, messages }
+        };
+        assert_eq!(find(of_messages("garden", &["1", "p1"])).await, [first, second]);
+        assert_eq!(find(of_messages("kitchen", &["1"])).await, []);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn concurrent_messages_are_stored_in_one_group_and_none_is_lost() {
     on_every_store(async |store| {
         let hearings = (0..500).map(|number| {
