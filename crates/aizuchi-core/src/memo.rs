@@ -1,8 +1,5 @@
-//! Memos: short named notes that the persona keeps, and the rules on them. Plain data. A [`notebook::Notebook`]
-//! gathers the changes, and the store writes them with the outcome.
-
-pub mod notebook;
-mod responses;
+//! Memos: short named notes that the persona keeps, and the rules on them. Plain data. A reply's tools gather the
+//! changes, and the store writes them with the outcome.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

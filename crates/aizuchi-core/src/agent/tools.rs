@@ -1,6 +1,7 @@
 //! The tools of a reply: search and memos. A model's tool calls are untrusted input. Each call gets
 //! a result, and no call can do more than the tools allow.
 
+mod notebook;
 mod search;
 mod spec;
 
@@ -14,12 +15,12 @@ use serde_json::{Map, Number, Value};
 use tracing::warn;
 
 use crate::agent::Agent;
+use crate::agent::tools::notebook::{MemoOrigin, Notebook};
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::chat::{ConversationId, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::llm::LlmResponse;
-use crate::memo::notebook::{MemoOrigin, Notebook};
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
 use crate::persona::Language;

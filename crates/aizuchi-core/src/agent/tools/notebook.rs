@@ -1,6 +1,8 @@
 //! The memos that are visible from one channel, as one reply reads and changes them. Nothing is written before
 //! the reply is kept, so a discarded reply discards its changes too.
 
+mod responses;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use jiff::tz::TimeZone;
 use crate::chat::{ChannelId, Message, UserId, Visibility};
 use crate::memo::{
     MAX_LIST_LENGTH, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo, parse_content,
-    parse_name, parse_priority, parse_tags, responses,
+    parse_name, parse_priority, parse_tags,
 };
 use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
