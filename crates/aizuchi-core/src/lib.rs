@@ -15,6 +15,7 @@ pub mod recall;
 pub mod context;
 pub mod decision;
 pub mod event;
+pub mod texts;
 
 // Time and randomness, metrics, and the store.
 pub mod clock;

@@ -4,13 +4,14 @@
 use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, UserId};
-use crate::command::{Command, CommandRequest, reply_texts};
+use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
 use crate::platform::split::split;
+use crate::texts;
 
 impl Agent {
     /// Replies to all pending commands of the user who gave the first one. Other users' commands
@@ -32,7 +33,7 @@ impl Agent {
             answers.push(match self.command_request(context, command) {
                 Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
                 // The command addressed the persona by a former name.
-                None => reply_texts::edited_command(self.persona.language).to_owned(),
+                None => texts::commands::edited_command(self.persona.language).to_owned(),
             });
             owed.push(command.message.clone());
         }
@@ -86,7 +87,7 @@ impl Agent {
         })?;
         let language = self.persona.language;
         let (text, why) =
-            (reply_texts::edited_command(language), gate_reason(Gate::Command, language));
+            (texts::commands::edited_command(language), gate_reason(Gate::Command, language));
         let (owed, only_for) = (vec![message.id.clone()], Some(message.author.id.clone()));
         Some(self.draft_command_reply(context, text.to_owned(), owed, why, only_for))
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{ChannelId, Role};
-use crate::command::reply_texts::{self, ReplyRenderer};
+use crate::chat::ChannelId;
+use crate::command::reply_texts::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope};
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
@@ -15,6 +15,7 @@ use crate::memory::{Memory, MemoryScope};
 use crate::persona::{Language, Persona};
 use crate::rules::{Mode, Rulebook};
 use crate::store::{Archive, DecisionQuery, StandingOrders, Store, StoreError};
+use crate::texts;
 
 /// How many of a channel's newest decisions are searched for the one in question.
 const MAX_DECISIONS: usize = 50;
@@ -38,7 +39,7 @@ impl CommandReplies {
     ) -> Result<String, StoreError> {
         let language = self.persona.language;
         if !request.is_allowed() {
-            return Ok(reply_texts::not_allowed(language).to_owned());
+            return Ok(texts::commands::admins_only(language).to_owned());
         }
         let renderer = ReplyRenderer { language, name: &self.persona.name, zone: &self.zone, now };
         let orders = self.store.orders(&request.conversation.workspace).await?;
@@ -46,7 +47,7 @@ impl CommandReplies {
         Ok(match request.command {
             Command::Why => match self.last_decision(request).await? {
                 Some(decision) => renderer.explain_decision(&decision),
-                None => reply_texts::nothing_decided(language).to_owned(),
+                None => texts::commands::nothing_decided(language).to_owned(),
             },
             Command::Memory => self.memory_text(request).await?,
             Command::Status => {
@@ -76,21 +77,20 @@ impl CommandReplies {
                     }
                 }
             }
-            Command::Reset => reply_texts::reset_done(language).to_owned(),
-            Command::ForgetMe => reply_texts::forget_done(language).to_owned(),
-            Command::OptOut | Command::OptIn => {
-                let is_out = self.has_opted_out(&orders, request);
-                reply_texts::opt_out_status(is_out, language).to_owned()
-            }
-            Command::Help => {
-                reply_texts::help(&self.persona.name, request.role == Role::Admin, language)
-            }
+            Command::Reset => texts::commands::reset_done(language).to_owned(),
+            Command::ForgetMe => texts::commands::forget_done(language).to_owned(),
+            Command::OptOut | Command::OptIn => match self.has_opted_out(&orders, request) {
+                true => texts::commands::opted_out(language).to_owned(),
+                false => texts::commands::not_opted_out(language).to_owned(),
+            },
+            Command::Help => renderer.help(request.role),
         })
     }
 
     /// The notice that the persona posts when it joins a channel.
     pub fn join_notice(&self, mode: Mode) -> String {
-        reply_texts::join_notice(&self.persona.name, mode, self.persona.language)
+        let Persona { name, language, .. } = &*self.persona;
+        texts::commands::join_notice(*language, name, texts::commands::manner(*language, mode))
     }
 
     /// The newest decision about the conversation, or else about its channel. Decisions about commands do not
@@ -132,7 +132,7 @@ impl CommandReplies {
         let lines: Vec<String> =
             entries.map(|entry| format!("- {}: {}", entry.date, entry.text)).collect();
         if lines.is_empty() {
-            return Ok(reply_texts::nothing_remembered(language).to_owned());
+            return Ok(texts::commands::nothing_remembered(language).to_owned());
         }
         Ok(truncate(&lines.join("\n")))
     }
@@ -144,7 +144,7 @@ impl CommandReplies {
         language: Language,
     ) -> String {
         match self.has_opted_out(orders, request) {
-            true => format!("\n{}", reply_texts::opt_out_status(true, language)),
+            true => format!("\n{}", texts::commands::opted_out(language)),
             false => String::new(),
         }
     }

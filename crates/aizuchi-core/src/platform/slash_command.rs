@@ -10,6 +10,7 @@ use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
+use crate::texts;
 
 /// Carries out slash commands and describes the resulting state. Without arguments they ask for the status.
 pub struct SlashCommands {
@@ -35,10 +36,7 @@ impl SlashCommands {
     }
 
     pub fn failure_text(&self) -> &'static str {
-        self.answers.persona.language.pick(
-            "That did not work just now; please try again.",
-            "いまはできませんでした。もう一度試してください。",
-        )
+        texts::commands::failed(self.answers.persona.language)
     }
 
     async fn try_execute(&self, request: &CommandRequest) -> Result<String, StoreError> {

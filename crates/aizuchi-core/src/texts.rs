@@ -1,0 +1,43 @@
+//! The catalogue: every text that users or models read in English or in Japanese, by area. Code elsewhere chooses
+//! which text is due and with what values; it writes none itself. Prompts and pages have templates of their own.
+
+use crate::persona::Language;
+
+/// Makes a function of each entry `name: "English" / "Japanese";`. With arguments, as in
+/// `name(user: &str): "Hello {user}" / "{user} さん、こんにちは";`, both texts are formats. A long text goes on in a
+/// second string.
+macro_rules! texts {
+    (@entry $(#[$doc:meta])* $name:ident [] [$($en:literal)+] [$($ja:literal)+]) => {
+        $(#[$doc])*
+        pub fn $name(language: $crate::persona::Language) -> &'static str {
+            $crate::texts::pick(language, concat!($($en),+), concat!($($ja),+))
+        }
+    };
+    (@entry $(#[$doc:meta])* $name:ident [$($argument:ident: $type:ty),+]
+        [$($en:literal)+] [$($ja:literal)+]) => {
+        $(#[$doc])*
+        pub fn $name(language: $crate::persona::Language, $($argument: $type),+) -> String {
+            match language {
+                $crate::persona::Language::En => [$(format!($en)),+].concat(),
+                $crate::persona::Language::Ja => [$(format!($ja)),+].concat(),
+            }
+        }
+    };
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $(($($argument:ident: $type:ty),+))?: $($en:literal)+ / $($ja:literal)+;
+    )+) => {
+        $(texts! {
+            @entry $(#[$doc])* $name [$($($argument: $type),+)?] [$($en)+] [$($ja)+]
+        })+
+    };
+}
+
+pub mod commands;
+
+fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
+    match language {
+        Language::En => en,
+        Language::Ja => ja,
+    }
+}
