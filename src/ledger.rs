@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_core::agent::judge::gate_reason;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
+use aizuchi_core::texts;
 
 /// A decision with the messages that it refers to.
 pub struct DecisionDetails {
@@ -159,23 +159,12 @@ fn quote_message(message: &StoredMessage, language: Language) -> String {
 
 /// The gate that settled a decision: its label and its reason.
 fn describe_settling_gate(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, gate_reason(gate, language), language)
+    label_with_reason(gate, texts::gates::reason(language, gate), language)
 }
 
 /// The gate that settled a message when it was heard: its label and its reason.
 pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, heard_reason(gate, language), language)
-}
-
-/// Why a gate settled a message when it was heard.
-pub fn heard_reason(gate: Gate, language: Language) -> &'static str {
-    match gate {
-        // `off` is the only mode in which messages are not heard.
-        Gate::ChannelMode => {
-            language.pick("I am turned off in this channel", "このチャンネルではオフになっています")
-        }
-        gate => gate_reason(gate, language),
-    }
+    label_with_reason(gate, texts::gates::reason_when_heard(language, gate), language)
 }
 
 fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {

@@ -44,6 +44,7 @@ use crate::prompt::tokens::TokenCorrections;
 use crate::rhythm::WaitStrategy;
 use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
+use crate::texts;
 
 /// How the agent decides and how long it waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,8 +236,7 @@ impl Agent {
     }
 
     fn give_up(&self, claim: &Claim, error: String) -> StepResult {
-        let language = self.persona.language;
-        let why = language.pick("something went wrong", "問題が起きました").to_owned();
+        let why = texts::replies::something_went_wrong(self.persona.language).to_owned();
         match &claim.event {
             Event::Judge(_) => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))

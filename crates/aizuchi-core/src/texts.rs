@@ -34,6 +34,9 @@ macro_rules! texts {
 }
 
 pub mod commands;
+pub mod gates;
+pub mod judging;
+pub mod replies;
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

@@ -1,7 +1,6 @@
 //! Replies to commands. A command was carried out when it was heard, so this only tells the user.
 //! It asks no model, and no gate stops it: otherwise a muted bot could never be unmuted.
 
-use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, UserId};
 use crate::command::{Command, CommandRequest};
@@ -37,7 +36,7 @@ impl Agent {
             });
             owed.push(command.message.clone());
         }
-        let why = gate_reason(Gate::Command, self.persona.language);
+        let why = texts::gates::reason(self.persona.language, Gate::Command);
         let only_for = Some(first.user.clone());
         self.draft_command_reply(context, answers.join("\n\n"), owed, why, only_for).map(Some)
     }
@@ -73,7 +72,7 @@ impl Agent {
         joined: &PendingCommand,
     ) -> Result<StepResult, StepError> {
         let text = self.command_answers.join_notice(self.gate_input(context).mode());
-        let why = self.persona.language.pick("I have joined", "参加したばかりです");
+        let why = texts::replies::joined(self.persona.language);
         self.draft_command_reply(context, text, vec![joined.message.clone()], why, None)
     }
 
@@ -86,8 +85,10 @@ impl Agent {
             message.edits > 0 && Command::parse_message(&message.text, name).is_some()
         })?;
         let language = self.persona.language;
-        let (text, why) =
-            (texts::commands::edited_command(language), gate_reason(Gate::Command, language));
+        let (text, why) = (
+            texts::commands::edited_command(language),
+            texts::gates::reason(language, Gate::Command),
+        );
         let (owed, only_for) = (vec![message.id.clone()], Some(message.author.id.clone()));
         Some(self.draft_command_reply(context, text.to_owned(), owed, why, only_for))
     }

@@ -11,6 +11,7 @@ use crate::chat::ConversationId;
 use crate::clock::duration_from_seconds;
 use crate::decision::DecisionResult;
 use crate::event::{Claim, DecisionClosing, Event, StepResult};
+use crate::texts;
 
 /// How soon a deferred step checks again at first, and then how often.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);
@@ -64,7 +65,7 @@ impl Agent {
     }
 
     fn drop_as_stale(&self) -> StepResult {
-        let why = self.persona.language.pick("it came too late", "時機を逃しました");
+        let why = texts::replies::too_late(self.persona.language);
         StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why))
     }
 }

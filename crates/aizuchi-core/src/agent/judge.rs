@@ -19,6 +19,7 @@ use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::Mode;
+use crate::texts;
 
 /// In characters. The prompt asks for one sentence.
 const MAX_REASON_CHARS: usize = 500;
@@ -45,8 +46,7 @@ impl Agent {
             return Ok(StepResult::Silent(self.close_by_gate(gate)));
         }
         if context.newest_human_message().is_none() {
-            let why =
-                self.persona.language.pick("what was said was deleted", "発言が削除されました");
+            let why = texts::judging::message_deleted(self.persona.language);
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if self.settings.state == StateCall::Separate {
@@ -145,7 +145,8 @@ impl Agent {
     }
 
     fn close_as_ending(&self) -> DecisionClosing {
-        DecisionClosing::new(DecisionResult::ChoseSilence, ending_reason(self.persona.language))
+        let why = texts::judging::conversation_ending(self.persona.language);
+        DecisionClosing::new(DecisionResult::ChoseSilence, why)
     }
 
     /// The closing of a decision that a gate settled.
@@ -169,7 +170,7 @@ impl Agent {
             | Gate::Cooldown
             | Gate::Share => DecisionResult::ChoseSilence,
         };
-        let why = gate_reason(gate, self.persona.language);
+        let why = texts::gates::reason(self.persona.language, gate);
         DecisionClosing { gate: Some(gate), ..DecisionClosing::new(ended, why) }
     }
 
@@ -287,10 +288,6 @@ fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     found.or(prompt.context.newest_human_message()).map(|message| message.id.clone())
 }
 
-fn ending_reason(language: Language) -> &'static str {
-    language.pick("the talk is coming to its end", "会話が終わろうとしています")
-}
-
 /// Why the persona stayed silent, for users.
 fn silence_reason(
     silence: SilenceReason,
@@ -300,71 +297,16 @@ fn silence_reason(
 ) -> String {
     match silence {
         SilenceReason::JudgeDeclined => judgment.reason.clone(),
-        SilenceReason::ConversationEnding => ending_reason(language).to_owned(),
+        SilenceReason::ConversationEnding => {
+            texts::judging::conversation_ending(language).to_owned()
+        }
         SilenceReason::LowConfidence => {
-            let why = language.pick(
-                "I was not sure enough ({} of at least {})",
-                "確信が足りませんでした（{} < {}）",
-            );
-            let confidence = format!("{:.2}", judgment.confidence);
-            why.replacen("{}", &confidence, 1).replacen("{}", &format!("{min_confidence:.2}"), 1)
+            texts::judging::low_confidence(language, judgment.confidence, min_confidence)
         }
-        SilenceReason::SituationUnchanged => language
-            .pick(
-                "I have spoken about this, and nothing has changed since",
-                "この話にはもう加わっており、状況も変わっていません",
-            )
-            .to_owned(),
-        SilenceReason::ObserveMode => language
-            .pick(
-                "I would have spoken, but I only look on here",
-                "話したいことはありましたが、ここでは見守るだけです",
-            )
-            .to_owned(),
-    }
-}
-
-/// Explains the gate that settled a decision, for users.
-pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
-    match gate {
-        Gate::Directed => language.pick(
-            "everything new was said to somebody else",
-            "新しい発言はどれも、ほかの人に向けたものです",
-        ),
-        Gate::SpokeLast => language.pick(
-            "I spoke last, and nobody has answered since",
-            "最後に話したのは私で、まだ返事がありません",
-        ),
-        Gate::Unchanged => language.pick(
-            "nothing has changed since I last looked",
-            "前回判断したときから何も変わっていません",
-        ),
-        Gate::NothingOpen => {
-            language.pick("nobody waits for an answer", "返事を待っている人はいません")
+        SilenceReason::SituationUnchanged => {
+            texts::judging::situation_unchanged(language).to_owned()
         }
-        Gate::Cooldown => {
-            language.pick("I spoke unasked not long ago", "少し前に自分から話したばかりです")
-        }
-        Gate::Share => language
-            .pick("much of what was said lately was said by me", "最近の発言の多くが私のものです"),
-        Gate::OwnLine => language.pick("it is my own line", "自分の発言です"),
-        Gate::OtherBot => language.pick("it is another bot's line", "ほかのボットの発言です"),
-        Gate::CaughtUp => language.pick("it was said while I was away", "不在の間の発言です"),
-        Gate::Command => language.pick("it was said to steer me", "私への指示でした"),
-        Gate::OptedOut => language.pick(
-            "its author does not want me to listen",
-            "この人の発言は聞かないことになっています",
-        ),
-        Gate::ChannelMode => language
-            .pick("I do not speak unasked in this channel", "このチャンネルでは自分から話しません"),
-        Gate::Muted => language.pick("I am muted here", "ここではミュートされています"),
-        Gate::QuietHours => language.pick("these are quiet hours", "静かにする時間帯です"),
-        Gate::Loop => language.pick(
-            "I have had my turns, and no person has said anything since",
-            "すでに続けて話しており、その後に人の発言がありません",
-        ),
-        Gate::TooFew => language.pick("too little has been said yet", "まだ発言が少なすぎます"),
-        Gate::Budget => language.pick("my budget is used up", "使ってよい量に達しています"),
+        SilenceReason::ObserveMode => texts::judging::observe_mode(language).to_owned(),
     }
 }
 

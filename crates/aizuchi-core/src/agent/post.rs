@@ -11,6 +11,7 @@ use crate::decision::gate::Gate;
 use crate::event::{Claim, DecisionClosing, OnNewMessage, OutboxItem, StepResult};
 use crate::platform::PlatformError;
 use crate::store::StoreError;
+use crate::texts;
 
 /// How often a post is attempted while the platform is busy: for an owed answer, and for an
 /// unsolicited post.
@@ -65,10 +66,7 @@ impl Agent {
             return Ok(result);
         }
         if changed {
-            let why = self
-                .persona
-                .language
-                .pick("a line that it was made from has changed", "元になった発言が変わりました");
+            let why = texts::replies::source_changed(self.persona.language);
             // An owed answer is drafted anew.
             return Ok(StepResult::Withdrawn { why: why.to_owned() });
         }
@@ -189,14 +187,12 @@ impl Agent {
         let has_moved_on = context.newest_message_revision > metadata.seen_revision;
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait);
         if has_moved_on && on_new_message == OnNewMessage::Restart {
-            let why =
-                self.persona.language.pick("people went on meanwhile", "その間に会話が進みました");
+            let why = texts::replies::people_went_on(self.persona.language);
             return Some(StepResult::Withdrawn { why: why.to_owned() });
         }
         let about = metadata.about.as_ref()?;
         if !self.is_message_present(context, about) {
-            let why =
-                self.persona.language.pick("the line was deleted", "対象の発言が削除されました");
+            let why = texts::replies::line_deleted(self.persona.language);
             return Some(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if item.reaction_to.is_some() {

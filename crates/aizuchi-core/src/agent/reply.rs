@@ -8,7 +8,6 @@ use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::judge::gate_reason;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
@@ -23,6 +22,7 @@ use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 use crate::store::StoreError;
+use crate::texts;
 
 /// How often an owed answer is redrafted because a message behind it changed.
 const MAX_REDRAFTS: u32 = 3;
@@ -141,10 +141,7 @@ impl Agent {
             return Ok(StepResult::Silent(self.close_by_gate(gate)));
         }
         if gate == Gate::Budget && !context.channel_status.has_announced_over_budget {
-            let text = self.persona.language.pick(
-                "I have used up what I may use for now. Please ask me again later.",
-                "いま使える分を使い切ってしまいました。しばらくしてからまた声をかけてください。",
-            );
+            let text = texts::replies::over_budget(self.persona.language);
             return self.draft(context, text, Lineage::default(), DecisionResult::OverBudget);
         }
         let ended =
@@ -167,7 +164,7 @@ impl Agent {
     }
 
     fn close_deleted(&self, context: &Context) -> StepResult {
-        let why = self.persona.language.pick("what was said was deleted", "発言が削除されました");
+        let why = texts::judging::message_deleted(self.persona.language);
         let settled_messages = context.owed.clone();
         StepResult::Silent(DecisionClosing {
             settled_messages,
@@ -203,16 +200,12 @@ impl Agent {
     }
 
     pub(super) fn withdraw_answered(&self) -> StepResult {
-        let why = self.persona.language.pick(
-            "it has been answered, or is no longer what it was",
-            "すでに答えがあったか、内容が変わりました",
-        );
+        let why = texts::replies::answered_or_changed(self.persona.language);
         StepResult::Withdrawn { why: why.to_owned() }
     }
 
     pub(super) fn withdraw_retracted(&self) -> StepResult {
-        let why =
-            self.persona.language.pick("the question was withdrawn", "質問が取り下げられました");
+        let why = texts::replies::question_withdrawn(self.persona.language);
         StepResult::Withdrawn { why: why.to_owned() }
     }
 
@@ -307,10 +300,7 @@ impl Agent {
     }
 
     fn draft_apology(&self, context: &Context) -> Result<StepResult, StepError> {
-        let text = self.persona.language.pick(
-            "Sorry, I cannot think of an answer right now. Please try again later.",
-            "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。",
-        );
+        let text = texts::replies::apology(self.persona.language);
         self.draft(context, text, Lineage::default(), DecisionResult::Failed)
     }
 
@@ -340,19 +330,15 @@ impl Agent {
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
         let language = self.persona.language;
         if ends == DecisionResult::OverBudget {
-            return gate_reason(Gate::Budget, language).to_owned();
+            return texts::gates::reason(language, Gate::Budget).to_owned();
         }
         if ends == DecisionResult::Failed {
-            return language
-                .pick("I could not think of an answer", "答えを考えられませんでした")
-                .to_owned();
+            return texts::replies::no_answer_found(language).to_owned();
         }
         let asker = context.owed.first().and_then(|id| context.target_message(id));
         let asker = asker.map(|message| to_single_line(context.display_name(&message.author.id)));
         match (asker, &context.intent) {
-            (Some(name), _) => {
-                language.pick("{} asked me", "{} さんに聞かれました").replace("{}", &name)
-            }
+            (Some(name), _) => texts::replies::asked_by(language, &name),
             (None, Some(intent)) => intent.reason.clone(),
             (None, None) => String::new(),
         }

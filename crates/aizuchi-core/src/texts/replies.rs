@@ -1,0 +1,25 @@
+//! What the persona says where a model has no answer, and why it replied or let it be.
+
+texts! {
+    over_budget:
+        "I have used up what I may use for now. Please ask me again later."
+        / "いま使える分を使い切ってしまいました。しばらくしてからまた声をかけてください。";
+    apology:
+        "Sorry, I cannot think of an answer right now. Please try again later."
+        / "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。";
+
+    asked_by(name: &str): "{name} asked me" / "{name} さんに聞かれました";
+    joined: "I have joined" / "参加したばかりです";
+    no_answer_found: "I could not think of an answer" / "答えを考えられませんでした";
+    something_went_wrong: "something went wrong" / "問題が起きました";
+    answered_or_changed:
+        "it has been answered, or is no longer what it was"
+        / "すでに答えがあったか、内容が変わりました";
+    question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
+    /// A message that the draft was made from.
+    source_changed: "a line that it was made from has changed" / "元になった発言が変わりました";
+    people_went_on: "people went on meanwhile" / "その間に会話が進みました";
+    /// The message that the reply is about.
+    line_deleted: "the line was deleted" / "対象の発言が削除されました";
+    too_late: "it came too late" / "時機を逃しました";
+}
