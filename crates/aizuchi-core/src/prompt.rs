@@ -32,6 +32,7 @@ use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
+use crate::texts;
 
 /// What a model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -87,11 +88,8 @@ pub struct Prompt {
 impl Prompt {
     /// The same prompt once more, after a response that could not be used.
     pub fn with_repair_request(&self, problem: &str) -> Self {
-        let instruction = self.persona.language.pick(
-            "Your last answer could not be used: {}. Answer again with the JSON object alone.",
-            "直前の回答は利用できませんでした（{}）。JSON オブジェクトだけで、もう一度回答してください。",
-        );
-        let text = format!("{}\n\n{}", self.text, instruction.replace("{}", problem));
+        let request = texts::prompts::repair_request(self.persona.language, problem);
+        let text = format!("{}\n\n{request}", self.text);
         Self { tokens: estimate(&text), text, ..self.clone() }
     }
 

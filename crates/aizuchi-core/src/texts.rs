@@ -37,6 +37,9 @@ pub mod commands;
 pub mod gates;
 pub mod judging;
 pub mod replies;
+pub mod prompts;
+pub mod tools;
+pub mod memos;
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

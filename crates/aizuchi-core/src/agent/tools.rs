@@ -27,6 +27,7 @@ use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::store::{Store, StoreError};
+use crate::texts;
 
 /// How many calls of one response are run; the rest are skipped.
 const MAX_CALLS: usize = 8;
@@ -147,22 +148,15 @@ impl Toolbox {
             let size = estimate(&result);
             let fits = size <= tokens_left;
             tokens_left -= if fits { size } else { 0 };
-            let result = if fits { result } else { self.no_room_text() };
+            let result =
+                if fits { result } else { texts::tools::no_room(self.language).to_owned() };
             results.push(ToolResult { call, text: result, lineage });
         }
         if let Some(last) = results.last_mut().filter(|_| skipped > 0) {
             last.text.push('\n');
-            last.text.push_str(&self.skipped_text(skipped));
+            last.text.push_str(&texts::tools::calls_left_out(self.language, skipped, MAX_CALLS));
         }
         ToolRound { text: answer.text, results, assistant_message: answer.assistant_message }
-    }
-
-    fn no_room_text(&self) -> String {
-        let text = self.language.pick(
-            "It was done, but there is no room left for what came of it. Answer with what you have.",
-            "実行しましたが、結果を載せる余地がありません。いまある情報で答えてください。",
-        );
-        text.to_owned()
     }
 
     pub(super) fn memo_changes(&self) -> Vec<MemoChange> {
@@ -176,17 +170,10 @@ impl Toolbox {
             Ok(result) => result,
             Err(ToolCallError::UnknownTool) => {
                 let names: Vec<&str> = self.specs().into_iter().map(|tool| tool.name).collect();
-                let text = self.language.pick(
-                    "There is no tool of this name. There are: {}",
-                    "その名前のツールはありません。使えるツール: {}",
-                );
-                text.replace("{}", &names.join(", "))
+                texts::tools::unknown_tool(self.language, &names.join(", "))
             }
             Err(ToolCallError::InvalidArguments(problem)) => {
-                let text = self
-                    .language
-                    .pick("The arguments cannot be used: {}", "引数が正しくありません: {}");
-                text.replace("{}", &problem)
+                texts::tools::invalid_arguments(self.language, &problem)
             }
         };
         (result, Lineage { messages, memories: self.notebook.take_disclosed() })
@@ -228,9 +215,7 @@ impl Toolbox {
         messages: &mut Vec<MessageRef>,
     ) -> String {
         if arguments.query.trim().is_empty() {
-            let text =
-                self.language.pick("Give words to search for.", "検索クエリを入力してください");
-            return text.to_owned();
+            return texts::tools::empty_query(self.language).to_owned();
         }
         let query =
             arguments.to_recall_query(&self.conversation, self.began, self.prompt_messages.len());
@@ -238,10 +223,7 @@ impl Toolbox {
             Ok(found) => found,
             Err(error) => {
                 warn!(error = %error, "searching for a reply failed");
-                let text = self
-                    .language
-                    .pick("The search does not work right now.", "いまは検索できません。");
-                return text.to_owned();
+                return texts::tools::search_failed(self.language).to_owned();
             }
         };
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
@@ -250,14 +232,6 @@ impl Toolbox {
         messages.extend(found.iter().map(message_ref));
         let (language, zone, persona) = (self.language, &self.zone, self.persona_name.as_str());
         ResultFormatter { language, zone, persona_name: persona }.format(&found)
-    }
-
-    fn skipped_text(&self, count: usize) -> String {
-        let text = self.language.pick(
-            "Further calls were left out: {}. At most {most} are made at a time.",
-            "一度に実行できるのは {most} 件までなので、残りの {} 件は実行していません。",
-        );
-        text.replace("{}", &count.to_string()).replace("{most}", &MAX_CALLS.to_string())
     }
 }
 

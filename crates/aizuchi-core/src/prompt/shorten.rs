@@ -3,6 +3,7 @@
 use crate::persona::Language;
 use crate::prompt::fence::fence;
 use crate::prompt::tokens::estimate;
+use crate::texts;
 
 /// A fenced text of about `max_tokens` at most: its beginning, a note of how much was left out, and
 /// its end. The note cannot be forged, since a line that begins with asterisks is fenced.
@@ -19,11 +20,7 @@ pub fn shorten(text: &str, max_tokens: u64, language: Language) -> String {
         kept = ((kept as u64 * max_tokens / tokens) as usize).min(kept * 9 / 10).max(2);
     }
     let (head, tail) = head_and_tail(text, &offsets, kept);
-    let left_out = total - kept;
-    let note = match language {
-        Language::En => format!("**({left_out} characters left out)**"),
-        Language::Ja => format!("**（{left_out}文字を省略）**"),
-    };
+    let note = texts::prompts::characters_left_out(language, total - kept);
     format!("{}\n{note}\n{}", fence(head), fence(tail))
 }
 

@@ -12,6 +12,7 @@ use crate::memory::Lineage;
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
+use crate::texts;
 
 /// A tool as described to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +71,8 @@ impl Prompt {
             return Cow::Borrowed(&self.text);
         }
         let language = self.persona.language;
-        let heading = language.pick("What your tools have said", "ツールの結果");
-        let task = language.pick(
-            "You can use no more tools. Answer now, in words alone.",
-            "これ以上ツールは使えません。いま、言葉だけで答えてください。",
-        );
+        let heading = texts::prompts::tool_results_heading(language);
+        let task = texts::prompts::no_more_tools(language);
         format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.format_tool_results()).into()
     }
 
@@ -86,7 +84,7 @@ impl Prompt {
         let language = self.persona.language;
         let mut text = format!("{}{}", self.text, format_specs(&self.tools, language));
         if !self.tool_rounds.is_empty() {
-            let heading = language.pick("Tools used so far", "使ったツール");
+            let heading = texts::prompts::used_tools_heading(language);
             let _ = write!(text, "\n## {heading}\n{}", self.format_tool_results());
         }
         text.into()
@@ -132,7 +130,7 @@ pub fn spec_tokens(tools: &[ToolSpec], language: Language) -> u64 {
 }
 
 fn format_specs(tools: &[ToolSpec], language: Language) -> String {
-    let mut text = format!("\n## {}\n", language.pick("Tools", "使えるツール"));
+    let mut text = format!("\n## {}\n", texts::prompts::tools_heading(language));
     for ToolSpec { name, description, parameters } in tools {
         let _ = writeln!(text, "- {name} {parameters}\n  {description}");
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::agent::tools::notebook::responses::shown_name;
 use crate::chat::{ChannelId, Message, UserId, Visibility};
 use crate::memo::{
     MAX_LIST_LENGTH, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo, parse_content,
@@ -16,6 +17,7 @@ use crate::memo::{
 };
 use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
+use crate::texts;
 
 /// Where a reply is made, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,28 +75,28 @@ impl Notebook {
     pub fn add(&mut self, entry: NewMemo, now: Timestamp) -> String {
         let memo = match self.parse(&entry, now) {
             Ok(memo) => memo,
-            Err(error) => return responses::not_added(self.language, error),
+            Err(error) => return texts::memos::not_added(self.language, error),
         };
         if self.find(&memo.name).is_some() {
-            return responses::name_taken(self.language, &memo.name);
+            return texts::memos::name_taken(self.language, &shown_name(&memo.name));
         }
-        let answer = responses::added(self.language, &memo.name);
+        let answer = texts::memos::added(self.language, &shown_name(&memo.name));
         self.entries.push(NotebookEntry { id: None, memo });
         answer
     }
 
     pub fn edit(&mut self, name: &str, update: MemoUpdate, now: Timestamp) -> String {
         let Some(number) = self.find(name) else {
-            return responses::not_found(self.language, name);
+            return texts::memos::not_found(self.language, &shown_name(name));
         };
         let updated = match self.apply_update(&self.entries[number].memo, update, now) {
             Ok(updated) => updated,
-            Err(error) => return responses::not_edited(self.language, error),
+            Err(error) => return texts::memos::not_edited(self.language, error),
         };
         if self.find(&updated.name).is_some_and(|other| other != number) {
-            return responses::name_taken(self.language, &updated.name);
+            return texts::memos::name_taken(self.language, &shown_name(&updated.name));
         }
-        let answer = responses::edited(self.language, &updated.name);
+        let answer = texts::memos::edited(self.language, &shown_name(&updated.name));
         self.entries[number].memo = updated;
         self.disclosed.extend(self.entries[number].id);
         answer
@@ -102,13 +104,13 @@ impl Notebook {
 
     pub fn remove(&mut self, name: &str) -> String {
         let Some(number) = self.find(name) else {
-            return responses::not_found(self.language, name);
+            return texts::memos::not_found(self.language, &shown_name(name));
         };
         if !self.is_changeable(&self.entries[number].memo) {
-            return responses::not_removed(self.language, MemoError::ReadOnlyHere);
+            return texts::memos::not_removed(self.language, MemoError::ReadOnlyHere);
         }
         let removed = self.entries.remove(number);
-        responses::removed(self.language, &removed.memo.name)
+        texts::memos::removed(self.language, &shown_name(&removed.memo.name))
     }
 
     /// One page of the memos (of those with `tag`), highest priority first.
@@ -119,9 +121,9 @@ impl Notebook {
         let mut listed: Vec<&NotebookEntry> = self.entries.iter().filter(is_listed).collect();
         match tag {
             Some(tag) if listed.is_empty() => {
-                return responses::no_memos_with_tag(self.language, tag);
+                return texts::memos::no_memos_with_tag(self.language, &shown_name(tag));
             }
-            None if listed.is_empty() => return responses::no_memos(self.language),
+            None if listed.is_empty() => return texts::memos::no_memos(self.language).to_owned(),
             Some(_) | None => {}
         }
         listed.sort_by_key(|NotebookEntry { memo, .. }| {
@@ -137,7 +139,7 @@ impl Notebook {
 
     pub fn get(&mut self, name: &str) -> String {
         let Some(number) = self.find(name) else {
-            return responses::not_found(self.language, name);
+            return texts::memos::not_found(self.language, &shown_name(name));
         };
         self.disclosed.extend(self.entries[number].id);
         responses::details(self.language, &self.entries[number].memo, &self.zone)
@@ -155,7 +157,7 @@ impl Notebook {
             }
         }
         if tags.is_empty() {
-            return responses::no_tags(self.language);
+            return texts::memos::no_tags(self.language).to_owned();
         }
         let mut tags: Vec<(&str, usize, Timestamp)> =
             tags.into_iter().map(|(tag, (count, updated))| (tag, count, updated)).collect();

@@ -11,6 +11,7 @@ use crate::chat::{AuthorKind, ConversationId, is_line_break, to_single_line};
 use crate::memory::MessageRef;
 use crate::persona::Language;
 use crate::recall::{RecallQuery, RecalledMessage};
+use crate::texts;
 
 const DEFAULT_LIMIT: usize = 10;
 /// The maximum length of one message in the results, in characters.
@@ -65,9 +66,7 @@ impl ResultFormatter<'_> {
     /// so that no text can forge a message (invariant 10).
     pub fn format(&self, found: &[RecalledMessage]) -> String {
         if found.is_empty() {
-            let nothing =
-                self.language.pick("Nothing was found.", "検索結果が見つかりませんでした");
-            return nothing.to_owned();
+            return texts::tools::nothing_found(self.language).to_owned();
         }
         let mut text = String::new();
         for result in found {

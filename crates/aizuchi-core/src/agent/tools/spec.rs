@@ -1,10 +1,11 @@
-//! The tools: their names, their descriptions and the schemas of their arguments.
+//! The tools: their names and the schemas of their arguments.
 
 use serde_json::{Value, json};
 
 use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
 use crate::persona::Language;
 use crate::prompt::tool::ToolSpec;
+use crate::texts;
 
 /// How many messages a search returns at most.
 pub const MAX_RESULTS: usize = 20;
@@ -51,72 +52,28 @@ impl Tool {
 
     fn description(self, language: Language) -> &'static str {
         match self {
-            Tool::AddMemo => language.pick(
-                "Keeps a new memo: something about people, plans or promises that will matter later. \
-                 Look first whether there is one already.",
-                "新しいメモを残します。人や予定、約束など、あとで必要になることを書きます。\
-                 先に同じ内容のメモがないか確かめてください。",
-            ),
-            Tool::EditMemo => language.pick(
-                "Changes a memo. What is left out stays as it is; detail replaces the old detail.",
-                "メモを書き換えます。省略した項目は変わりません。detail は前の内容と置き換わります。",
-            ),
-            Tool::RemoveMemo => language.pick(
-                "Throws a memo away that is no longer true or needed.",
-                "正しくなくなったメモや、いらなくなったメモを削除します。",
-            ),
-            Tool::ListMemo => language.pick(
-                "Lists memos on one line each, the most important first.",
-                "メモを重要なものから順に一行ずつ一覧します。",
-            ),
-            Tool::GetMemo => language.pick(
-                "Shows one memo with everything that is written in it.",
-                "一つのメモを、詳細を含めてすべて表示します。",
-            ),
-            Tool::ListMemoTags => language.pick(
-                "Lists the tags that memos have, and how many have each.",
-                "メモに付いているタグと、その件数を一覧します。",
-            ),
-            Tool::SearchMessages => language.pick(
-                "Searches what has been said here for words, also long ago.",
-                "これまでの発言を、古いものも含めて言葉で検索します。",
-            ),
+            Tool::AddMemo => texts::tools::add_memo(language),
+            Tool::EditMemo => texts::tools::edit_memo(language),
+            Tool::RemoveMemo => texts::tools::remove_memo(language),
+            Tool::ListMemo => texts::tools::list_memo(language),
+            Tool::GetMemo => texts::tools::get_memo(language),
+            Tool::ListMemoTags => texts::tools::list_memo_tags(language),
+            Tool::SearchMessages => texts::tools::search_messages(language),
         }
     }
 
     fn parameters(self, language: Language) -> Value {
-        let text =
-            |en: &str, ja: &str| json!({ "type": "string", "description": language.pick(en, ja) });
-        let number =
-            |en: &str, ja: &str| json!({ "type": "integer", "description": language.pick(en, ja) });
-        let which = || text("The memo's name.", "メモの名前。");
-        let content =
-            || text("What is to be kept, in a sentence or two.", "残す内容。一、二文で。");
-        let priority = || {
-            number(
-                "From 1 (it hardly matters) to 5 (never forget).",
-                "1（低い）から 5（忘れてはいけない）。",
-            )
-        };
+        let text = |description: &str| json!({ "type": "string", "description": description });
+        let number = |description: &str| json!({ "type": "integer", "description": description });
+        let which = || text(texts::tools::memo_name(language));
+        let content = || text(texts::tools::memo_content(language));
+        let priority = || number(texts::tools::memo_priority(language));
         let tags = || {
-            let most = language
-                .pick("At most {} words to find it by.", "分類のための言葉。{} つまで。")
-                .replace("{}", &MAX_TAGS.to_string());
+            let most = texts::tools::memo_tags(language, MAX_TAGS);
             json!({ "type": "array", "items": { "type": "string" }, "description": most })
         };
-        let new_name = || {
-            let longest = language
-                .pick(
-                    "A name of its own, at most {} characters.",
-                    "ほかと重ならない名前。{} 文字まで。",
-                )
-                .replace("{}", &MAX_NAME_LENGTH.to_string());
-            json!({ "type": "string", "description": longest })
-        };
-        let limit = |most: usize| {
-            let most = language.pick("At most {}.", "最大 {}。").replace("{}", &most.to_string());
-            json!({ "type": "integer", "description": most })
-        };
+        let new_name = || text(&texts::tools::new_memo_name(language, MAX_NAME_LENGTH));
+        let limit = |most: usize| number(&texts::tools::limit(language, most));
         match self {
             Tool::AddMemo => object_schema(
                 json!({
@@ -128,7 +85,7 @@ impl Tool {
                 json!({
                     "memo_name": which(), "content": content(), "priority": priority(),
                     "tags": tags(), "new_name": new_name(),
-                    "detail": text("What is too long for the content.", "content に収まらない詳しい内容。"),
+                    "detail": text(texts::tools::memo_detail(language)),
                 }),
                 &["memo_name"],
             ),
@@ -137,8 +94,8 @@ impl Tool {
             }
             Tool::ListMemo => object_schema(
                 json!({
-                    "tag": text("Only memos with this tag.", "このタグの付いたメモだけ。"),
-                    "offset": number("How many to pass over.", "先頭から飛ばす件数。"),
+                    "tag": text(texts::tools::listed_tag(language)),
+                    "offset": number(texts::tools::offset(language)),
                     "limit": limit(MAX_LIST_LENGTH),
                 }),
                 &[],
@@ -146,7 +103,7 @@ impl Tool {
             Tool::ListMemoTags => object_schema(json!({}), &[]),
             Tool::SearchMessages => object_schema(
                 json!({
-                    "query": text("The words to look for.", "探す言葉。"),
+                    "query": text(texts::tools::search_query(language)),
                     "limit": limit(MAX_RESULTS),
                 }),
                 &["query"],

@@ -1,4 +1,5 @@
-//! The answers of a notebook, in the persona's language. Models read them and learn what their call did.
+//! The longer answers of a notebook: a page of memos, one memo, and the tags. Nothing in a memo can be taken for another
+//! memo or field, and every answer is bounded.
 
 use std::fmt::Write as _;
 
@@ -6,60 +7,20 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::chat::{is_line_break, to_single_line};
-use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo, MemoError};
+use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo};
 use crate::persona::Language;
+use crate::texts;
 
 /// How much of a memo's content a list shows, in characters.
 const MAX_LINE_LENGTH: usize = 200;
 /// How much of the content or the details is shown for a single memo.
 const MAX_TEXT_LENGTH: usize = 4000;
 
-pub fn added(language: Language, name: &str) -> String {
-    insert_name(language.pick("Added the memo “{}”.", "メモを追加しました（name: {}）"), name)
-}
-
-pub fn not_added(language: Language, error: MemoError) -> String {
-    let text = language.pick("The memo could not be added: {}", "メモの作成に失敗しました: {}");
-    text.replace("{}", &error.to_string())
-}
-
-pub fn name_taken(language: Language, name: &str) -> String {
-    let text = language
-        .pick("There already is a memo named “{}”.", "メモの名前「{}」は既に使用されています");
-    insert_name(text, name)
-}
-
-pub fn edited(language: Language, name: &str) -> String {
-    insert_name(language.pick("Changed the memo “{}”.", "メモを更新しました（name: {}）"), name)
-}
-
-pub fn not_edited(language: Language, error: MemoError) -> String {
-    let text = language.pick("The memo could not be changed: {}", "メモの更新に失敗しました: {}");
-    text.replace("{}", &error.to_string())
-}
-
-pub fn not_found(language: Language, name: &str) -> String {
-    let text = language.pick("There is no memo named “{}”.", "メモが見つかりません（name: {}）");
-    insert_name(text, name)
-}
-
-pub fn removed(language: Language, name: &str) -> String {
-    insert_name(language.pick("Removed the memo “{}”.", "メモを削除しました（name: {}）"), name)
-}
-
-pub fn not_removed(language: Language, error: MemoError) -> String {
-    let text = language.pick("The memo could not be removed: {}", "メモの削除に失敗しました: {}");
-    text.replace("{}", &error.to_string())
-}
-
 /// One page of the `all` memos, after skipping `offset`.
 pub fn list(language: Language, page: &[&Memo], offset: usize, all: usize) -> String {
-    let (first, last) = (offset + 1, offset + page.len());
-    let mut text = match (language, page.is_empty()) {
-        (Language::En, false) => format!("Memos {first}-{last} of {all}"),
-        (Language::En, true) => format!("No memos behind the first {all}"),
-        (Language::Ja, false) => format!("メモ一覧（{first}-{last}件 / 全{all}件）"),
-        (Language::Ja, true) => format!("メモ一覧（0件 / 全{all}件）"),
+    let mut text = match page.is_empty() {
+        false => texts::memos::page(language, offset + 1, offset + page.len(), all),
+        true => texts::memos::empty_page(language, all),
     };
     for memo in page {
         let _ = write!(text, "\n{}", list_item(language, memo));
@@ -67,69 +28,55 @@ pub fn list(language: Language, page: &[&Memo], offset: usize, all: usize) -> St
     text
 }
 
-pub fn no_memos(language: Language) -> String {
-    language.pick("There are no memos.", "メモがありません").to_owned()
-}
-
-pub fn no_memos_with_tag(language: Language, tag: &str) -> String {
-    let text = language.pick("No memo has the tag “{}”.", "タグ「{}」のメモは見つかりませんでした");
-    insert_name(text, tag)
-}
-
 pub fn details(language: Language, memo: &Memo, zone: &TimeZone) -> String {
     let tags = match memo.tags.is_empty() {
-        true => language.pick("none", "なし").to_owned(),
+        true => texts::memos::no_tags_field(language).to_owned(),
         false => join_tags(&memo.tags),
     };
     let minute = |at: Timestamp| format_time(at, zone, "%Y-%m-%d %H:%M");
-    let mut text = language.pick("Memo:", "メモ詳細:").to_owned();
-    let mut field = |en: &str, ja: &str, value: String| {
-        let _ = write!(text, "\n- {}:{value}", language.pick(en, ja));
+    let mut text = texts::memos::one_memo(language).to_owned();
+    let mut field = |name: &str, value: String| {
+        let _ = write!(text, "\n- {name}:{value}");
     };
-    field("name", "name", quote_multiline(&memo.name));
-    field("priority", "優先度", format!(" {}", memo.priority));
-    field("tags", "タグ", format!(" {tags}"));
-    field("content", "内容", quote_multiline(&truncate(&memo.content, MAX_TEXT_LENGTH)));
+    let quote = |text: &str| quote_multiline(&truncate(text, MAX_TEXT_LENGTH));
+    field(texts::memos::name_field(language), quote_multiline(&memo.name));
+    field(texts::memos::priority_field(language), format!(" {}", memo.priority));
+    field(texts::memos::tags_field(language), format!(" {tags}"));
+    field(texts::memos::content_field(language), quote(&memo.content));
     if let Some(detail) = &memo.detail {
-        field("details", "詳細", quote_multiline(&truncate(detail, MAX_TEXT_LENGTH)));
+        field(texts::memos::details_field(language), quote(detail));
     }
-    field("created", "作成日", format!(" {}", minute(memo.created)));
-    field("changed", "更新日", format!(" {}", minute(memo.updated)));
+    field(texts::memos::created_field(language), format!(" {}", minute(memo.created)));
+    field(texts::memos::changed_field(language), format!(" {}", minute(memo.updated)));
     text
 }
 
 /// Each tag with the number of its memos and the time of the latest change.
 pub fn tags(language: Language, tags: &[(&str, usize, Timestamp)], zone: &TimeZone) -> String {
-    let number = tags.len();
-    let mut text = match language {
-        Language::En => format!("Tags of memos ({number})"),
-        Language::Ja => format!("メモタグ一覧（{number}種類）:"),
-    };
+    let mut text = texts::memos::tags(language, tags.len());
     for (tag, count, updated) in tags.iter().take(MAX_LIST_LENGTH) {
-        let (tag, day) =
-            (truncate_line(tag, MAX_NAME_LENGTH), format_time(*updated, zone, "%Y-%m-%d"));
-        let _ = match language {
-            Language::En => write!(text, "\n- {tag}: {count} (last changed on {day})"),
-            Language::Ja => write!(text, "\n- {tag}: {count}件（最終更新: {day}）"),
-        };
+        let (tag, day) = (shown_name(tag), format_time(*updated, zone, "%Y-%m-%d"));
+        let _ = write!(text, "\n- {}", texts::memos::tag(language, &tag, *count, &day));
     }
     text
 }
 
-pub fn no_tags(language: Language) -> String {
-    language.pick("No memo has a tag.", "メモタグがありません").to_owned()
+/// The name of a memo or a tag as answers show it. It may be any text, because it is echoed even if there is no such
+/// memo or tag.
+pub fn shown_name(name: &str) -> String {
+    truncate_line(name, MAX_NAME_LENGTH)
 }
 
 fn list_item(language: Language, memo: &Memo) -> String {
     let name = to_single_line(&memo.name);
-    let priority = language.pick("priority ", "優先度");
-    let mut text = format!("- [{name}] {priority}{}", memo.priority);
+    let priority = texts::memos::priority(language, memo.priority);
+    let mut text = format!("- [{name}] {priority}");
     if !memo.tags.is_empty() {
         let _ = write!(text, " [{}]", join_tags(&memo.tags));
     }
     let _ = write!(text, " {}", truncate_line(&memo.content, MAX_LINE_LENGTH));
     if memo.detail.is_some() {
-        text.push_str(language.pick(" [has details]", " [詳細あり]"));
+        let _ = write!(text, " {}", texts::memos::has_details(language));
     }
     text
 }
@@ -144,17 +91,12 @@ fn quote_multiline(text: &str) -> String {
 }
 
 fn join_tags(tags: &[String]) -> String {
-    let tags: Vec<String> = tags.iter().map(|tag| truncate_line(tag, MAX_NAME_LENGTH)).collect();
+    let tags: Vec<String> = tags.iter().map(|tag| shown_name(tag)).collect();
     tags.join(", ")
 }
 
 fn format_time(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
-}
-
-/// The name is arbitrary text, because it is echoed even if there is no such memo.
-fn insert_name(text: &str, name: &str) -> String {
-    text.replace("{}", &truncate_line(name, MAX_NAME_LENGTH))
 }
 
 fn truncate_line(text: &str, longest: usize) -> String {
