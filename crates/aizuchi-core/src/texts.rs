@@ -40,6 +40,8 @@ pub mod replies;
 pub mod prompts;
 pub mod tools;
 pub mod memos;
+pub mod builtin;
+pub mod platform;
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

@@ -19,6 +19,7 @@ use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, PromptVerb};
 use crate::rhythm::question::is_question;
+use crate::texts;
 
 pub struct BuiltinMind;
 
@@ -48,10 +49,7 @@ fn judge(prompt: &Prompt) -> String {
     let judgment = match find_open_question(context) {
         Ok(question) => {
             let name = to_single_line(context.display_name(&question.author.id));
-            let reason = match language {
-                Language::En => format!("{name} asked the room something and nobody has answered"),
-                Language::Ja => format!("{name} さんの質問に、まだ誰も答えていません"),
-            };
+            let reason = texts::builtin::asked_the_room(language, &name);
             json!({
                 "should_respond": true,
                 "reason": reason,
@@ -87,21 +85,11 @@ enum NoOpenQuestion {
 impl NoOpenQuestion {
     fn reason(self, language: Language) -> &'static str {
         match self {
-            NoOpenQuestion::Ended => {
-                language.pick("the talk has come to its end", "会話は一区切りついています")
-            }
-            NoOpenQuestion::Answered => language
-                .pick("the question has been taken up by somebody", "質問には誰かが応じています"),
-            NoOpenQuestion::Directed => language.pick(
-                "the question was put to somebody else",
-                "質問は別の人に向けられたものでした",
-            ),
-            NoOpenQuestion::TalkingToEachOther => {
-                language.pick("people were talking to each other", "参加者どうしで話していました")
-            }
-            NoOpenQuestion::NoQuestion => {
-                language.pick("nobody asked the room anything", "みんなへの質問はありませんでした")
-            }
+            NoOpenQuestion::Ended => texts::builtin::conversation_ended(language),
+            NoOpenQuestion::Answered => texts::builtin::question_answered(language),
+            NoOpenQuestion::Directed => texts::builtin::question_directed(language),
+            NoOpenQuestion::TalkingToEachOther => texts::builtin::talking_to_each_other(language),
+            NoOpenQuestion::NoQuestion => texts::builtin::no_question(language),
         }
     }
 }
@@ -133,42 +121,23 @@ fn reply(prompt: &Prompt) -> String {
     let about =
         context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
     let Some(message) = owed.or(about).or_else(|| context.newest_human_message()) else {
-        return language.pick("I am listening.", "聞いています。").to_owned();
+        return texts::builtin::listening(language).to_owned();
     };
     let name = to_single_line(context.display_name(&message.author.id));
     let known = nearest_message(message, context).map(|nearest| {
         let speaker = to_single_line(context.display_name(&nearest.author.id));
         let quote = truncate_quote(&to_single_line(&nearest.text));
-        match language {
-            Language::En => format!("{speaker} said something close to it: “{quote}”"),
-            Language::Ja => format!("{speaker} さんが近いことを話していました。「{quote}」"),
-        }
+        texts::builtin::said_before(language, &speaker, &quote)
     });
-    let is_asked = is_question(&message.text);
-    match (language, owed.is_some(), known) {
-        (Language::En, true, Some(known)) => format!("{name}, {known}"),
-        (Language::Ja, true, Some(known)) => format!("{name} さん、{known}"),
-        (Language::En, true, None) if is_asked => {
-            format!(
-                "{name}, nothing that was said here answers that, and I know nothing else. Can anyone help?"
-            )
-        }
-        (Language::Ja, true, None) if is_asked => {
-            format!(
-                "{name} さん、ここで話されたことの中に答えは見つかりませんでした。どなたかご存じですか？"
-            )
-        }
-        (Language::En, true, None) => format!("Hello {name}, I am here and listening."),
-        (Language::Ja, true, None) => format!("{name} さん、こんにちは。ここで聞いていますよ。"),
-        (Language::En, false, known) => {
+    match (owed, known) {
+        (Some(_), Some(known)) => texts::builtin::answer(language, &name, &known),
+        (Some(_), None) if is_question(&message.text) => texts::builtin::no_answer(language, &name),
+        (Some(_), None) => texts::builtin::greeting(language, &name),
+        (None, known) => {
             let quote = truncate_quote(&to_single_line(&message.text));
-            let rest = known.unwrap_or_else(|| "Does anyone know?".to_owned());
-            format!("{name}’s question is still open: “{quote}” {rest}")
-        }
-        (Language::Ja, false, known) => {
-            let quote = truncate_quote(&to_single_line(&message.text));
-            let rest = known.unwrap_or_else(|| "どなたかご存じですか？".to_owned());
-            format!("{name} さんの質問がまだ残っています。「{quote}」{rest}")
+            let known = known.as_deref();
+            let rest = known.unwrap_or(texts::builtin::does_anyone_know(language));
+            texts::builtin::question_open(language, &name, &quote, rest)
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::persona::Language;
 use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use crate::platform::connection_status::ConnectionStatus;
 use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
+use crate::texts;
 
 /// How many channels pass between two log entries on the progress.
 const LOG_EVERY_CHANNELS: usize = 20;
@@ -89,16 +90,8 @@ impl BackfillProgress {
 
     /// A sentence for users.
     pub fn describe(&self, language: Language) -> String {
-        let Self { platform, channels, channels_read: read, threads_read: threads } = self;
-        match language {
-            Language::En => format!(
-                "{platform}: what was missed has been read in {read} of {channels} channels, and in \
-                 {threads} threads"
-            ),
-            Language::Ja => format!(
-                "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、{threads} スレッドまで読みました"
-            ),
-        }
+        let Self { platform, channels, channels_read: read, threads_read: threads } = *self;
+        texts::platform::backfill_progress(language, platform, read, channels, threads)
     }
 }
 

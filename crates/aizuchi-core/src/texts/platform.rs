@@ -1,0 +1,54 @@
+//! Why the local room refuses something, and how far a backfill has come.
+
+use std::fmt::Display;
+
+texts! {
+    unknown_channel(name: &str):
+        "there is no channel {name:?} here"
+        / "チャンネル「{name}」はありません";
+    unknown_thread(id: &str):
+        "there is no message {id:?} in this channel to reply to"
+        / "このチャンネルに、返信先の発言「{id}」がありません";
+    unknown_message(id: &str):
+        "there is no message {id:?} in this channel"
+        / "このチャンネルに発言「{id}」はありません";
+    not_author:
+        "only the person who wrote a line may change it"
+        / "発言を変更できるのは、書いた本人だけです";
+    invalid_channel_name(longest: usize):
+        "a channel's name has 1 to {longest} letters, digits, hyphens or underscores"
+        / "チャンネル名は {longest} 文字以内で、文字、数字、「-」、「_」だけを使ってください";
+    channel_taken(name: &str):
+        "there is a channel {name:?} already"
+        / "チャンネル「{name}」はすでにあります";
+    invalid_name(longest: usize):
+        "a name is needed, of at most {longest} characters on one line"
+        / "名前は一行、{longest} 文字以内で入力してください";
+    /// The persona's own name.
+    name_taken(name: &str):
+        "the name {name:?} belongs to the companion; please choose another"
+        / "「{name}」はこの部屋のボットの名前です。別の名前にしてください";
+    invalid_id:
+        "an id has 8 to 64 letters, digits or hyphens"
+        / "id は英数字とハイフンで 8〜64 文字です";
+    id_taken: "another line has this id already" / "この id は別の発言で使われています";
+    invalid_emoji(longest: usize):
+        "an emoji is needed, of at most {longest} characters on one line"
+        / "絵文字は一行、{longest} 文字以内で指定してください";
+    invalid_minutes(most: u64):
+        "it can be muted for 1 to {most} minutes"
+        / "ミュートできるのは 1〜{most} 分です";
+    empty_text: "the text is empty" / "文章が空です";
+    text_too_long(length: usize, longest: usize):
+        "the text has {length} characters; at most {longest} are possible"
+        / "文章が {length} 文字あります。{longest} 文字までです";
+    not_stored(error: impl Display):
+        "{error}"
+        / "いまは保存できません。しばらくしてからもう一度お試しください";
+
+    backfill_progress(platform: &str, read: usize, channels: usize, threads: usize):
+        "{platform}: what was missed has been read in {read} of {channels} channels, and in "
+        "{threads} threads"
+        / "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、"
+          "{threads} スレッドまで読みました";
+}
