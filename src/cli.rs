@@ -30,8 +30,8 @@ use crate::app::App;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
+use aizuchi_core::texts;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
@@ -208,6 +208,7 @@ impl StopSignals {
 }
 
 fn welcome_text(config: &Config, app: &App) -> String {
+    let language = config.language;
     let name = &config.persona.name.0;
     let address = app.address;
     let file = config.database_address().to_string();
@@ -219,61 +220,32 @@ fn welcome_text(config: &Config, app: &App) -> String {
         .map(|account| {
             let label = account.platform.to_lowercase();
             let name = strip_control_characters(&account.name);
-            let servers = match (account.servers, config.language) {
-                (None, _) => String::new(),
-                (Some(1), Language::En) => ", on 1 server".to_owned(),
-                (Some(servers), Language::En) => format!(", on {servers} servers"),
-                (Some(servers), Language::Ja) => format!("（{servers} サーバー）"),
+            let servers = match account.servers {
+                None => String::new(),
+                Some(1) => texts::command_line::on_one_server(language).to_owned(),
+                Some(servers) => texts::command_line::on_servers(language, servers),
             };
             format!("\n  {label:<9} {name}{servers}")
         })
         .collect();
     let joins_in = config.rulebook().default_rules.mode == Mode::Companion;
-    let (ask, ask_ja) = match joins_in {
-        true => (
-            format!(
-                " Ask the room a question and wait\n  about {wait} s: {name} decides whether to join in."
-            ),
-            format!(
-                "みんなに質問して\n  {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。"
-            ),
-        ),
-        false => Default::default(),
+    let ask = match joins_in {
+        true => texts::command_line::welcome_ask(language, wait, name),
+        false => String::new(),
     };
-    match config.language {
-        Language::En => format!(
-            "{name} is listening in the local room: http://{address}\n\
-             \n  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer at once.\n\
-             \n  mind      {mind}{accounts}\n  storage   {file}\n\nCtrl-C stops."
-        ),
-        Language::Ja => format!(
-            "{name} がローカルの部屋で聞いています: http://{address}\n\
-             \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。{ask_ja}@{name} と書けばすぐに答えます。\n\
-             \n  モデル    {mind}{accounts}\n  保存先    {file}\n\nCtrl-C で終了します。"
-        ),
-    }
+    texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &file)
 }
 
 /// Which models answer and judge, for the operator.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
+    let language = config.language;
     let model_name = |model: &ModelId| match model {
-        ModelId::Builtin => config
-            .language
-            .pick(
-                "built in: a few rules, not a language model",
-                "内蔵のルール（言語モデルではありません）",
-            )
-            .to_owned(),
+        ModelId::Builtin => texts::command_line::builtin_mind(language).to_owned(),
         ModelId::Hosted { .. } => model.to_string(),
     };
     if response == judgment {
         return model_name(response);
     }
-    match config.language {
-        Language::En => {
-            format!("{} answers, {} judges", model_name(response), model_name(judgment))
-        }
-        Language::Ja => format!("返答 {}、判断 {}", model_name(response), model_name(judgment)),
-    }
+    texts::command_line::two_minds(language, &model_name(response), &model_name(judgment))
 }

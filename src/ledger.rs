@@ -1,8 +1,6 @@
 //! A decision as text: the messages it considered, the gates it passed, the judgment, the result and what happened
 //! next. The page of a decision and `aizuchi why` show the same values.
 
-pub mod labels;
-
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -76,9 +74,9 @@ impl DecisionDetails {
     pub fn labeled_values(&self, language: Language) -> Vec<LabeledValue> {
         let decision = &self.decision;
         let mut values =
-            vec![LabeledValue::new_time(language.pick("Opened", "開始"), decision.opened)];
+            vec![LabeledValue::new_time(texts::ledger::opened(language), decision.opened)];
         values.extend(
-            decision.closed.map(|at| LabeledValue::new_time(language.pick("Closed", "終了"), at)),
+            decision.closed.map(|at| LabeledValue::new_time(texts::ledger::closed(language), at)),
         );
         values.extend(
             decision
@@ -88,7 +86,7 @@ impl DecisionDetails {
         );
         values.extend(decision.gate.map(|gate| {
             LabeledValue::new(
-                language.pick("Settled by a rule", "適用されたルール"),
+                texts::ledger::settled_by_gate(language),
                 describe_settling_gate(gate, language),
             )
         }));
@@ -96,16 +94,10 @@ impl DecisionDetails {
             decision.judgment.iter().flat_map(|judgment| judgment_values(judgment, language)),
         );
         values.extend(self.about.as_ref().map(|message| {
-            LabeledValue::new(
-                language.pick("About", "判断の対象"),
-                quote_message(message, language),
-            )
+            LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
         values.extend(decision.reaction.as_ref().map(|(_, emoji)| {
-            LabeledValue::new(
-                language.pick("Reacted with", "付けたリアクション"),
-                emoji.to_string(),
-            )
+            LabeledValue::new(texts::ledger::reacted_with(language), emoji.to_string())
         }));
         values
     }
@@ -115,22 +107,21 @@ impl DecisionDetails {
         let next = &self.decision.follow_up;
         let reply = next.first_reply.as_ref().map(|reply| {
             let message = self.answer.as_ref();
-            let name = message
-                .map_or(language.pick("somebody", "誰か"), |message| &*message.author_name);
+            let name =
+                message.map_or(texts::ledger::somebody(language), |message| &*message.author_name);
             let after = format_duration(reply.delay, language);
-            match language {
-                Language::En => format!("{name} said something after {after}"),
-                Language::Ja => format!("{after}後に {name} さんが発言しました"),
-            }
+            texts::ledger::replied_after(language, name, &after)
         });
-        let reactions = (next.reactions > 0).then(|| match (language, next.reactions) {
-            (Language::En, 1) => "1 reaction to what I said".to_owned(),
-            (Language::En, count) => format!("{count} reactions to what I said"),
-            (Language::Ja, count) => format!("私の発言にリアクション {count} 件"),
-        });
+        let reactions = match next.reactions {
+            0 => None,
+            1 => Some(texts::ledger::one_reaction(language).to_owned()),
+            count => Some(texts::ledger::reactions(language, count)),
+        };
         let all: Vec<String> = reply.into_iter().chain(reactions).collect();
-        let name = language.pick("What happened next", "その後");
-        (!all.is_empty()).then(|| LabeledValue::new(name, all.join(language.pick("; ", "、"))))
+        let name = texts::ledger::aftermath(language);
+        (!all.is_empty()).then(|| {
+            LabeledValue::new(name, all.join(texts::ledger::aftermath_separator(language)))
+        })
     }
 }
 
@@ -149,7 +140,7 @@ async fn load_messages(
 
 /// The text of a message, or a note that it was deleted.
 pub fn message_text(message: &StoredMessage, language: Language) -> String {
-    let deleted = language.pick("(deleted)", "（削除されました）");
+    let deleted = texts::ledger::deleted(language);
     if message.is_deleted { deleted.to_owned() } else { message.message.text.to_string() }
 }
 
@@ -168,48 +159,45 @@ pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
 }
 
 fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {
-    let name = labels::gate(gate, language);
-    match language {
-        Language::En => format!("{name}: {reason}"),
-        Language::Ja => format!("{name}（{reason}）"),
-    }
+    let name = texts::ledger::gate(language, gate);
+    texts::ledger::gate_with_reason(language, name, reason)
 }
 
 fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<LabeledValue> {
-    let mode = labels::mode(evaluation.mode, language);
-    let mut values = vec![LabeledValue::new(language.pick("Mode", "モード"), mode)];
+    let mode = texts::ledger::mode(language, evaluation.mode);
+    let mut values = vec![LabeledValue::new(texts::ledger::mode_heading(language), mode)];
     let passed: Vec<&str> =
-        evaluation.passed_gates.iter().map(|gate| labels::gate(*gate, language)).collect();
+        evaluation.passed_gates.iter().map(|gate| texts::ledger::gate(language, *gate)).collect();
     if !passed.is_empty() {
-        let name = language.pick("Rules that let it pass", "通過したルール");
-        values.push(LabeledValue::new(name, passed.join(language.pick(", ", "、"))));
+        let name = texts::ledger::passed_gates(language);
+        values.push(LabeledValue::new(name, passed.join(texts::ledger::list_separator(language))));
     }
-    let state = evaluation.conversation_state.map(|state| labels::state(state, language));
+    let state = evaluation.conversation_state.map(|state| texts::ledger::state(language, state));
     values.extend(
-        state.map(|state| LabeledValue::new(language.pick("The talk", "会話の状態"), state)),
+        state.map(|state| LabeledValue::new(texts::ledger::state_heading(language), state)),
     );
     values
 }
 
 fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue> {
     let wants = match judgment.should_respond {
-        true => language.pick("speak", "発言する"),
-        false => language.pick("stay silent", "黙っている"),
+        true => texts::ledger::speak(language),
+        false => texts::ledger::stay_silent(language),
     };
-    let mut values = vec![LabeledValue::new(language.pick("Verdict", "結論"), wants)];
+    let mut values = vec![LabeledValue::new(texts::ledger::verdict(language), wants)];
     if !judgment.reason.is_empty() {
-        values.push(LabeledValue::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
+        values.push(LabeledValue::new(texts::ledger::reason(language), judgment.reason.as_str()));
     }
     let confidence = format!("{:.2}", judgment.confidence);
-    values.push(LabeledValue::new(language.pick("Confidence", "確信度"), confidence));
+    values.push(LabeledValue::new(texts::ledger::confidence(language), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
     let delay =
         delay.map(|delay| format_duration(SignedDuration::from_secs(delay.into()), language));
-    values.extend(delay.map(|delay| LabeledValue::new(language.pick("Delay", "待ち時間"), delay)));
+    values.extend(delay.map(|delay| LabeledValue::new(texts::ledger::delay(language), delay)));
     let emoji = judgment.reaction.as_deref().filter(|_| !judgment.should_respond);
-    values.extend(emoji.map(|emoji| {
-        LabeledValue::new(language.pick("Proposed reaction", "提案されたリアクション"), emoji)
-    }));
+    values.extend(
+        emoji.map(|emoji| LabeledValue::new(texts::ledger::proposed_reaction(language), emoji)),
+    );
     values
 }
 
@@ -217,8 +205,8 @@ fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue>
 pub fn call_title(attempt: &Attempt, language: Language) -> String {
     format!(
         "{}: {}",
-        labels::verb(&attempt.verb, language),
-        labels::attempt_result(attempt.result, language)
+        texts::ledger::verb(language, &attempt.verb),
+        texts::ledger::attempt_result(language, attempt.result)
     )
 }
 
@@ -227,46 +215,39 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
     let took = format!("{:.1} s", attempt.latency.as_secs_f64());
     let tokens =
         format!("{} · {} · {}", usage.input_tokens, usage.cached_tokens, usage.output_tokens);
-    let tokens_name = language
-        .pick("Tokens (in, of which cached, out)", "トークン（入力・うちキャッシュ・出力）");
+    let tokens_name = texts::ledger::tokens(language);
     let mut values = vec![
-        LabeledValue::new(language.pick("Model", "モデル"), attempt.model.to_string()),
-        LabeledValue::new_time(language.pick("At", "時刻"), attempt.at),
-        LabeledValue::new(language.pick("Took", "所要時間"), took),
+        LabeledValue::new(texts::ledger::model(language), attempt.model.to_string()),
+        LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
+        LabeledValue::new(texts::ledger::took(language), took),
         LabeledValue::new(tokens_name, tokens),
     ];
     let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
-    values.extend(price.map(|price| LabeledValue::new(language.pick("Price", "費用"), price)));
+    values.extend(price.map(|price| LabeledValue::new(texts::ledger::price(language), price)));
     let omissions = attempt.omissions.iter().map(|omission| describe_omission(omission, language));
-    let omissions = omissions.collect::<Vec<_>>().join(language.pick(", ", "、"));
+    let omissions = omissions.collect::<Vec<_>>().join(texts::ledger::list_separator(language));
     if !omissions.is_empty() {
-        let name = language.pick("Left out for want of room", "入りきらず省いたもの");
+        let name = texts::ledger::omissions(language);
         values.push(LabeledValue::new(name, omissions));
     }
     let error = attempt.error.clone();
-    values.extend(
-        error.map(|error| LabeledValue::new(language.pick("What went wrong", "エラー"), error)),
-    );
+    values.extend(error.map(|error| LabeledValue::new(texts::ledger::error(language), error)));
     values
 }
 
 fn describe_omission(omission: &PromptOmission, language: Language) -> String {
-    let section = labels::section(&omission.section, language);
-    let (count, tokens) = (omission.count, omission.tokens);
-    match language {
-        Language::En => format!("{section}: {count} ({tokens} tokens)"),
-        Language::Ja => format!("{section}: {count} 件（{tokens} トークン）"),
-    }
+    let section = texts::ledger::section(language, &omission.section);
+    texts::ledger::omission(language, section, omission.count, omission.tokens)
 }
 
 /// A duration in the largest unit that fits.
 fn format_duration(length: SignedDuration, language: Language) -> String {
     let seconds = length.as_secs();
     let (count, unit) = match seconds {
-        ..120 => (seconds, language.pick("s", "秒")),
-        120..7200 => (seconds / 60, language.pick("min", "分")),
-        7200..172_800 => (seconds / 3600, language.pick("h", "時間")),
-        172_800.. => (seconds / 86_400, language.pick("days", "日")),
+        ..120 => (seconds, texts::ledger::seconds(language)),
+        120..7200 => (seconds / 60, texts::ledger::minutes(language)),
+        7200..172_800 => (seconds / 3600, texts::ledger::hours(language)),
+        172_800.. => (seconds / 86_400, texts::ledger::days(language)),
     };
     format!("{count} {unit}")
 }

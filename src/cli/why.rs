@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::{excerpt, print, strip_control_characters};
 use crate::config::{Config, ModelSelection};
-use crate::ledger::{self, DecisionDetails, labels};
+use crate::ledger::{self, DecisionDetails};
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::Attempt;
@@ -20,6 +20,7 @@ use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive, DecisionQuery, StoredMessage};
+use aizuchi_core::texts;
 
 #[derive(Debug, Args)]
 pub struct WhyArgs {
@@ -144,7 +145,7 @@ impl MessageDecisions {
             // The decision explains why the persona posted this.
             Some(Gate::OwnLine) if has_decisions => None,
             Some(gate) => {
-                let name = language.pick("Settled when it was heard", "聞いた時点で適用");
+                let name = texts::command_line::settled_when_heard(language);
                 Some(format_value(
                     name,
                     &ledger::describe_gate_when_heard(gate, language),
@@ -152,21 +153,17 @@ impl MessageDecisions {
                 ))
             }
             None if has_decisions => None,
-            None => Some(
-                language
-                    .pick("  nothing was decided about it", "  これについての判断はありません")
-                    .to_owned(),
-            ),
+            None => Some(texts::command_line::nothing_decided(language).to_owned()),
         }
     }
 }
 
 fn format_decision(details: &DecisionDetails, language: Language, currency: &str) -> String {
     let decision = &details.decision;
-    let name = language.pick("Decision", "判断");
+    let name = texts::command_line::decision(language);
     let channel = strip_control_characters(details.channel_name.trim_start_matches('#'));
     let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
-    let considered_name = language.pick("Looked at", "対象にした発言");
+    let considered_name = texts::command_line::considered(language);
     let considered = details.considered.iter();
     lines.extend(considered.map(|message| {
         format_value(considered_name, &format_message(message, language), language)
@@ -175,11 +172,11 @@ fn format_decision(details: &DecisionDetails, language: Language, currency: &str
     lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));
     let calls = decision.attempts.iter();
     lines.extend(calls.map(|attempt| call(attempt, language, currency)));
-    let ended = labels::decision_result(decision.ended, language);
+    let ended = texts::ledger::decision_result(language, decision.ended);
     let why = decision.why.as_deref().filter(|why| !why.is_empty());
     let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
-    lines.push(format_value(language.pick("How it ended", "結果"), &ended, language));
-    let posted_name = language.pick("Said", "発言");
+    lines.push(format_value(texts::command_line::ended(language), &ended, language));
+    let posted_name = texts::command_line::said(language);
     lines.extend(
         details
             .posted_messages
@@ -197,17 +194,17 @@ fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
     let values = ledger::call_values(attempt, language, currency);
     let values: Vec<String> = values
         .iter()
-        .map(|value| format!("{}{}{}", value.name, language.pick(": ", "："), value.value))
+        .map(|value| {
+            format!("{}{}{}", value.name, texts::command_line::colon(language), value.value)
+        })
         .collect();
-    let call = match language {
-        Language::En => format!("{title} ({})", values.join("; ")),
-        Language::Ja => format!("{title}（{}）", values.join("、")),
-    };
-    format_value(language.pick("Call", "呼び出し"), &call, language)
+    let values = values.join(texts::command_line::value_separator(language));
+    let call = texts::command_line::call_with_values(language, &title, &values);
+    format_value(texts::command_line::call(language), &call, language)
 }
 
 fn format_value(name: &str, value: &str, language: Language) -> String {
-    format!("  {name}{}{}", language.pick(": ", "："), strip_control_characters(value))
+    format!("  {name}{}{}", texts::command_line::colon(language), strip_control_characters(value))
 }
 
 fn format_message(message: &StoredMessage, language: Language) -> String {

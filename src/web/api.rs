@@ -15,6 +15,7 @@ use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
 use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
 const PAGE: usize = 200;
@@ -312,11 +313,7 @@ pub(super) fn invalid_body(web: &Web, rejection: &JsonRejection, format: &str) -
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
             let limit = MAX_BODY_BYTES / 1024 / 1024;
-            let sentence = web
-                .persona
-                .language
-                .pick("the message is larger than {} MB", "文章が {} MB を超えています");
-            sentence.replace("{}", &limit.to_string())
+            texts::pages::body_too_large(web.persona.language, limit)
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             "send JSON, with the content type application/json".to_owned()

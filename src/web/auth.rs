@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::secret::Secret;
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::texts;
 
 const COOKIE: &str = "aizuchi_token";
 /// How long a browser stays logged in.
@@ -130,7 +131,7 @@ pub(super) async fn login(
     let Some(token) = &web.token else { return Ok(Redirect::to("/").into_response()) };
     let is_known = form.is_ok_and(|Form(form)| token.matches(&form.token));
     if !is_known {
-        let error = web.persona.language.pick("That is not the token.", "トークンが違います。");
+        let error = texts::pages::wrong_token(web.persona.language);
         return Ok((StatusCode::UNAUTHORIZED, page(&web, Some(error))?).into_response());
     }
     let cookie = format!(
@@ -145,12 +146,9 @@ fn page(web: &Web, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
     let page = LoginPage {
         language: language.tag(),
         persona: &web.persona.name,
-        question: language.pick(
-            "This room is open to those who know its token.",
-            "この部屋に入るには、トークンが必要です。",
-        ),
-        label: language.pick("Token (http.token in the config)", "トークン（設定の http.token）"),
-        button: language.pick("Enter", "入る"),
+        question: texts::pages::token_needed(language),
+        label: texts::pages::token(language),
+        button: texts::pages::enter(language),
         error,
     };
     let broken =

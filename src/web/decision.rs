@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{self, DecisionDetails, LabeledValue, labels};
+use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::{Attempt, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{DecisionQuery, StoredMessage};
+use aizuchi_core::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -82,7 +83,7 @@ pub async fn decision(
         words: PageLabels::new(language),
         number: id,
         channel: &details.channel_name,
-        ended: labels::decision_result(decision.ended, language),
+        ended: texts::ledger::decision_result(language, decision.ended),
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
@@ -128,24 +129,17 @@ fn call(
 impl PageLabels {
     fn new(language: Language) -> Self {
         Self {
-            title: language.pick("Decision", "判断"),
-            back: language.pick("Back to the room", "部屋に戻る"),
-            considered: language.pick("Lines it was about", "対象の発言"),
-            said: language.pick("What was said", "発言した内容"),
-            calls: language.pick("What the mind was asked", "モデルへの問い合わせ"),
-            no_calls: language.pick(
-                "Nobody was asked: a rule settled it.",
-                "問い合わせはありません。ルールだけで決まりました。",
-            ),
-            no_calls_yet: language
-                .pick("Nobody has been asked yet.", "まだ問い合わせていません。"),
-            prompt: language.pick("Prompt", "プロンプト"),
-            answer: language.pick("Answer", "回答"),
-            no_answer: language.pick("There is no answer.", "回答はありません。"),
-            dropped: language.pick(
-                "The words are no longer kept: their time is up, or a line in them was edited or deleted.",
-                "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。",
-            ),
+            title: texts::pages::decision(language),
+            back: texts::pages::back(language),
+            considered: texts::pages::considered(language),
+            said: texts::pages::said(language),
+            calls: texts::pages::calls(language),
+            no_calls: texts::pages::no_calls(language),
+            no_calls_yet: texts::pages::no_calls_yet(language),
+            prompt: texts::pages::prompt(language),
+            answer: texts::pages::answer(language),
+            no_answer: texts::pages::no_answer(language),
+            dropped: texts::pages::exchange_dropped(language),
         }
     }
 }

@@ -42,6 +42,9 @@ pub mod tools;
 pub mod memos;
 pub mod builtin;
 pub mod platform;
+pub mod ledger;
+pub mod pages;
+pub mod command_line;
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

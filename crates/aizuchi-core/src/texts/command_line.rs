@@ -1,0 +1,46 @@
+//! What the program tells its operator: on starting, and by `aizuchi why`.
+
+use std::fmt::Display;
+
+texts! {
+    // On starting.
+    /// `ask` is [`welcome_ask`] or empty.
+    welcome(name: &str, address: impl Display, ask: &str, mind: &str, accounts: &str, file: &str):
+        "{name} is listening in the local room: http://{address}\n\n"
+        "  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer "
+        "at once.\n\n"
+        "  mind      {mind}{accounts}\n"
+        "  storage   {file}\n\n"
+        "Ctrl-C stops."
+        / "{name} がローカルの部屋で聞いています: http://{address}\n\n"
+          "  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。"
+          "{ask}@{name} と書けばすぐに答えます。\n\n"
+          "  モデル    {mind}{accounts}\n"
+          "  保存先    {file}\n\n"
+          "Ctrl-C で終了します。";
+    welcome_ask(wait: f64, name: &str):
+        " Ask the room a question and wait\n"
+        "  about {wait} s: {name} decides whether to join in."
+        / "みんなに質問して\n"
+          "  {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。";
+    on_one_server: ", on 1 server" / "（1 サーバー）";
+    on_servers(servers: usize): ", on {servers} servers" / "（{servers} サーバー）";
+    builtin_mind:
+        "built in: a few rules, not a language model"
+        / "内蔵のルール（言語モデルではありません）";
+    two_minds(response: &str, judgment: &str):
+        "{response} answers, {judgment} judges"
+        / "返答 {response}、判断 {judgment}";
+
+    // By `aizuchi why`.
+    decision: "Decision" / "判断";
+    considered: "Looked at" / "対象にした発言";
+    settled_when_heard: "Settled when it was heard" / "聞いた時点で適用";
+    nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
+    ended: "How it ended" / "結果";
+    said: "Said" / "発言";
+    call: "Call" / "呼び出し";
+    call_with_values(title: &str, values: &str): "{title} ({values})" / "{title}（{values}）";
+    value_separator: "; " / "、";
+    colon: ": " / "：";
+}

@@ -1,0 +1,187 @@
+//! A decision told to people: its labels, and the names of the ledger's enums.
+
+use crate::context::state::ConversationState;
+use crate::decision::gate::Gate;
+use crate::decision::{AttemptResult, DecisionResult};
+use crate::persona::Language;
+use crate::rules::Mode;
+use crate::texts::pick;
+
+texts! {
+    // The decision.
+    opened: "Opened" / "開始";
+    closed: "Closed" / "終了";
+    settled_by_gate: "Settled by a rule" / "適用されたルール";
+    about: "About" / "判断の対象";
+    reacted_with: "Reacted with" / "付けたリアクション";
+    mode_heading: "Mode" / "モード";
+    passed_gates: "Rules that let it pass" / "通過したルール";
+    state_heading: "The talk" / "会話の状態";
+    gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
+    list_separator: ", " / "、";
+    deleted: "(deleted)" / "（削除されました）";
+
+    // The judgment.
+    verdict: "Verdict" / "結論";
+    speak: "speak" / "発言する";
+    stay_silent: "stay silent" / "黙っている";
+    reason: "Reason" / "理由";
+    confidence: "Confidence" / "確信度";
+    delay: "Delay" / "待ち時間";
+    proposed_reaction: "Proposed reaction" / "提案されたリアクション";
+
+    // A model call.
+    model: "Model" / "モデル";
+    called_at: "At" / "時刻";
+    took: "Took" / "所要時間";
+    tokens: "Tokens (in, of which cached, out)" / "トークン（入力・うちキャッシュ・出力）";
+    price: "Price" / "費用";
+    omissions: "Left out for want of room" / "入りきらず省いたもの";
+    omission(section: &str, count: usize, tokens: u64):
+        "{section}: {count} ({tokens} tokens)"
+        / "{section}: {count} 件（{tokens} トークン）";
+    error: "What went wrong" / "エラー";
+
+    // What happened after the decision was closed.
+    aftermath: "What happened next" / "その後";
+    aftermath_separator: "; " / "、";
+    replied_after(name: &str, after: &str):
+        "{name} said something after {after}"
+        / "{after}後に {name} さんが発言しました";
+    somebody: "somebody" / "誰か";
+    one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
+    reactions(count: u64):
+        "{count} reactions to what I said"
+        / "私の発言にリアクション {count} 件";
+
+    // Units of time.
+    seconds: "s" / "秒";
+    minutes: "min" / "分";
+    hours: "h" / "時間";
+    days: "days" / "日";
+}
+
+pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'static str {
+    match result {
+        None => pick(language, "still open", "まだ決まっていません"),
+        Some(DecisionResult::Spoke) => pick(language, "spoke", "発言しました"),
+        Some(DecisionResult::Reacted) => pick(language, "reacted", "リアクションしました"),
+        Some(DecisionResult::ChoseSilence) => {
+            pick(language, "chose silence", "黙っていることにしました")
+        }
+        Some(DecisionResult::Dropped) => pick(language, "dropped it", "取りやめました"),
+        Some(DecisionResult::Muted) => pick(language, "was silenced", "話さないことになっています"),
+        Some(DecisionResult::OverBudget) => {
+            pick(language, "had used up its budget", "使える分を使い切っていました")
+        }
+        Some(DecisionResult::Failed) => pick(language, "failed", "失敗しました"),
+    }
+}
+
+pub fn gate(language: Language, gate: Gate) -> &'static str {
+    match gate {
+        Gate::OwnLine => pick(language, "own line", "自分の発言"),
+        Gate::OptedOut => pick(language, "opted out", "聞かない人"),
+        Gate::OtherBot => pick(language, "other bot", "ほかのボット"),
+        Gate::CaughtUp => pick(language, "caught up", "不在中の発言"),
+        Gate::ChannelMode => pick(language, "channel mode", "チャンネルのモード"),
+        Gate::Command => pick(language, "command", "コマンド"),
+        Gate::Muted => pick(language, "muted", "ミュート"),
+        Gate::QuietHours => pick(language, "quiet hours", "静かにする時間帯"),
+        Gate::Loop => pick(language, "own turns", "続けて話した回数"),
+        Gate::TooFew => pick(language, "too few lines", "発言の少なさ"),
+        Gate::Directed => pick(language, "directed at somebody else", "ほかの人あて"),
+        Gate::SpokeLast => pick(language, "spoke last", "最後の発言者"),
+        Gate::Unchanged => pick(language, "unchanged", "変化の有無"),
+        Gate::NothingOpen => pick(language, "nothing open", "待たれている返事"),
+        Gate::Cooldown => pick(language, "cooldown", "発言の間隔"),
+        Gate::Share => pick(language, "share of the talk", "発言の割合"),
+        Gate::Budget => pick(language, "budget", "使ってよい量"),
+    }
+}
+
+pub fn mode(language: Language, mode: Mode) -> &'static str {
+    match mode {
+        Mode::Companion => pick(language, "companion", "一員"),
+        Mode::Facilitator => pick(language, "facilitator", "進行役"),
+        Mode::MentionOnly => pick(language, "only when mentioned", "呼ばれたときだけ"),
+        Mode::Observe => pick(language, "only looking on", "見守るだけ"),
+        Mode::Off => pick(language, "off", "オフ"),
+    }
+}
+
+pub fn state(language: Language, state: ConversationState) -> &'static str {
+    match state {
+        ConversationState::Ending => pick(language, "is coming to its end", "終わろうとしている"),
+        ConversationState::Misunderstanding => {
+            pick(language, "people misunderstand each other", "すれ違いがある")
+        }
+        ConversationState::Conflict => {
+            pick(language, "people stand against each other", "対立がある")
+        }
+        ConversationState::Active => pick(language, "goes on", "続いている"),
+    }
+}
+
+/// What a model call was for.
+pub fn verb(language: Language, verb: &str) -> &'static str {
+    match verb {
+        "judge" => pick(language, "Judge", "判断"),
+        "reply" => pick(language, "Reply", "返答"),
+        "state" => pick(language, "State of the talk", "会話の状態"),
+        _ => pick(language, "Call", "呼び出し"),
+    }
+}
+
+pub fn attempt_result(language: Language, result: AttemptResult) -> &'static str {
+    match result {
+        AttemptResult::Kept => pick(language, "used", "採用"),
+        AttemptResult::Superseded => {
+            pick(language, "discarded: people moved on", "破棄（会話が進んだため）")
+        }
+        AttemptResult::Failed => pick(language, "failed", "失敗"),
+    }
+}
+
+/// A section of a prompt.
+pub fn section(language: Language, section: &str) -> &str {
+    match section {
+        "workspace_memory" => pick(language, "workspace memory", "ワークスペースの記憶"),
+        "channel_memories" => pick(language, "channel memories", "チャンネルの記憶"),
+        "thread_memories" => pick(language, "thread memories", "スレッドの記憶"),
+        "memos" => pick(language, "memos", "メモ"),
+        "recalled" => pick(language, "old lines", "過去の発言"),
+        "other_talk" => pick(language, "other talk", "ほかの会話"),
+        "target" => pick(language, "lines of the conversation", "対象の会話"),
+        "long_lines" => pick(language, "parts of long lines", "長い発言の一部"),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_decision_result_has_its_own_label() {
+        let all = [
+            DecisionResult::Spoke,
+            DecisionResult::Reacted,
+            DecisionResult::ChoseSilence,
+            DecisionResult::Dropped,
+            DecisionResult::Muted,
+            DecisionResult::OverBudget,
+            DecisionResult::Failed,
+        ];
+        let all = || all.map(Some).into_iter().chain([None]);
+        for language in [Language::En, Language::Ja] {
+            let labels: BTreeSet<&str> = all().map(|one| decision_result(language, one)).collect();
+            assert_eq!(labels.len(), all().count(), "{labels:?}");
+            let is_japanese =
+                |label: &str| label.chars().any(|character| ('ぁ'..='ん').contains(&character));
+            assert!(labels.iter().all(|label| is_japanese(label) == (language == Language::Ja)));
+        }
+    }
+}

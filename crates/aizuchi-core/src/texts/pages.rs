@@ -1,0 +1,32 @@
+//! The pages of a decision and of the token, and what the API says of a message that is too long.
+
+texts! {
+    // The page of a decision.
+    decision: "Decision" / "判断";
+    back: "Back to the room" / "部屋に戻る";
+    considered: "Lines it was about" / "対象の発言";
+    said: "What was said" / "発言した内容";
+    calls: "What the mind was asked" / "モデルへの問い合わせ";
+    no_calls:
+        "Nobody was asked: a rule settled it."
+        / "問い合わせはありません。ルールだけで決まりました。";
+    no_calls_yet: "Nobody has been asked yet." / "まだ問い合わせていません。";
+    prompt: "Prompt" / "プロンプト";
+    answer: "Answer" / "回答";
+    no_answer: "There is no answer." / "回答はありません。";
+    exchange_dropped:
+        "The words are no longer kept: their time is up, or a line in them was edited or deleted."
+        / "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。";
+
+    // The page that asks for the token.
+    token_needed:
+        "This room is open to those who know its token."
+        / "この部屋に入るには、トークンが必要です。";
+    token: "Token (http.token in the config)" / "トークン（設定の http.token）";
+    enter: "Enter" / "入る";
+    wrong_token: "That is not the token." / "トークンが違います。";
+
+    body_too_large(limit: usize):
+        "the message is larger than {limit} MB"
+        / "文章が {limit} MB を超えています";
+}
