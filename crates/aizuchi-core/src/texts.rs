@@ -45,6 +45,9 @@ pub mod platform;
 pub mod ledger;
 pub mod pages;
 pub mod command_line;
+pub mod slack;
+pub mod discord;
+pub mod fakes;
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

@@ -25,8 +25,8 @@ use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::command::CommandRequest;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_core::texts;
 
 /// How many interactions are answered at once. Each has three seconds, and some commands take long.
 const MAX_CONCURRENT: usize = 64;
@@ -233,13 +233,7 @@ impl DiscordPlatform {
     }
 
     fn not_a_member_text(&self) -> String {
-        let name = &self.persona.name;
-        match self.persona.language {
-            Language::En => format!("{name} cannot see this channel. Give its role View Channels."),
-            Language::Ja => format!(
-                "{name} はこのチャンネルを見られません。ロールに「チャンネルを見る」を許可してください。"
-            ),
-        }
+        texts::discord::not_a_member(self.persona.language, &self.persona.name)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::text::read::parse_discord_markdown;
 use aizuchi_core::chat::{Mention, to_single_line};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
+use aizuchi_core::texts;
 
 /// A message's text, and the users mentioned in its own content.
 pub fn read_message_text(
@@ -50,20 +51,12 @@ impl MessageReader<'_> {
 
     /// The text of a system message.
     fn system_text(&self, message: &Value) -> Option<String> {
+        let language = self.language;
         let (kind, detail) = match message["type"].as_u64()? {
-            STAGE_START => {
-                (self.language.pick("a stage begins", "ステージ開始"), self.stage_topic(message))
-            }
-            STAGE_END => {
-                (self.language.pick("the stage ends", "ステージ終了"), self.stage_topic(message))
-            }
-            STAGE_TOPIC => (
-                self.language.pick("the stage is about", "ステージの話題"),
-                self.stage_topic(message),
-            ),
-            POLL_RESULT => {
-                (self.language.pick("the poll has ended", "投票終了"), self.poll_result(message))
-            }
+            STAGE_START => (texts::discord::stage_begins(language), self.stage_topic(message)),
+            STAGE_END => (texts::discord::stage_ends(language), self.stage_topic(message)),
+            STAGE_TOPIC => (texts::discord::stage_topic(language), self.stage_topic(message)),
+            POLL_RESULT => (texts::discord::poll_ended(language), self.poll_result(message)),
             _ => return None,
         };
         Some(format!("[{}]", join_non_empty([kind.to_owned(), detail], ": ")))
@@ -93,11 +86,10 @@ impl MessageReader<'_> {
     }
 
     fn no_winner_text(&self, votes: &str) -> String {
-        match (self.language, votes) {
-            (_, "") => String::new(),
-            (Language::En, "1") => "no winner, 1 vote".to_owned(),
-            (Language::En, votes) => format!("no winner, {votes} votes"),
-            (Language::Ja, votes) => format!("勝者なし、{votes} 票"),
+        match votes {
+            "" => String::new(),
+            "1" => texts::discord::no_winner_one_vote(self.language).to_owned(),
+            votes => texts::discord::no_winner(self.language, votes),
         }
     }
 
@@ -115,24 +107,20 @@ impl MessageReader<'_> {
     fn file(&self, file: &Value) -> String {
         let is_voice = file["waveform"].is_string();
         let kind = match is_voice {
-            true => self.language.pick("voice message", "ボイスメッセージ"),
-            false => self.language.pick("file", "ファイル"),
+            true => texts::discord::voice_message(self.language),
+            false => texts::discord::file(self.language),
         };
         let name = [str_at(file, "title"), str_at(file, "filename")];
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
         let details = [name, str_at(file, "content_type")].map(to_single_line);
-        let details =
-            if is_voice { String::new() } else { join_non_empty(details, self.list_separator()) };
+        let separator = texts::discord::list_separator(self.language);
+        let details = if is_voice { String::new() } else { join_non_empty(details, separator) };
         let description = to_single_line(str_at(file, "description"));
         format!("[{}]", join_non_empty([kind.to_owned(), details, description], ": "))
     }
 
-    fn list_separator(&self) -> &'static str {
-        self.language.pick(", ", "、")
-    }
-
     fn sticker(&self, sticker: &Value) -> String {
-        let kind = self.language.pick("sticker", "スタンプ").to_owned();
+        let kind = texts::discord::sticker(self.language).to_owned();
         format!("[{}]", join_non_empty([kind, to_single_line(str_at(sticker, "name"))], ": "))
     }
 
@@ -146,7 +134,7 @@ impl MessageReader<'_> {
             )
         });
         let answers = join_non_empty(answers, " / ");
-        let kind = self.language.pick("poll", "投票").to_owned();
+        let kind = texts::discord::poll(self.language).to_owned();
         format!("[{}]", join_non_empty([kind, question, answers], ": "))
     }
 
@@ -159,7 +147,7 @@ impl MessageReader<'_> {
             "\n",
         );
         let quoted = all.lines().map(|line| format!("> {line}"));
-        let forwarded = self.language.pick("[forwarded]", "[転送]").to_owned();
+        let forwarded = texts::discord::forwarded(self.language).to_owned();
         join_non_empty([forwarded].into_iter().chain(quoted), "\n")
     }
 

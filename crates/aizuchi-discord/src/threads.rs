@@ -13,6 +13,7 @@ use aizuchi_core::chat::{MessageId, to_single_line};
 use aizuchi_core::event::OutboxItem;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
+use aizuchi_core::texts;
 
 /// Shorter than Discord's limit, so that a list of threads stays readable.
 const MAX_NAME_CHARS: usize = 50;
@@ -90,7 +91,7 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
         name.truncate(name.trim_end().len());
         name.push('…');
     }
-    if name.is_empty() { language.pick("A talk", "会話").to_owned() } else { name }
+    if name.is_empty() { texts::discord::unnamed_thread(language).to_owned() } else { name }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use axum::{Form, Router};
 use serde::Deserialize;
 
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
 
 /// Which platform is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,29 +141,25 @@ struct PageTexts {
 
 impl PageTexts {
     fn new(platform: FakePlatform, language: Language) -> Self {
-        let pick = |english, japanese| language.pick(english, japanese);
         Self {
-            title: match language {
-                Language::En => format!("A fake {platform:?}"),
-                Language::Ja => format!("開発用の {platform:?} もどき"),
-            },
-            speak_as: pick("Speak as", "話す人"),
-            channel: pick("Channel", "チャンネル"),
-            go: pick("Go", "移動"),
-            message: pick("Message", "メッセージ"),
-            send: pick("Send", "送信"),
-            save: pick("Save", "保存"),
-            cancel: pick("Cancel", "やめる"),
-            reply: pick("Reply", "返信"),
-            edit: pick("Edit", "編集"),
-            delete: pick("Delete", "削除"),
-            nothing: pick("Nobody has said anything here yet.", "まだ発言はありません。"),
+            title: texts::fakes::title(language, &format!("{platform:?}")),
+            speak_as: texts::fakes::speak_as(language),
+            channel: texts::fakes::channel(language),
+            go: texts::fakes::go(language),
+            message: texts::fakes::message(language),
+            send: texts::fakes::send(language),
+            save: texts::fakes::save(language),
+            cancel: texts::fakes::cancel(language),
+            reply: texts::fakes::reply(language),
+            edit: texts::fakes::edit(language),
+            delete: texts::fakes::delete(language),
+            nothing: texts::fakes::nothing_said(language),
             in_thread: match platform {
-                FakePlatform::Slack => pick("In a thread", "スレッドに返信中"),
-                FakePlatform::Discord => pick("In reply to a line", "発言に返信中"),
+                FakePlatform::Slack => texts::fakes::in_thread(language),
+                FakePlatform::Discord => texts::fakes::in_reply(language),
             },
-            changing: pick("Changing a line", "発言を編集中"),
-            messages: pick("Lines", "発言"),
+            changing: texts::fakes::changing(language),
+            messages: texts::fakes::messages(language),
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::from_slack::non_empty_str;
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_core::texts;
 
 /// How many commands run at once, and how many wait in the queue.
 const MAX_CONCURRENT: usize = 64;
@@ -135,20 +135,11 @@ impl SlackPlatform {
     }
 
     fn not_a_member_text(&self) -> String {
-        let name = &self.persona.name;
-        match self.persona.language {
-            Language::En => format!("{name} is not in this channel. Invite it with /invite."),
-            Language::Ja => {
-                format!("{name} はこのチャンネルにいません。/invite で招待してください。")
-            }
-        }
+        texts::slack::not_a_member(self.persona.language, &self.persona.name)
     }
 
     fn still_working_text(&self) -> &'static str {
-        self.persona.language.pick(
-            "This takes a moment. I will tell you here when it is done.",
-            "少し時間がかかっています。終わったらここでお知らせします。",
-        )
+        texts::slack::still_working(self.persona.language)
     }
 }
 

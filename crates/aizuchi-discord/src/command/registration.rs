@@ -1,18 +1,22 @@
 //! The subcommands of `/aizuchi`, and the command text that each stands for, as a user would write it in a channel.
-//! The commands themselves are parsed by the core; only the labels are here.
+//! The commands themselves are parsed by the core.
 
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
 
 use crate::json::{array_at, non_empty_str};
 use aizuchi_core::command::{Command, MuteScope};
+use aizuchi_core::persona::Language;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::rules::Mode;
+use aizuchi_core::texts::discord;
 
-/// A name and a description, in English and in Japanese.
+/// A text of the catalogue. Discord gets it in both languages.
+type Text = fn(Language) -> &'static str;
+
 struct CommandLabel {
-    names: [&'static str; 2],
-    descriptions: [&'static str; 2],
+    name: Text,
+    description: Text,
 }
 
 struct Subcommand {
@@ -29,101 +33,50 @@ enum CommandOption {
 }
 
 const fn new_subcommand(
-    names: [&'static str; 2],
-    descriptions: [&'static str; 2],
-    choices: &'static [CommandOption],
+    name: Text,
+    description: Text,
+    options: &'static [CommandOption],
 ) -> Subcommand {
-    Subcommand { label: CommandLabel { names, descriptions }, options: choices }
+    Subcommand { label: CommandLabel { name, description }, options }
 }
 
 const SUBCOMMANDS: [Subcommand; 12] = [
+    new_subcommand(discord::why_name, discord::why_description, &[]),
+    new_subcommand(discord::status_name, discord::status_description, &[]),
+    new_subcommand(discord::memory_name, discord::memory_description, &[]),
     new_subcommand(
-        ["why", "なぜ"],
-        ["Why it spoke last here, or said nothing", "最後に話した、または黙っていた理由"],
-        &[],
-    ),
-    new_subcommand(["status", "状態"], ["How it takes part here", "ここでの参加のしかた"], &[]),
-    new_subcommand(
-        ["memory", "記憶"],
-        ["What it remembers of this place", "ここで覚えたこと"],
-        &[],
-    ),
-    new_subcommand(
-        ["mute", "ミュート"],
-        [
-            "It says nothing here, for so long or until you undo it",
-            "しばらく、または解除するまで話さない",
-        ],
+        discord::mute_name,
+        discord::mute_description,
         &[CommandOption::Length, CommandOption::Everywhere],
     ),
-    new_subcommand(
-        ["unmute", "ミュート解除"],
-        ["It may speak again", "また話せるようにする"],
-        &[CommandOption::Everywhere],
-    ),
-    new_subcommand(
-        ["stop", "ストップ"],
-        ["It says nothing here for an hour", "ここでは 1 時間話さない"],
-        &[],
-    ),
-    new_subcommand(
-        ["mode", "モード"],
-        [
-            "How it shall take part in this channel; for admins",
-            "このチャンネルでの参加のしかたを変える（管理者のみ）",
-        ],
-        &[CommandOption::Mode],
-    ),
-    new_subcommand(
-        ["reset", "リセット"],
-        [
-            "It begins anew in this conversation; for admins, and in direct messages",
-            "この会話を最初からやり直す（管理者と DM のみ）",
-        ],
-        &[],
-    ),
-    new_subcommand(
-        ["opt-out", "オプトアウト"],
-        ["It does not listen to you any more", "あなたの発言を聞かないようにする"],
-        &[],
-    ),
-    new_subcommand(
-        ["opt-in", "オプトイン"],
-        ["It listens to you again", "あなたの発言をまた聞くようにする"],
-        &[],
-    ),
-    new_subcommand(
-        ["forget-me", "私を忘れて"],
-        [
-            "It deletes what you said and what it remembers of it",
-            "あなたの発言と、そこから覚えたことを消す",
-        ],
-        &[],
-    ),
-    new_subcommand(
-        ["help", "ヘルプ"],
-        ["What can be ordered in plain words, too", "ふつうの言葉で頼めること"],
-        &[],
-    ),
+    new_subcommand(discord::unmute_name, discord::unmute_description, &[CommandOption::Everywhere]),
+    new_subcommand(discord::stop_name, discord::stop_description, &[]),
+    new_subcommand(discord::mode_name, discord::mode_description, &[CommandOption::Mode]),
+    new_subcommand(discord::reset_name, discord::reset_description, &[]),
+    new_subcommand(discord::opt_out_name, discord::opt_out_description, &[]),
+    new_subcommand(discord::opt_in_name, discord::opt_in_description, &[]),
+    new_subcommand(discord::forget_me_name, discord::forget_me_description, &[]),
+    new_subcommand(discord::help_name, discord::help_description, &[]),
 ];
 
 /// The lengths that are suggested before the user types.
-const LENGTH_CHOICES: [(&str, [&str; 2]); 5] = [
-    ("30m", ["30 minutes", "30分"]),
-    ("1h", ["1 hour", "1時間"]),
-    ("2h", ["2 hours", "2時間"]),
-    ("8h", ["8 hours", "8時間"]),
-    ("1d", ["1 day", "1日"]),
+const LENGTH_CHOICES: [(&str, Text); 5] = [
+    ("30m", discord::thirty_minutes),
+    ("1h", discord::one_hour),
+    ("2h", discord::two_hours),
+    ("8h", discord::eight_hours),
+    ("1d", discord::one_day),
 ];
 const MAX_LENGTH_CHARS: usize = 40;
 
 /// The definition that is registered with Discord.
 pub fn command_definitions() -> Value {
+    let [description, description_ja] = in_both_languages(discord::command_description);
     json!([{
         "name": "aizuchi",
         "type": CommandType::ChatInput,
-        "description": "Ask it why, keep it quiet, or say how it takes part",
-        "description_localizations": { "ja": "理由を聞く、静かにさせる、参加のしかたを決める" },
+        "description": description,
+        "description_localizations": { "ja": description_ja },
         "options": SUBCOMMANDS.iter().map(subcommand_json).collect::<Vec<_>>(),
     }])
 }
@@ -138,11 +91,8 @@ fn option_json(choice: CommandOption) -> Value {
     match choice {
         CommandOption::Length => {
             let label = CommandLabel {
-                names: ["length", "長さ"],
-                descriptions: [
-                    "For how long, such as 2h or 1h30m; without it, until somebody undoes it",
-                    "2時間、1時間30分など。書かなければ、解除されるまで",
-                ],
+                name: discord::length_name,
+                description: discord::length_description,
             };
             let mut json = labeled_option(CommandOptionType::String, &label);
             json["autocomplete"] = true.into();
@@ -151,21 +101,23 @@ fn option_json(choice: CommandOption) -> Value {
         }
         CommandOption::Everywhere => {
             let label = CommandLabel {
-                names: ["everywhere", "どこでも"],
-                descriptions: ["In all channels; for admins", "すべてのチャンネルで（管理者のみ）"],
+                name: discord::everywhere_name,
+                description: discord::everywhere_description,
             };
             labeled_option(CommandOptionType::Boolean, &label)
         }
         CommandOption::Mode => {
             let label = CommandLabel {
-                names: ["to", "参加のしかた"],
-                descriptions: ["How it shall take part", "どのように参加するか"],
+                name: discord::to_mode_name,
+                description: discord::to_mode_description,
             };
             let mut json = labeled_option(CommandOptionType::String, &label);
             json["required"] = true.into();
-            let modes = Mode::ALL.map(|mode| choice_json(mode.name(), mode_label(mode)));
-            let default =
-                choice_json("default", ["default: as the settings say", "default：設定のとおり"]);
+            let modes = Mode::ALL.map(|mode| {
+                let label = in_both_languages(|language| discord::mode(language, mode));
+                choice_json(mode.name(), label)
+            });
+            let default = choice_json("default", in_both_languages(discord::default_mode));
             json["choices"] = modes.into_iter().chain([default]).collect();
             json
         }
@@ -173,11 +125,12 @@ fn option_json(choice: CommandOption) -> Value {
 }
 
 fn labeled_option(kind: CommandOptionType, label: &CommandLabel) -> Value {
-    let CommandLabel { names: [name, ja], descriptions: [description, description_ja] } = label;
+    let [name, name_ja] = in_both_languages(label.name);
+    let [description, description_ja] = in_both_languages(label.description);
     json!({
         "type": kind,
         "name": name,
-        "name_localizations": { "ja": ja },
+        "name_localizations": { "ja": name_ja },
         "description": description,
         "description_localizations": { "ja": description_ja },
     })
@@ -187,18 +140,8 @@ fn choice_json(value: &str, [name, ja]: [&str; 2]) -> Value {
     json!({ "name": name, "name_localizations": { "ja": ja }, "value": value })
 }
 
-fn mode_label(mode: Mode) -> [&'static str; 2] {
-    match mode {
-        Mode::Companion => ["companion: joins in", "companion：自分からも話す"],
-        Mode::Facilitator => {
-            ["facilitator: helps when needed", "facilitator：必要なときに手助けする"]
-        }
-        Mode::MentionOnly => {
-            ["mention_only: answers when mentioned", "mention_only：メンションにだけ答える"]
-        }
-        Mode::Observe => ["observe: listens, never speaks", "observe：聞いて覚え、話さない"],
-        Mode::Off => ["off: does not listen", "off：聞かない"],
-    }
+fn in_both_languages(text: impl Fn(Language) -> &'static str) -> [&'static str; 2] {
+    [Language::En, Language::Ja].map(text)
 }
 
 /// The chosen subcommand as a command text: `mute 2h`, `mode observe`. Empty if none was chosen.
@@ -220,7 +163,8 @@ pub fn length_suggestions(data: &Value) -> Value {
     let is_new = |typed: &&str| {
         is_length(typed) && LENGTH_CHOICES.iter().all(|(default, _)| default != typed)
     };
-    let default = LENGTH_CHOICES.iter().map(|(length, names)| choice_json(length, *names));
+    let default =
+        LENGTH_CHOICES.iter().map(|(length, name)| choice_json(length, in_both_languages(name)));
     typed.filter(is_new).map(|typed| choice_json(typed, [typed, typed])).chain(default).collect()
 }
 
@@ -266,8 +210,9 @@ mod tests {
         for Subcommand { label, options: choices } in &SUBCOMMANDS {
             let needs_mode = matches!(choices, [CommandOption::Mode]);
             let options = if needs_mode { json!([{ "value": "observe" }]) } else { json!([]) };
-            for called in label.names {
-                assert_eq!(name(used(called, options.clone())), label.names[0], "{called}");
+            let names = in_both_languages(label.name);
+            for called in names {
+                assert_eq!(name(used(called, options.clone())), names[0], "{called}");
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::mrkdwn::{NameLookup, escape};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
+use aizuchi_core::texts;
 
 /// The text of a message, and one line for each file. Both may be missing.
 pub fn read_message(message: &Value, names: &NameLookup<'_>, language: Language) -> ParsedText {
@@ -21,8 +22,9 @@ pub fn read_message(message: &Value, names: &NameLookup<'_>, language: Language)
 fn describe_file(file: &Value, language: Language) -> String {
     let name = first_non_empty(file, &["name", "title"]);
     let kind = first_non_empty(file, &["pretty_type", "filetype", "mimetype"]);
-    let label = join_non_empty([name, kind].map(to_single_line), language.pick(", ", "、"));
-    let file = language.pick("file", "ファイル");
+    let label =
+        join_non_empty([name, kind].map(to_single_line), texts::slack::list_separator(language));
+    let file = texts::slack::file(language);
     if label.is_empty() { format!("[{file}]") } else { format!("[{file}: {label}]") }
 }
 

@@ -1,0 +1,99 @@
+//! How Discord's adapter writes everything but plain text into a message, and the labels of its slash command.
+
+use crate::persona::Language;
+use crate::rules::Mode;
+use crate::texts::pick;
+
+texts! {
+    // In the text of a message.
+    stage_begins: "a stage begins" / "ステージ開始";
+    stage_ends: "the stage ends" / "ステージ終了";
+    stage_topic: "the stage is about" / "ステージの話題";
+    poll: "poll" / "投票";
+    poll_ended: "the poll has ended" / "投票終了";
+    no_winner_one_vote: "no winner, 1 vote" / "勝者なし、1 票";
+    no_winner(votes: &str): "no winner, {votes} votes" / "勝者なし、{votes} 票";
+    file: "file" / "ファイル";
+    voice_message: "voice message" / "ボイスメッセージ";
+    sticker: "sticker" / "スタンプ";
+    forwarded: "[forwarded]" / "[転送]";
+    list_separator: ", " / "、";
+
+    /// The name of a thread that is opened by a mention alone.
+    unnamed_thread: "A talk" / "会話";
+    not_a_member(name: &str):
+        "{name} cannot see this channel. Give its role View Channels."
+        / "{name} はこのチャンネルを見られません。ロールに「チャンネルを見る」を許可してください。";
+
+    // Subcommands, their options and what these mean. Each name is also the text of the command in a channel.
+    command_description:
+        "Ask it why, keep it quiet, or say how it takes part"
+        / "理由を聞く、静かにさせる、参加のしかたを決める";
+    why_name: "why" / "なぜ";
+    why_description:
+        "Why it spoke last here, or said nothing"
+        / "最後に話した、または黙っていた理由";
+    status_name: "status" / "状態";
+    status_description: "How it takes part here" / "ここでの参加のしかた";
+    memory_name: "memory" / "記憶";
+    memory_description: "What it remembers of this place" / "ここで覚えたこと";
+    mute_name: "mute" / "ミュート";
+    mute_description:
+        "It says nothing here, for so long or until you undo it"
+        / "しばらく、または解除するまで話さない";
+    unmute_name: "unmute" / "ミュート解除";
+    unmute_description: "It may speak again" / "また話せるようにする";
+    stop_name: "stop" / "ストップ";
+    stop_description: "It says nothing here for an hour" / "ここでは 1 時間話さない";
+    mode_name: "mode" / "モード";
+    mode_description:
+        "How it shall take part in this channel; for admins"
+        / "このチャンネルでの参加のしかたを変える（管理者のみ）";
+    reset_name: "reset" / "リセット";
+    reset_description:
+        "It begins anew in this conversation; for admins, and in direct messages"
+        / "この会話を最初からやり直す（管理者と DM のみ）";
+    opt_out_name: "opt-out" / "オプトアウト";
+    opt_out_description: "It does not listen to you any more" / "あなたの発言を聞かないようにする";
+    opt_in_name: "opt-in" / "オプトイン";
+    opt_in_description: "It listens to you again" / "あなたの発言をまた聞くようにする";
+    forget_me_name: "forget-me" / "私を忘れて";
+    forget_me_description:
+        "It deletes what you said and what it remembers of it"
+        / "あなたの発言と、そこから覚えたことを消す";
+    help_name: "help" / "ヘルプ";
+    help_description: "What can be ordered in plain words, too" / "ふつうの言葉で頼めること";
+
+    length_name: "length" / "長さ";
+    length_description:
+        "For how long, such as 2h or 1h30m; without it, until somebody undoes it"
+        / "2時間、1時間30分など。書かなければ、解除されるまで";
+    thirty_minutes: "30 minutes" / "30分";
+    one_hour: "1 hour" / "1時間";
+    two_hours: "2 hours" / "2時間";
+    eight_hours: "8 hours" / "8時間";
+    one_day: "1 day" / "1日";
+    everywhere_name: "everywhere" / "どこでも";
+    everywhere_description: "In all channels; for admins" / "すべてのチャンネルで（管理者のみ）";
+    to_mode_name: "to" / "参加のしかた";
+    to_mode_description: "How it shall take part" / "どのように参加するか";
+    default_mode: "default: as the settings say" / "default：設定のとおり";
+}
+
+pub fn mode(language: Language, mode: Mode) -> &'static str {
+    match mode {
+        Mode::Companion => pick(language, "companion: joins in", "companion：自分からも話す"),
+        Mode::Facilitator => {
+            pick(language, "facilitator: helps when needed", "facilitator：必要なときに手助けする")
+        }
+        Mode::MentionOnly => pick(
+            language,
+            "mention_only: answers when mentioned",
+            "mention_only：メンションにだけ答える",
+        ),
+        Mode::Observe => {
+            pick(language, "observe: listens, never speaks", "observe：聞いて覚え、話さない")
+        }
+        Mode::Off => pick(language, "off: does not listen", "off：聞かない"),
+    }
+}
