@@ -150,12 +150,12 @@ fn quote_message(message: &StoredMessage, language: Language) -> String {
 
 /// The gate that settled a decision: its label and its reason.
 fn describe_settling_gate(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, texts::gates::reason(language, gate), language)
+    label_with_reason(gate, texts::judging::gate_reason(language, gate), language)
 }
 
 /// The gate that settled a message when it was heard: its label and its reason.
 pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, texts::gates::reason_when_heard(language, gate), language)
+    label_with_reason(gate, texts::judging::gate_reason_when_heard(language, gate), language)
 }
 
 fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {

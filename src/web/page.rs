@@ -34,7 +34,8 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProble
     // The gates that settle a message when it is heard. The page needs no reason for the persona's own messages.
     let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode, Gate::Command];
     let language = web.persona.language;
-    let gates = gates.map(|gate| (gate.name(), texts::gates::reason_when_heard(language, gate)));
+    let gates =
+        gates.map(|gate| (gate.name(), texts::judging::gate_reason_when_heard(language, gate)));
     let gates: BTreeMap<&str, &str> = gates.into();
     let settings = json!({
         "language": web.persona.language.tag(),

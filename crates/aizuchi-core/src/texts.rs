@@ -34,7 +34,6 @@ macro_rules! texts {
 }
 
 pub mod commands;
-pub mod gates;
 pub mod judging;
 pub mod replies;
 pub mod prompts;

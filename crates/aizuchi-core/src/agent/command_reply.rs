@@ -36,7 +36,7 @@ impl Agent {
             });
             owed.push(command.message.clone());
         }
-        let why = texts::gates::reason(self.persona.language, Gate::Command);
+        let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
         let only_for = Some(first.user.clone());
         self.draft_command_reply(context, answers.join("\n\n"), owed, why, only_for).map(Some)
     }
@@ -87,7 +87,7 @@ impl Agent {
         let language = self.persona.language;
         let (text, why) = (
             texts::commands::edited_command(language),
-            texts::gates::reason(language, Gate::Command),
+            texts::judging::gate_reason(language, Gate::Command),
         );
         let (owed, only_for) = (vec![message.id.clone()], Some(message.author.id.clone()));
         Some(self.draft_command_reply(context, text.to_owned(), owed, why, only_for))

@@ -170,7 +170,7 @@ impl Agent {
             | Gate::Cooldown
             | Gate::Share => DecisionResult::ChoseSilence,
         };
-        let why = texts::gates::reason(self.persona.language, gate);
+        let why = texts::judging::gate_reason(self.persona.language, gate);
         DecisionClosing { gate: Some(gate), ..DecisionClosing::new(ended, why) }
     }
 

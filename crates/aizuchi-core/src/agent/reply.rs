@@ -330,7 +330,7 @@ impl Agent {
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
         let language = self.persona.language;
         if ends == DecisionResult::OverBudget {
-            return texts::gates::reason(language, Gate::Budget).to_owned();
+            return texts::judging::gate_reason(language, Gate::Budget).to_owned();
         }
         if ends == DecisionResult::Failed {
             return texts::replies::no_answer_found(language).to_owned();

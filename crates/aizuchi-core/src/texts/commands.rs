@@ -18,7 +18,7 @@ texts! {
     nothing_decided:
         "I have decided nothing here yet; I look at a talk when it has rested for a while."
         / "ここではまだ何も判断していません。会話が少し落ち着いてから判断します。";
-    /// Why the persona spoke last, or said nothing. `did` is a [`decision_result`]; `why` ends with a full stop.
+    /// `did` is a [`decision_result`]; `why` ends with a full stop.
     last_decision(at: &str, did: &str, why: &str):
         "At {at} {did}: {why}"
         / "{at} に{did}。理由：{why}";
@@ -129,7 +129,10 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
     match mode {
         Mode::Companion => pick(
             language,
-            "answers when it is mentioned, and joins in when the talk rests and it has something to add",
+            concat!(
+                "answers when it is mentioned, ",
+                "and joins in when the talk rests and it has something to add"
+            ),
             "メンションに答え、会話が落ち着いて伝えたいことがあれば加わります",
         ),
         Mode::Facilitator => pick(

@@ -1,4 +1,4 @@
-//! How Discord's adapter writes everything but plain text into a message, and the labels of its slash command.
+//! The words of the Discord adapter: for all that is not plain text in a message, and for its slash command.
 
 use crate::persona::Language;
 use crate::rules::Mode;
@@ -25,7 +25,7 @@ texts! {
         "{name} cannot see this channel. Give its role View Channels."
         / "{name} はこのチャンネルを見られません。ロールに「チャンネルを見る」を許可してください。";
 
-    // Subcommands, their options and what these mean. Each name is also the text of the command in a channel.
+    // The slash command: subcommands, options and choices. The core parses the names of subcommands.
     command_description:
         "Ask it why, keep it quiet, or say how it takes part"
         / "理由を聞く、静かにさせる、参加のしかたを決める";

@@ -50,9 +50,7 @@ texts! {
         / "{after}後に {name} さんが発言しました";
     somebody: "somebody" / "誰か";
     one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
-    reactions(count: u64):
-        "{count} reactions to what I said"
-        / "私の発言にリアクション {count} 件";
+    reactions(count: u64): "{count} reactions to what I said" / "私の発言にリアクション {count} 件";
 
     // Units of time.
     seconds: "s" / "秒";

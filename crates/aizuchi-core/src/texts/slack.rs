@@ -1,4 +1,4 @@
-//! What Slack's adapter answers to its slash command, and how it writes files into a message's text.
+//! What the Slack adapter answers to its slash command, and the words for files in a message.
 
 texts! {
     not_a_member(name: &str):
