@@ -79,6 +79,19 @@ impl Source {
             .flat_map(|(number, line)| paths(line).into_iter().map(move |path| (number, path)))
             .collect()
     }
+
+    /// The lines that choose between an English and a Japanese text. An arm may go on in the next line.
+    fn texts_by_language(&self) -> Vec<usize> {
+        let is_text = |line: &str| line.contains('"') || line.chars().any(is_japanese);
+        let lines: Vec<(usize, &str)> = self.lines().collect();
+        let next = lines.iter().skip(1).map(|(_, line)| *line).chain([""]);
+        let found = lines.iter().zip(next).filter(|((_, line), next)| {
+            let is_arm = line.contains("Language::Ja");
+            let goes_on = line.ends_with(['{', '(']);
+            line.contains(".pick(") || is_arm && (is_text(line) || goes_on && is_text(next))
+        });
+        found.map(|((number, _), _)| *number).collect()
+    }
 }
 
 #[test]
@@ -217,6 +230,24 @@ fn the_code_keeps_its_promises() {
 }
 
 #[test]
+fn texts_in_two_languages_are_in_the_catalogue() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        // What `persona` has is the tag of a language.
+        let is_home =
+            source.package == "aizuchi-core" && ["texts", "persona"].contains(&source.top());
+        for number in source.texts_by_language().into_iter().filter(|_| !is_home) {
+            wrong.push(format!(
+                "{}:{number}: a text in one of two languages; make it an entry of \
+                 crates/aizuchi-core/src/texts/ and call that",
+                source.path.display()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
 fn the_checks_notice_what_they_should() {
     let source = |text: &str| Source {
         package: "aizuchi".to_owned(),
@@ -231,6 +262,10 @@ fn the_checks_notice_what_they_should() {
     assert!(names_crate("use sqlx::query;", "sqlx"));
     assert!(!names_crate("let my_sqlx::x", "sqlx"));
     assert_eq!(source("a\n#[cfg(test)]\nmod tests {\n b.spawn()\n}\n").lines().count(), 1);
+    let texts =
+        "a.pick(1)\n Language::Ja => \"b\",\n Language::Ja => &C,\n Language::Ja => f!(\n\"d\"\n";
+    assert_eq!(source(texts).texts_by_language(), [1, 2, 4]);
+    assert!(is_japanese('言') && !is_japanese('é'));
     let edges = [vec![1], vec![2], vec![0, 3], vec![]].map(BTreeSet::from_iter);
     assert_eq!(circles(&edges), [[0, 1, 2]]);
     assert!(sources().len() > 300 && packages().len() == 7);
@@ -305,6 +340,11 @@ fn sources() -> Vec<Source> {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Hiragana, katakana, kanji and their punctuation.
+fn is_japanese(letter: char) -> bool {
+    matches!(letter, '\u{3000}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ff01}'..='\u{ff60}')
 }
 
 fn names_crate(line: &str, outside: &str) -> bool {

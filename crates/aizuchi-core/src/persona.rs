@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The language of everything that users see.
+/// The language of everything that users see. The texts are in [`crate::texts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
@@ -17,14 +17,6 @@ impl Language {
         match self {
             Language::En => "en",
             Language::Ja => "ja",
-        }
-    }
-
-    /// The variant of a text in this language.
-    pub fn pick<'a>(self, en: &'a str, ja: &'a str) -> &'a str {
-        match self {
-            Language::En => en,
-            Language::Ja => ja,
         }
     }
 }

@@ -80,7 +80,10 @@ fn defect_38_every_prompt_says_when_it_is() {
     let context = Arc::new(talk(None, vec![said(0, "alice", "hi", None)]));
     for language in BOTH {
         let (prompts, persona) = (prompts(language), persona(language));
-        let label = language.pick("Current time", "現在時刻");
+        let label = match language {
+            Language::En => "Current time",
+            Language::Ja => "現在時刻",
+        };
         let expected = format!("\n---\n{label}: 2024-03-01 21:00:00 Asia/Tokyo\n");
         let mut all = vec![
             prompts.judge(&persona, &context, &scene),
