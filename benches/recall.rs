@@ -85,7 +85,7 @@ async fn measure(messages: u64) {
 
 async fn hear(store: &DatabaseStore, heard: Heard) {
     let entry =
-        InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
+        InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), jiff::Timestamp::UNIX_EPOCH);
     store.hear(entry).await.expect("it is heard");
 }
 

@@ -62,7 +62,7 @@ async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
     let heard = stream::iter(channels.chain(users).chain(messages)).map(|heard| {
         store.hear(InboxEntry::new(
             heard,
-            Disposition::Settled(Gate::CaughtUp),
+            Disposition::Settled(Gate::Backfilled),
             jiff::Timestamp::UNIX_EPOCH,
         ))
     });

@@ -143,7 +143,7 @@ impl MessageDecisions {
         let has_decisions = !self.decisions.is_empty();
         match self.message.gate {
             // The decision explains why the persona posted this.
-            Some(Gate::OwnLine) if has_decisions => None,
+            Some(Gate::OwnMessage) if has_decisions => None,
             Some(gate) => {
                 let name = texts::command_line::settled_when_heard(language);
                 Some(format_value(

@@ -32,7 +32,8 @@ struct Files;
 
 pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProblem> {
     // The gates that settle a message when it is heard. The page needs no reason for the persona's own messages.
-    let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode, Gate::Command];
+    let gates =
+        [Gate::OptedOut, Gate::OtherBot, Gate::Backfilled, Gate::ChannelMode, Gate::Command];
     let language = web.persona.language;
     let gates =
         gates.map(|gate| (gate.name(), texts::judging::gate_reason_when_heard(language, gate)));

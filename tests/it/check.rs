@@ -7,7 +7,7 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 use crate::command::aizuchi;
 use crate::program::Home;
 use aizuchi_harness::harness::TestStore;
-use aizuchi_harness::providers::{Limits, Server, Treatment};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());
@@ -31,7 +31,7 @@ fn shown(lines: &[String], home: &Home) -> String {
 
 #[tokio::test]
 async fn a_working_setup_passes() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let home = Home::new(1.0);
     home.add(&format!(
         "agents:
@@ -60,7 +60,7 @@ async fn a_working_setup_passes() {
     }
     assert_eq!(found.len(), expected.len());
     // The check costs one token and leaves no files behind.
-    assert_eq!(server.seen()[0].body["max_tokens"], 1);
+    assert_eq!(server.requests()[0].body["max_tokens"], 1);
     assert!(!home.database().exists());
     let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -68,8 +68,8 @@ async fn a_working_setup_passes() {
 
 #[tokio::test]
 async fn every_problem_is_reported() {
-    let server = Server::start(Limits::default()).await;
-    server.then([Treatment::Status(401, vec![], String::new())]);
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Status(401, vec![], String::new())]);
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
     let home = Home::on(port, 1.0);

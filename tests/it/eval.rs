@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use crate::command::aizuchi;
 use aizuchi_harness::harness::at;
-use aizuchi_harness::providers::{Limits, Server, Treatment};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 /// Must not appear in any error.
 const CHAT: &str = "the treasure is under the old oak";
@@ -441,9 +441,9 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
 
 #[tokio::test]
 async fn a_model_is_called_as_configured() {
-    let server = Server::start(Limits::default()).await;
-    let refusal = Treatment::Status(401, Vec::new(), json!({ "error": CHAT }).to_string());
-    let says_active = || Treatment::Says("ACTIVE".to_owned());
+    let server = Server::start(ServerLimits::default()).await;
+    let refusal = ProviderResponse::Status(401, Vec::new(), json!({ "error": CHAT }).to_string());
+    let says_active = || ProviderResponse::Says("ACTIVE".to_owned());
     server.then([says_active(), says_active(), refusal, says_active(), says_active()]);
     let config = format!(
         "agents:\n  state:\n    model_id: openai/large-1\n    client_args: {{api_key: sk-test, \
@@ -466,7 +466,7 @@ async fn a_model_is_called_as_configured() {
     // After the queued responses the server answers "fine", which is no state.
     assert_eq!(all["no_state"], 1);
     assert!(!printed.to_string().contains("treasure") && !stderr.contains("treasure"));
-    let seen = server.seen();
+    let seen = server.requests();
     assert_eq!(seen.len(), 6);
     assert!(seen.iter().all(|seen| seen.body.to_string().contains("MISUNDERSTANDING")));
 }

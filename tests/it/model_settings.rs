@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::program::Home;
-use aizuchi_harness::providers::{Limits, Server, Treatment};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";
@@ -31,8 +31,8 @@ fn is_answer(kind: &str, data: &Value) -> bool {
 
 #[tokio::test]
 async fn a_model_answers_and_the_ledger_has_its_price() {
-    let server = Server::start(Limits::default()).await;
-    server.then([Treatment::Says("**Ahoy**, alice!".to_owned())]);
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Says("**Ahoy**, alice!".to_owned())]);
     let prices =
         "models:\n  prices:\n    openai/large-1: {input: 2, cached_input: 1, output: 10}\n";
     let home = home(&server, "openai/large-1", prices);
@@ -41,7 +41,7 @@ async fn a_model_answers_and_the_ledger_has_its_price() {
     let answer = program.wait_for(0, is_answer).await;
     assert_eq!(answer["text"], "**Ahoy**, alice!");
     assert_eq!(answer["html"], "<p><strong>Ahoy</strong>, alice!</p>\n");
-    let seen = server.seen().remove(0);
+    let seen = server.requests().remove(0);
     assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
     let prompt = seen.body["messages"][0]["content"].as_str().unwrap().to_owned();
     assert!(prompt.contains("Answer like a pirate.") && prompt.contains("@Aizuchi hello"));
@@ -64,17 +64,17 @@ async fn a_model_answers_and_the_ledger_has_its_price() {
 
 #[tokio::test]
 async fn a_model_writes_a_memo_and_reads_it_again() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let call = |name: &str, arguments: Value| {
         let tool_call = ("call_1".to_owned(), name.to_owned(), arguments.to_string());
-        Treatment::Calls("", vec![tool_call])
+        ProviderResponse::Calls("", vec![tool_call])
     };
     let memo = json!({ "name": "alice's birthday", "content": "May 3rd", "priority": 5 });
     server.then([
         call("add_memo", memo),
-        Treatment::Says("I will remember it.".to_owned()),
+        ProviderResponse::Says("I will remember it.".to_owned()),
         call("get_memo", json!({ "memo_name": "alice's birthday" })),
-        Treatment::Says("On May 3rd.".to_owned()),
+        ProviderResponse::Says("On May 3rd.".to_owned()),
     ]);
     let home = home(&server, "openai/large-1", "");
     let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
@@ -92,7 +92,7 @@ async fn a_model_writes_a_memo_and_reads_it_again() {
     program.says("bob", "@Aizuchi when is her birthday?").await;
     let seen = answer["revision"].as_u64().unwrap();
     assert_eq!(program.wait_for(seen, is_answer).await["text"], "On May 3rd.");
-    let messages = &server.seen()[3].body["messages"];
+    let messages = &server.requests()[3].body["messages"];
     let result = messages[2]["content"].as_str().unwrap();
     assert!(result.contains("\n- content: May 3rd\n"), "{messages}");
     assert_eq!(program.stop(), Some(0));
@@ -101,12 +101,12 @@ async fn a_model_writes_a_memo_and_reads_it_again() {
 
 #[tokio::test]
 async fn a_flag_selects_the_model() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let home = home(&server, "openai/small-1", "");
     let program = home.start_with(&["--model", "openai/large-2"], &[("TEST_KEY", KEY)]);
     program.says("alice", "@Aizuchi hello").await;
     program.wait_for(0, is_answer).await;
-    assert_eq!(server.seen()[0].body["model"], "large-2");
+    assert_eq!(server.requests()[0].body["model"], "large-2");
 }
 
 #[tokio::test]
@@ -131,9 +131,9 @@ async fn the_key_in_the_environment_is_enough() {
 
 #[tokio::test]
 async fn another_model_answers_when_the_first_is_down() {
-    let server = Server::start(Limits::default()).await;
-    let down = Treatment::Status(401, vec![], String::new());
-    server.then([down, Treatment::Says("I am the other".to_owned())]);
+    let server = Server::start(ServerLimits::default()).await;
+    let down = ProviderResponse::Status(401, vec![], String::new());
+    server.then([down, ProviderResponse::Says("I am the other".to_owned())]);
     let fallback = format!(
         "    fallback:\n      model_id: ollama/small-1\n      client_args: {{api_base: {}}}\n",
         server.base
@@ -158,15 +158,15 @@ async fn another_model_answers_when_the_first_is_down() {
 
 #[tokio::test]
 async fn neither_keys_nor_chat_text_appear_in_the_log() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let leak = format!("{CHAT} {KEY}");
     let error = json!({ "error": { "code": "bad", "message": leak } }).to_string();
     server.then([
-        Treatment::Status(401, vec![], error.clone()),
-        Treatment::Raw("text/html", leak.clone()),
-        Treatment::Raw("application/json", format!("{{\"x\": \"{leak}")),
-        Treatment::Status(503, vec![("retry-after", "0".to_owned())], error),
-        Treatment::Says(leak),
+        ProviderResponse::Status(401, vec![], error.clone()),
+        ProviderResponse::Raw("text/html", leak.clone()),
+        ProviderResponse::Raw("application/json", format!("{{\"x\": \"{leak}")),
+        ProviderResponse::Status(503, vec![("retry-after", "0".to_owned())], error),
+        ProviderResponse::Says(leak),
     ]);
     let home = home(&server, "openai/large-1", "");
     let program = home.start_with(&[], &[("TEST_KEY", KEY), ("RUST_LOG", "trace")]);
@@ -175,7 +175,7 @@ async fn neither_keys_nor_chat_text_appear_in_the_log() {
     let apology = program.wait_for(0, is_answer).await;
     program.says("alice", &format!("@Aizuchi {CHAT}")).await;
     program.wait_for(apology["revision"].as_u64().unwrap(), is_answer).await;
-    assert_eq!(server.seen().len(), 5);
+    assert_eq!(server.requests().len(), 5);
     assert_eq!(program.stop(), Some(0));
     let log = home.log();
     assert!(log.contains("a model call failed"), "{log}");

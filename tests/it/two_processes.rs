@@ -17,7 +17,7 @@ use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
-use aizuchi_harness::providers::Treatment;
+use aizuchi_harness::providers::ProviderResponse;
 
 /// A process whose session shows no activity for this long is no longer active.
 const LEASE: Duration = Duration::from_secs(15);
@@ -43,7 +43,7 @@ async fn h42_the_other_process_takes_over_after_a_kill() {
     // At the kill, two answers are posted, the outcome of a third is unknown, and the model is asked for the rest.
     pair.harness.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
     pair.harness.model.will_say(&["fine"; 3]);
-    pair.harness.model.then(vec![Treatment::Never; MESSAGES / QUESTION_EVERY / 2 - 3]);
+    pair.harness.model.then(vec![ProviderResponse::Never; MESSAGES / QUESTION_EVERY / 2 - 3]);
     pair.post_messages(0..MESSAGES / 2);
     pair.harness.model.came(MESSAGES / QUESTION_EVERY / 2).await;
     pair.until_counted(SPOKE, 2).await;
@@ -79,7 +79,7 @@ async fn h42_the_other_process_takes_over_after_a_kill() {
 async fn h42_a_process_suspended_beyond_its_lease_ends_when_it_resumes() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
-    pair.harness.model.then([Treatment::Held("Too late.".to_owned())]);
+    pair.harness.model.then([ProviderResponse::Held("Too late.".to_owned())]);
     pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "one?");
     pair.harness.model.came(1).await;
     first.signal("STOP");
@@ -107,7 +107,7 @@ async fn h42_a_process_suspended_beyond_its_lease_ends_when_it_resumes() {
 async fn h42_a_process_whose_session_is_terminated_ends_and_the_other_takes_over() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
-    pair.harness.model.then([Treatment::Held("Too late.".to_owned())]);
+    pair.harness.model.then([ProviderResponse::Held("Too late.".to_owned())]);
     pair.harness.post_mention(&pair.harness.tea, &pair.harness.mio, "one?");
     pair.harness.model.came(1).await;
     pair.end_session().await;

@@ -114,7 +114,7 @@ impl OutboxItem {
 
     /// The gate that settles the message that this becomes.
     pub fn message_gate(&self) -> Gate {
-        if self.metadata.only_for.is_some() { Gate::Command } else { Gate::OwnLine }
+        if self.metadata.only_for.is_some() { Gate::Command } else { Gate::OwnMessage }
     }
 
     /// The stored form of a posted message of the persona.

@@ -457,7 +457,7 @@ pub fn disposition(
     debounce: impl FnOnce() -> Debounce,
 ) -> Disposition {
     if message.author.kind == AuthorKind::Persona {
-        return Disposition::Settled(Gate::OwnLine);
+        return Disposition::Settled(Gate::OwnMessage);
     }
     if mode == Mode::Off {
         return Disposition::Settled(Gate::ChannelMode);
@@ -471,7 +471,7 @@ pub fn disposition(
         Arrival::Live | Arrival::Backfilled if message.is_addressed() && is_young => {
             Disposition::Owe { due: now }
         }
-        Arrival::Backfilled | Arrival::BackfilledAnswered => Disposition::Settled(Gate::CaughtUp),
+        Arrival::Backfilled | Arrival::BackfilledAnswered => Disposition::Settled(Gate::Backfilled),
         Arrival::Live => Disposition::Judge(debounce()),
     }
 }
@@ -561,9 +561,9 @@ mod tests {
         let judge = Disposition::Judge(debounce);
         let off = Disposition::Settled(Gate::ChannelMode);
         let owe = Disposition::Owe { due: at(1010) };
-        let own = Disposition::Settled(Gate::OwnLine);
+        let own = Disposition::Settled(Gate::OwnMessage);
         let bot = Disposition::Settled(Gate::OtherBot);
-        let backfilled = Disposition::Settled(Gate::CaughtUp);
+        let backfilled = Disposition::Settled(Gate::Backfilled);
         let user = || vec![Mention::User(UserId::new("v"))];
         let persona = || vec![Mention::Persona];
         for (kind, mentions, arrival, mode, expected) in [

@@ -21,7 +21,7 @@ pub const CACHED_TOKENS: u64 = 64;
 pub const OUTPUT_TOKENS: u64 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum ProviderApi {
     OpenAi,
     Anthropic,
     Gemini,
@@ -29,7 +29,7 @@ pub enum Wire {
 
 /// How the server treats a request.
 #[derive(Clone, Debug)]
-pub enum Treatment {
+pub enum ProviderResponse {
     Says(String),
     /// It calls tools, with some text besides or none.
     Calls(&'static str, Vec<Written>),
@@ -49,7 +49,7 @@ pub enum Treatment {
 }
 
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ProviderRequest {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Value,
@@ -57,7 +57,7 @@ pub struct Seen {
 
 /// What a self-hosted server does not support.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
+pub struct ServerLimits {
     pub wants_user_turn: bool,
     pub knows_no_schema: bool,
     pub knows_no_tools: bool,
@@ -70,9 +70,9 @@ pub struct Server {
 }
 
 struct Inner {
-    limits: Limits,
-    seen: Mutex<Vec<Seen>>,
-    next: Mutex<VecDeque<Treatment>>,
+    limits: ServerLimits,
+    requests: Mutex<Vec<ProviderRequest>>,
+    next: Mutex<VecDeque<ProviderResponse>>,
     /// How many requests have come, and how many were aborted by the client.
     came: watch::Sender<usize>,
     abandoned: watch::Sender<usize>,
@@ -80,10 +80,10 @@ struct Inner {
 }
 
 impl Server {
-    pub async fn start(limits: Limits) -> Self {
+    pub async fn start(limits: ServerLimits) -> Self {
         let state = Arc::new(Inner {
             limits,
-            seen: Mutex::default(),
+            requests: Mutex::default(),
             next: Mutex::default(),
             came: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
@@ -97,19 +97,19 @@ impl Server {
     }
 
     /// Treats the next requests like this. Those after them are answered with "fine".
-    pub fn then(&self, treatments: impl IntoIterator<Item = Treatment>) {
+    pub fn then(&self, treatments: impl IntoIterator<Item = ProviderResponse>) {
         self.state.next.lock().unwrap().extend(treatments);
     }
 
     /// Answers the next requests with these texts.
     pub fn will_say(&self, texts: &[&str]) {
-        self.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+        self.then(texts.iter().map(|text| ProviderResponse::Says((*text).to_owned())));
     }
 
     /// The prompt of the last request.
     pub fn prompt(&self) -> String {
-        let seen = self.seen();
-        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+        let requests = self.requests();
+        requests.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
     }
 
     /// Drops all prepared treatments.
@@ -117,8 +117,8 @@ impl Server {
         self.state.next.lock().unwrap().clear();
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
-        self.state.seen.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<ProviderRequest> {
+        self.state.requests.lock().unwrap().clone()
     }
 
     /// Answers all held requests.
@@ -159,9 +159,9 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     let path = head.uri.path().to_owned();
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let seen = Seen { path: path.clone(), headers: head.headers, body };
-    let complaint = complaint(&seen, state.limits);
-    state.seen.lock().unwrap().push(seen.clone());
+    let request = ProviderRequest { path: path.clone(), headers: head.headers, body };
+    let complaint = complaint(&request, state.limits);
+    state.requests.lock().unwrap().push(request.clone());
     state.came.send_modify(|count| *count += 1);
     let mut watched = Watched(Some(&state.abandoned));
     if let Some((status, complaint)) = complaint {
@@ -170,35 +170,37 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         return (status, axum::Json(body)).into_response();
     }
     let next = state.next.lock().unwrap().pop_front();
-    let Some(wire) = wire(&path) else { return StatusCode::NOT_FOUND.into_response() };
-    let response = match next.unwrap_or_else(|| Treatment::Says("fine".to_owned())) {
-        Treatment::Says(text) => axum::Json(answer(wire, &seen, &text, None)).into_response(),
-        Treatment::Calls(text, calls) => {
-            axum::Json(calling(wire, &seen, text, &calls)).into_response()
+    let Some(api) = provider_api(&path) else { return StatusCode::NOT_FOUND.into_response() };
+    let response = match next.unwrap_or_else(|| ProviderResponse::Says("fine".to_owned())) {
+        ProviderResponse::Says(text) => {
+            axum::Json(answer(api, &request, &text, None)).into_response()
         }
-        Treatment::Stops(why, text) => {
-            axum::Json(answer(wire, &seen, &text, Some(why))).into_response()
+        ProviderResponse::Calls(text, calls) => {
+            axum::Json(calling(api, &request, text, &calls)).into_response()
         }
-        Treatment::Status(status, headers, body) => {
+        ProviderResponse::Stops(why, text) => {
+            axum::Json(answer(api, &request, &text, Some(why))).into_response()
+        }
+        ProviderResponse::Status(status, headers, body) => {
             let mut response = (StatusCode::from_u16(status).unwrap(), body).into_response();
             for (name, value) in headers {
                 response.headers_mut().insert(name, value.parse().unwrap());
             }
             response
         }
-        Treatment::Raw(kind, body) => ([("content-type", kind)], body).into_response(),
-        Treatment::BreaksOff => {
+        ProviderResponse::Raw(kind, body) => ([("content-type", kind)], body).into_response(),
+        ProviderResponse::BreaksOff => {
             let parts =
                 [Ok(Bytes::from_static(b"{\"choices\": [")), Err(std::io::Error::other("x"))];
             let body = Body::from_stream(stream::iter(parts));
             ([("content-type", "application/json")], body).into_response()
         }
-        Treatment::Never => std::future::pending().await,
-        Treatment::Held(text) => {
+        ProviderResponse::Never => std::future::pending().await,
+        ProviderResponse::Held(text) => {
             let _ = state.is_released.subscribe().wait_for(|is_released| *is_released).await;
-            axum::Json(answer(wire, &seen, &text, None)).into_response()
+            axum::Json(answer(api, &request, &text, None)).into_response()
         }
-        Treatment::Endless => {
+        ProviderResponse::Endless => {
             let lines = stream::repeat(Bytes::from_static(b"data: {\"no\": \"sense\"}\n\n"));
             let paced = lines.then(|line| async {
                 tokio::task::yield_now().await;
@@ -211,32 +213,35 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     response
 }
 
-fn wire(path: &str) -> Option<Wire> {
+fn provider_api(path: &str) -> Option<ProviderApi> {
     match path {
-        "/v1/chat/completions" => Some(Wire::OpenAi),
-        "/v1/messages" => Some(Wire::Anthropic),
+        "/v1/chat/completions" => Some(ProviderApi::OpenAi),
+        "/v1/messages" => Some(ProviderApi::Anthropic),
         path if path.starts_with("/v1beta/models/") && path.ends_with(":generateContent") => {
-            Some(Wire::Gemini)
+            Some(ProviderApi::Gemini)
         }
         _ => None,
     }
 }
 
 /// Why the provider would refuse a request, if it would.
-fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> {
+fn complaint(
+    request: &ProviderRequest,
+    limits: ServerLimits,
+) -> Option<(StatusCode, &'static str)> {
     let bad = |why| Some((StatusCode::BAD_REQUEST, why));
-    let body = &seen.body;
-    let header = |name: &str| seen.headers.get(name).and_then(|value| value.to_str().ok());
+    let body = &request.body;
+    let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
     if header("content-type") != Some("application/json") || !body.is_object() {
         return bad("send JSON");
     }
     let has_tools = !body["tools"].is_null();
-    let tools = wire(&seen.path).and_then(|wire| tools::complaint(wire, body));
-    match wire(&seen.path) {
+    let tools = provider_api(&request.path).and_then(|api| tools::complaint(api, body));
+    match provider_api(&request.path) {
         _ if limits.knows_no_tools && has_tools => bad("does not support tools"),
         Some(_) if tools.is_some() => bad(tools.unwrap_or_default()),
         None => Some((StatusCode::NOT_FOUND, "no such address")),
-        Some(Wire::OpenAi) => {
+        Some(ProviderApi::OpenAi) => {
             let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
             let has_user = messages.iter().any(|message| message["role"] == "user");
             let format = &body["response_format"];
@@ -256,7 +261,7 @@ fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> 
                 () => None,
             }
         }
-        Some(Wire::Anthropic) => {
+        Some(ProviderApi::Anthropic) => {
             let first = &body["messages"][0];
             let format = &body["output_config"]["format"];
             if header("x-api-key").is_none() {
@@ -272,7 +277,7 @@ fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> 
                 () => None,
             }
         }
-        Some(Wire::Gemini) => {
+        Some(ProviderApi::Gemini) => {
             let first = &body["contents"][0];
             if header("x-goog-api-key").is_none() {
                 return Some((StatusCode::FORBIDDEN, "no key"));
@@ -306,22 +311,22 @@ fn has_text(value: &Value) -> bool {
 }
 
 /// A response with tool calls.
-fn calling(wire: Wire, seen: &Seen, text: &str, calls: &[Written]) -> Value {
-    let message = tools::message(wire, text, calls);
-    let why = if wire == Wire::Anthropic { "tool_use" } else { "tool_calls" };
-    let mut answer = answer(wire, seen, text, (wire != Wire::Gemini).then_some(why));
-    match wire {
-        Wire::OpenAi => answer["choices"][0]["message"] = message,
-        Wire::Anthropic => answer["content"] = message,
-        Wire::Gemini => answer["candidates"][0]["content"]["parts"] = message,
+fn calling(api: ProviderApi, request: &ProviderRequest, text: &str, calls: &[Written]) -> Value {
+    let message = tools::message(api, text, calls);
+    let why = if api == ProviderApi::Anthropic { "tool_use" } else { "tool_calls" };
+    let mut answer = answer(api, request, text, (api != ProviderApi::Gemini).then_some(why));
+    match api {
+        ProviderApi::OpenAi => answer["choices"][0]["message"] = message,
+        ProviderApi::Anthropic => answer["content"] = message,
+        ProviderApi::Gemini => answer["candidates"][0]["content"]["parts"] = message,
     }
     answer
 }
 
-fn answer(wire: Wire, seen: &Seen, text: &str, stopped: Option<&str>) -> Value {
-    let model = &seen.body["model"];
-    match wire {
-        Wire::OpenAi => json!({
+fn answer(api: ProviderApi, request: &ProviderRequest, text: &str, stopped: Option<&str>) -> Value {
+    let model = &request.body["model"];
+    match api {
+        ProviderApi::OpenAi => json!({
             "id": "chatcmpl-1", "object": "chat.completion", "created": 1_800_000_000, "model": model,
             "choices": [{
                 "index": 0,
@@ -334,7 +339,7 @@ fn answer(wire: Wire, seen: &Seen, text: &str, stopped: Option<&str>) -> Value {
                 "prompt_tokens_details": { "cached_tokens": CACHED_TOKENS },
             },
         }),
-        Wire::Anthropic => json!({
+        ProviderApi::Anthropic => json!({
             "id": "msg_1", "type": "message", "role": "assistant", "model": model,
             "content": [{ "type": "text", "text": text }],
             "stop_reason": stopped.unwrap_or("end_turn"),
@@ -343,7 +348,7 @@ fn answer(wire: Wire, seen: &Seen, text: &str, stopped: Option<&str>) -> Value {
                 "cache_creation_input_tokens": 0, "output_tokens": OUTPUT_TOKENS,
             },
         }),
-        Wire::Gemini => json!({
+        ProviderApi::Gemini => json!({
             "candidates": [{
                 "content": { "role": "model", "parts": [{ "text": text }] },
                 "finishReason": stopped.unwrap_or("STOP"),

@@ -98,7 +98,7 @@ impl Platform for SlackPlatform {
             None if item.metadata.only_for.is_some() && !self.is_direct(item) => {
                 Ok(Some(self.ephemeral_posted(item)))
             }
-            None => self.find_post(item).await,
+            None => self.look_up_post(item).await,
         }
     }
 

@@ -60,7 +60,7 @@ impl PostLookups {
 
 impl SlackPlatform {
     /// Looks for the post's key in all messages since its dispatch.
-    pub(super) async fn find_post(
+    pub(super) async fn look_up_post(
         &self,
         item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {

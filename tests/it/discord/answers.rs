@@ -7,7 +7,7 @@ use aizuchi_fakes::fault::Hang;
 use serde_json::json;
 
 use crate::discord::harness::{DiscordHarness, Setting};
-use aizuchi_harness::providers::Treatment;
+use aizuchi_harness::providers::ProviderResponse;
 
 /// Scenario D07: Discord's response is lost, and the post exists once.
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_failed_answer_becomes_an_apology() {
         let harness = DiscordHarness::new().await;
         harness.home.add(&format!("language: {language}\n"));
         let program = harness.start().await;
-        harness.model.then([Treatment::Status(401, Vec::new(), "no".to_owned())]);
+        harness.model.then([ProviderResponse::Status(401, Vec::new(), "no".to_owned())]);
         let asked = harness.asks(harness.tea, harness.mio, "are you there?");
         let post = harness.posts(1).await.remove(0);
         assert!(post.text.contains(sentence), "{}", post.text);
@@ -156,7 +156,7 @@ async fn typing_is_shown_while_an_answer_is_owed() {
     harness.until_line("nobody is meant by this").await;
     assert_eq!(harness.discord.calls(Method::StartTyping).len(), 0);
     // The model never answers, because typing is shown only if it takes a while.
-    harness.model.then([Treatment::Never]);
+    harness.model.then([ProviderResponse::Never]);
     harness.asks(harness.tea, harness.mio, "are you there?");
     harness.until(|discord| discord.calls(Method::StartTyping).len() == 1).await;
     assert_eq!(program.stop(), Some(0));

@@ -198,10 +198,10 @@ async fn an_old_mention_is_not_answered() {
 /// both are known.
 #[tokio::test]
 async fn nothing_is_posted_before_the_backfill() {
-    use aizuchi_harness::providers::Treatment;
+    use aizuchi_harness::providers::ProviderResponse;
     let harness = DiscordHarness::new().await;
     let program = harness.start().await;
-    harness.model.then([Treatment::Never]);
+    harness.model.then([ProviderResponse::Never]);
     let question = harness.asks(harness.tea, harness.mio, "where is the secret cellar?");
     harness.model.came(1).await;
     program.kill();
@@ -225,7 +225,7 @@ async fn nothing_is_posted_before_the_backfill() {
     let program = harness.home.start();
     harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     harness.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
-    assert_eq!(harness.model.seen().len(), 1, "the model is not called again");
+    assert_eq!(harness.model.requests().len(), 1, "the model is not called again");
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.discord.posts(), []);
 }

@@ -14,7 +14,7 @@ use tokio_util::sync::DropGuard;
 use crate::discord::bodies::are_valid;
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
-use aizuchi_harness::providers::{Limits, Server};
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 /// The opcodes with which a bot starts and resumes a session.
 pub const IDENTIFY: u64 = 2;
@@ -97,7 +97,7 @@ impl DiscordHarness {
         let served = fake.clone();
         let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let api = format!("http://{address}/api/v10");
-        let model = Server::start(Limits::default()).await;
+        let model = Server::start(ServerLimits::default()).await;
         let home = Home::new(wait);
         home.add(&format!(
             "discord:

@@ -30,7 +30,7 @@ async fn three_platforms_are_served_and_their_memories_stay_apart() {
     harness.asks(harness.tea, harness.ren, "which word was it?");
     harness.posts(3).await;
 
-    let seen = harness.model.seen();
+    let seen = harness.model.requests();
     let prompts: Vec<String> = seen.iter().map(|seen| seen.body["messages"].to_string()).collect();
     let words = ["plum", "cherry", "apricot", "quince"];
     let known = prompts.iter().map(|prompt| words.map(|word| prompt.contains(word)));

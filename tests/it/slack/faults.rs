@@ -9,7 +9,7 @@ use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::providers::Treatment;
+use aizuchi_harness::providers::ProviderResponse;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
@@ -62,7 +62,7 @@ async fn h11_a_kill_at_any_point_leads_to_one_answer() {
     .await;
     let program = harness.start().await;
     // Killed during a model call.
-    harness.model.then([Treatment::Never]);
+    harness.model.then([ProviderResponse::Never]);
     harness.post_mention(&harness.tea, &harness.mio, "one?");
     harness.model.came(1).await;
     program.kill();
@@ -77,8 +77,8 @@ async fn h11_a_kill_at_any_point_leads_to_one_answer() {
     let program = harness.start().await;
     harness.until_kept(SPOKE, 2).await;
     // Stopped during a model call.
-    harness.model.then([Treatment::Never]);
-    let before = harness.model.seen().len();
+    harness.model.then([ProviderResponse::Never]);
+    let before = harness.model.requests().len();
     harness.post_mention(&harness.attic, &harness.mio, "three?");
     harness.model.came(before + 1).await;
     let began = std::time::Instant::now();
@@ -250,7 +250,7 @@ async fn h27_a_gap_is_backfilled() {
 async fn a_due_step_waits_for_the_backfill() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
-    harness.model.then([Treatment::Never]);
+    harness.model.then([ProviderResponse::Never]);
     let mention = format!("<@{}> where is the secret cellar?", harness.bot);
     let ts = Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_mins(5)));
     let question =
@@ -264,7 +264,7 @@ async fn a_due_step_waits_for_the_backfill() {
     let program = harness.home.start();
     harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     harness.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
-    assert_eq!(harness.model.seen().len(), 1, "the model is not called again");
+    assert_eq!(harness.model.requests().len(), 1, "the model is not called again");
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts(), []);
 }
@@ -290,7 +290,7 @@ async fn h33_a_wait_survives_a_kill() {
     let program = harness.start().await;
     assert_eq!(harness.wait_for_posts(1).await[0].text, "Here I am.");
     harness.until_kept(SPOKE, 1).await;
-    assert_eq!(harness.model.seen().len(), 2, "one judgment and one reply");
+    assert_eq!(harness.model.requests().len(), 2, "one judgment and one reply");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -302,7 +302,7 @@ async fn h37_an_invalid_verdict_is_a_failed_decision() {
     let nonsense = ["".to_owned(), "no JSON".to_owned(), "x".repeat(1_000_000)];
     for (number, answer) in (1..).zip(nonsense) {
         let wrong = r#"{"should_respond": "maybe", "reason": 7}"#.to_owned();
-        harness.model.then([Treatment::Says(answer), Treatment::Says(wrong)]);
+        harness.model.then([ProviderResponse::Says(answer), ProviderResponse::Says(wrong)]);
         harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
         harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'failed'", number).await;
         // Drops the answers that other calls have not used.

@@ -12,7 +12,7 @@ use tokio_util::sync::DropGuard;
 
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
-use aizuchi_harness::providers::{Limits, Server};
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 pub struct SlackHarness {
     pub slack: Arc<FakeSlack>,
@@ -87,7 +87,7 @@ impl SlackHarness {
         let served = fake.clone();
         let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let api = format!("http://{address}/api");
-        let model = Server::start(Limits::default()).await;
+        let model = Server::start(ServerLimits::default()).await;
         let home = Home::new(wait);
         home.add(&format!(
             "slack:

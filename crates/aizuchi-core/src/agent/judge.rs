@@ -116,7 +116,7 @@ impl Agent {
     ) -> Result<StepResult, StepError> {
         let state = context.state_hash();
         let silence = match verdict {
-            Verdict::Join => return Ok(self.join(claim, judgment, context)),
+            Verdict::Join => return Ok(self.schedule_reply(claim, judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
                 let on =
@@ -154,10 +154,10 @@ impl Agent {
         let ended = match gate {
             Gate::Muted => DecisionResult::Muted,
             Gate::Budget => DecisionResult::OverBudget,
-            Gate::OwnLine
+            Gate::OwnMessage
             | Gate::OptedOut
             | Gate::OtherBot
-            | Gate::CaughtUp
+            | Gate::Backfilled
             | Gate::Command
             | Gate::ChannelMode
             | Gate::QuietHours

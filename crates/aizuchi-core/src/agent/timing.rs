@@ -19,7 +19,12 @@ const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 impl Agent {
     /// The result of a verdict to join in. If the judge names a delay, that is the delay; for
     /// `null`, the timing setting decides.
-    pub(super) fn join(&self, claim: &Claim, judgment: Judgment, context: &Context) -> StepResult {
+    pub(super) fn schedule_reply(
+        &self,
+        claim: &Claim,
+        judgment: Judgment,
+        context: &Context,
+    ) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
         let timing = self.settings.post_timing(&context.conversation.workspace);
         let post_at = match (judgment.delay_seconds, timing) {

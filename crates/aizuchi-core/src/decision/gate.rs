@@ -17,13 +17,17 @@ use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// The message is the persona's own.
-    OwnLine,
+    #[serde(rename = "own_line")]
+    #[strum(serialize = "own_line")]
+    OwnMessage,
     /// Its author has opted out.
     OptedOut,
     /// The message is another bot's.
     OtherBot,
     /// The message was backfilled.
-    CaughtUp,
+    #[serde(rename = "caught_up")]
+    #[strum(serialize = "caught_up")]
+    Backfilled,
     /// The message is a command, or the answer to one.
     Command,
     /// The channel's mode forbids speaking.
@@ -192,9 +196,11 @@ impl GateInput<'_> {
             Gate::Share => self.own_share() > self.rules.max_share,
             Gate::Budget => self.has_reached_soft_limit(),
             // These settle single messages as they are heard.
-            Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp | Gate::Command => {
-                false
-            }
+            Gate::OwnMessage
+            | Gate::OptedOut
+            | Gate::OtherBot
+            | Gate::Backfilled
+            | Gate::Command => false,
         }
     }
 

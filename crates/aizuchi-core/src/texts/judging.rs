@@ -47,9 +47,9 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
             "much of what was said lately was said by me",
             "最近の発言の多くが私のものです",
         ),
-        Gate::OwnLine => pick(language, "it is my own line", "自分の発言です"),
+        Gate::OwnMessage => pick(language, "it is my own line", "自分の発言です"),
         Gate::OtherBot => pick(language, "it is another bot's line", "ほかのボットの発言です"),
-        Gate::CaughtUp => pick(language, "it was said while I was away", "不在の間の発言です"),
+        Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言です"),
         Gate::Command => pick(language, "it was said to steer me", "私への指示でした"),
         Gate::OptedOut => pick(
             language,

@@ -78,10 +78,10 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
 
 pub fn gate(language: Language, gate: Gate) -> &'static str {
     match gate {
-        Gate::OwnLine => pick(language, "own line", "自分の発言"),
+        Gate::OwnMessage => pick(language, "own line", "自分の発言"),
         Gate::OptedOut => pick(language, "opted out", "聞かない人"),
         Gate::OtherBot => pick(language, "other bot", "ほかのボット"),
-        Gate::CaughtUp => pick(language, "caught up", "不在中の発言"),
+        Gate::Backfilled => pick(language, "caught up", "不在中の発言"),
         Gate::ChannelMode => pick(language, "channel mode", "チャンネルのモード"),
         Gate::Command => pick(language, "command", "コマンド"),
         Gate::Muted => pick(language, "muted", "ミュート"),

@@ -910,7 +910,7 @@ pub async fn every_message_is_accounted_for(harness: &Harness) {
         let is_deleted = stored.is_deleted && covering <= 1;
         assert!(covering == expected || is_deleted, "{stored:#?}\n{rows:#?}");
         let is_own = stored.message.author.kind == AuthorKind::Persona;
-        assert!(!is_own || stored.gate == Some(Gate::OwnLine));
+        assert!(!is_own || stored.gate == Some(Gate::OwnMessage));
     }
 }
 

@@ -250,7 +250,7 @@ async fn a_mention_heard_before_days_offline_is_answered_and_an_old_missed_one_i
             .await
             .into_iter()
             .find(|stored| &*stored.message.id.0 == "missed");
-        assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
+        assert_eq!(missed.unwrap().gate, Some(Gate::Backfilled));
     })
     .await;
 }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use aizuchi_harness::harness::{at, message, top_level};
 use aizuchi_harness::providers::{
-    CACHED_TOKENS, INPUT_TOKENS, Limits, OUTPUT_TOKENS, Server, Treatment, Wire,
+    CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
 };
 
 /// A secret that must appear in no error.
@@ -38,11 +38,11 @@ pub const EVERYONE: [Provider; 5] = [
     Provider::OpenRouter,
 ];
 
-pub fn wire(provider: Provider) -> Wire {
+pub fn provider_api(provider: Provider) -> ProviderApi {
     match provider {
-        Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => Wire::OpenAi,
-        Provider::Anthropic => Wire::Anthropic,
-        Provider::Gemini => Wire::Gemini,
+        Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => ProviderApi::OpenAi,
+        Provider::Anthropic => ProviderApi::Anthropic,
+        Provider::Gemini => ProviderApi::Gemini,
     }
 }
 
@@ -124,11 +124,11 @@ pub async fn ask(
 #[tokio::test]
 async fn every_provider_is_asked_in_its_own_format() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         assert_eq!(mind.model(), format!("{}/large-1", provider.name()));
-        server.then([Treatment::Says(" Hello! ".to_owned())]);
+        server.then([ProviderResponse::Says(" Hello! ".to_owned())]);
         let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         let usage = Usage {
             input_tokens: INPUT_TOKENS,
@@ -136,11 +136,11 @@ async fn every_provider_is_asked_in_its_own_format() {
             output_tokens: OUTPUT_TOKENS,
         };
         assert_eq!((answer.text.trim(), answer.usage), ("Hello!", usage), "{provider:?}");
-        let seen = server.seen().remove(0);
+        let seen = server.requests().remove(0);
         let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
         let (body, text) = (&seen.body, prompt(PromptVerb::Reply).text);
-        match wire(provider) {
-            Wire::OpenAi => {
+        match provider_api(provider) {
+            ProviderApi::OpenAi => {
                 assert_eq!(header("authorization"), Some(&*format!("Bearer {KEY}")));
                 // One system message and nothing else.
                 assert_eq!(body["messages"], json!([{ "role": "system", "content": text }]));
@@ -149,14 +149,14 @@ async fn every_provider_is_asked_in_its_own_format() {
                 assert_eq!(body["temperature"], 0.5);
                 assert_eq!(body["response_format"], Value::Null);
             }
-            Wire::Anthropic => {
+            ProviderApi::Anthropic => {
                 assert_eq!(header("x-api-key"), Some(KEY));
                 assert_eq!(body["system"], text);
                 assert_eq!(body["messages"], json!([{ "role": "user", "content": "." }]));
                 assert_eq!(body["max_tokens"], 99);
                 assert_eq!(body["model"], "large-1");
             }
-            Wire::Gemini => {
+            ProviderApi::Gemini => {
                 assert_eq!(header("x-goog-api-key"), Some(KEY));
                 assert_eq!(seen.path, "/v1beta/models/large-1:generateContent");
                 assert_eq!(body["systemInstruction"]["parts"][0]["text"], text);
@@ -175,18 +175,18 @@ async fn a_judgment_is_asked_for_by_its_schema() {
     let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.75,
         "delay_seconds": null, "about": null}"#;
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
-        server.then([Treatment::Says(verdict.to_owned())]);
+        server.then([ProviderResponse::Says(verdict.to_owned())]);
         let answer = ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
         let judgment = judge::parse_judgment(&answer.text, &prompt(PromptVerb::Judge)).unwrap();
         assert_eq!((judgment.should_respond, judgment.confidence), (true, 0.75), "{provider:?}");
-        let body = server.seen().remove(0).body;
-        let schema = match wire(provider) {
-            Wire::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
-            Wire::Anthropic => body["output_config"]["format"]["schema"].clone(),
-            Wire::Gemini => body["generationConfig"]["responseJsonSchema"].clone(),
+        let body = server.requests().remove(0).body;
+        let schema = match provider_api(provider) {
+            ProviderApi::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
+            ProviderApi::Anthropic => body["output_config"]["format"]["schema"].clone(),
+            ProviderApi::Gemini => body["generationConfig"]["responseJsonSchema"].clone(),
         };
         let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         let expected = [
@@ -204,16 +204,16 @@ async fn a_judgment_is_asked_for_by_its_schema() {
 #[tokio::test]
 async fn max_tokens_are_always_set() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let settings = settings(provider, &server.base);
         let settings = ProviderSettings { params: ModelParams::default(), ..settings };
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
         ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
-        let body = server.seen().remove(0).body;
-        let limit = match wire(provider) {
-            Wire::OpenAi | Wire::Anthropic => &body["max_tokens"],
-            Wire::Gemini => &body["generationConfig"]["maxOutputTokens"],
+        let body = server.requests().remove(0).body;
+        let limit = match provider_api(provider) {
+            ProviderApi::OpenAi | ProviderApi::Anthropic => &body["max_tokens"],
+            ProviderApi::Gemini => &body["generationConfig"]["maxOutputTokens"],
         };
         assert_eq!(limit, 2048, "{provider:?}");
     }
@@ -221,7 +221,7 @@ async fn max_tokens_are_always_set() {
 
 #[tokio::test]
 async fn model_parameters_are_sent() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mut settings = settings(Provider::OpenAi, &server.base);
     settings.headers.insert("x-title".to_owned(), "Aizuchi".to_owned().into());
@@ -235,7 +235,7 @@ async fn model_parameters_are_sent() {
     };
     let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
     ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
-    let seen = server.seen().remove(0);
+    let seen = server.requests().remove(0);
     assert_eq!(seen.headers["x-title"], "Aizuchi");
     for (key, expected) in [
         ("top_p", json!(0.25)),
@@ -252,8 +252,8 @@ async fn model_parameters_are_sent() {
 const NO_ANSWER: &str = "busy: its answer is empty|its answer has an unknown shape";
 
 /// What a provider does, what is made of it, and how many requests that takes.
-fn troubles() -> Vec<(Treatment, &'static str, usize)> {
-    use Treatment::{BreaksOff, Raw, Says, Status, Stops};
+fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
+    use ProviderResponse::{BreaksOff, Raw, Says, Status, Stops};
     let status = |status: u16, code: &str| {
         let error = json!({ "code": code, "type": code, "message": format!("{CHAT} {KEY}") });
         Status(status, vec![], json!({ "error": error }).to_string())
@@ -340,7 +340,7 @@ fn troubles() -> Vec<(Treatment, &'static str, usize)> {
 async fn every_error_is_one_sentence_without_secrets() {
     for provider in EVERYONE {
         for (treatment, expected, calls) in troubles() {
-            let server = Server::start(Limits::default()).await;
+            let server = Server::start(ServerLimits::default()).await;
             let clock = Clock::manual(at(0));
             let mind = mind(provider, &server, &clock);
             server.then(vec![treatment.clone(); 4]);
@@ -355,7 +355,7 @@ async fn every_error_is_one_sentence_without_secrets() {
             let what: String = format!("{treatment:?}").chars().take(80).collect();
             let is_said = why.split('|').any(|why| error.to_string() == sentence(why));
             assert!(is_said, "{provider:?} {what}: {error}");
-            assert_eq!(server.seen().len(), calls, "{provider:?} {what}");
+            assert_eq!(server.requests().len(), calls, "{provider:?} {what}");
             let told =
                 format!("{error} {error:?} {mind:?}", mind = settings(provider, &server.base));
             assert!(!told.contains(CHAT) && !told.contains(KEY), "{provider:?} {told}");
@@ -382,13 +382,13 @@ async fn an_unreachable_server_is_reported() {
 #[tokio::test]
 async fn retries_honor_retry_after() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let slow = |value: &str| {
-            Treatment::Status(429, vec![("retry-after", value.to_owned())], String::new())
+            ProviderResponse::Status(429, vec![("retry-after", value.to_owned())], String::new())
         };
-        server.then([slow("7"), slow("11"), Treatment::Says("at last".to_owned())]);
+        server.then([slow("7"), slow("11"), ProviderResponse::Says("at last".to_owned())]);
         let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         assert_eq!(answer.text, "at last", "{provider:?}");
         assert_eq!(clock.now(), at(18), "{provider:?}");
@@ -397,17 +397,17 @@ async fn retries_honor_retry_after() {
         let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let LlmError::Busy { retry_after, .. } = error else { panic!("{error}") };
         assert_eq!(retry_after, Some(SignedDuration::from_secs(300)));
-        assert_eq!(server.seen().len(), 4);
+        assert_eq!(server.requests().len(), 4);
     }
 }
 
 #[tokio::test]
 async fn a_timeout_aborts_the_request() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
-        server.then([Treatment::Never]);
+        server.then([ProviderResponse::Never]);
         let question = prompt(PromptVerb::Reply);
         let mut asking = pin!(mind.ask(&question));
         let came = pin!(server.came(1));
@@ -425,9 +425,9 @@ async fn a_timeout_aborts_the_request() {
 
 #[tokio::test]
 async fn a_dropped_call_aborts_the_request() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let mind = mind(Provider::OpenAi, &server, &Clock::system());
-    server.then([Treatment::Never]);
+    server.then([ProviderResponse::Never]);
     {
         let question = prompt(PromptVerb::Reply);
         let asking = pin!(mind.ask(&question));
@@ -439,10 +439,10 @@ async fn a_dropped_call_aborts_the_request() {
 
 #[tokio::test]
 async fn an_endless_response_times_out() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
-    server.then([Treatment::Endless]);
+    server.then([ProviderResponse::Endless]);
     let question = prompt(PromptVerb::Reply);
     let mut asking = pin!(mind.ask(&question));
     let came = pin!(server.came(1));
@@ -455,9 +455,16 @@ async fn an_endless_response_times_out() {
 async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     for (limits, calls) in [
-        (Limits { wants_user_turn: true, ..Limits::default() }, 2),
-        (Limits { knows_no_schema: true, ..Limits::default() }, 3),
-        (Limits { wants_user_turn: true, knows_no_schema: true, ..Limits::default() }, 3),
+        (ServerLimits { wants_user_turn: true, ..ServerLimits::default() }, 2),
+        (ServerLimits { knows_no_schema: true, ..ServerLimits::default() }, 3),
+        (
+            ServerLimits {
+                wants_user_turn: true,
+                knows_no_schema: true,
+                ..ServerLimits::default()
+            },
+            3,
+        ),
     ] {
         let server = Server::start(limits).await;
         let clock = Clock::manual(at(0));
@@ -467,10 +474,10 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
         own.api_key = None;
         let mind = ProviderMind::new(&own, clock.clone()).unwrap();
         for expected in [calls, calls + 1, calls + 2] {
-            server.then([Treatment::Says(verdict.to_owned())]);
+            server.then([ProviderResponse::Says(verdict.to_owned())]);
             assert_eq!(ask(&mind, &clock, PromptVerb::Judge).await.unwrap().text, verdict);
             // The format that the server accepted is remembered.
-            assert_eq!(server.seen().len(), expected, "{limits:?}");
+            assert_eq!(server.requests().len(), expected, "{limits:?}");
         }
     }
 }
@@ -478,23 +485,23 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
 #[tokio::test]
 async fn a_check_costs_one_token() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
-        server.then([Treatment::Stops("length", String::new())]);
+        server.then([ProviderResponse::Stops("length", String::new())]);
         mind.check().await.unwrap();
         // A reasoning model refuses a limit of one token, and then gets more.
-        let refusal = || Treatment::Status(400, vec![], String::new());
+        let refusal = || ProviderResponse::Status(400, vec![], String::new());
         server.then((0..server_tries(provider)).map(|_| refusal()));
         mind.check().await.unwrap();
-        let limits = server.seen().into_iter().map(|seen| match wire(provider) {
-            Wire::OpenAi | Wire::Anthropic => seen.body["max_tokens"].clone(),
-            Wire::Gemini => seen.body["generationConfig"]["maxOutputTokens"].clone(),
+        let limits = server.requests().into_iter().map(|seen| match provider_api(provider) {
+            ProviderApi::OpenAi | ProviderApi::Anthropic => seen.body["max_tokens"].clone(),
+            ProviderApi::Gemini => seen.body["generationConfig"]["maxOutputTokens"].clone(),
         });
         let limits: Vec<Value> = limits.collect();
         assert_eq!((&limits[0], limits.last()), (&json!(1), Some(&json!(99))), "{provider:?}");
         // There are no retries, since a user waits.
-        server.then([Treatment::Status(503, vec![], String::new())]);
+        server.then([ProviderResponse::Status(503, vec![], String::new())]);
         let error = mind.check().await.unwrap_err().to_string();
         assert!(error.ends_with("it is in trouble itself (503)"), "{error}");
     }
@@ -502,19 +509,19 @@ async fn a_check_costs_one_token() {
 
 /// How many request formats without a schema there are to try.
 fn server_tries(provider: Provider) -> usize {
-    if wire(provider) == Wire::OpenAi { 2 } else { 1 }
+    if provider_api(provider) == ProviderApi::OpenAi { 2 } else { 1 }
 }
 
 #[tokio::test]
 async fn the_fallback_model_answers_while_the_first_is_down() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
     let second = Arc::new(ScriptedMind::default());
     second.set_default(PromptVerb::Reply, "from the second");
     let both = FallbackMind::new(first, second, clock.clone());
-    let down = || Treatment::Status(503, vec![], String::new());
+    let down = || ProviderResponse::Status(503, vec![], String::new());
     let asks = async || both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
 
     server.then([down()]);
@@ -523,24 +530,24 @@ async fn the_fallback_model_answers_while_the_first_is_down() {
     // It is known to be down, and is not asked.
     clock.advance_to(at(30));
     assert_eq!(asks().await.text, "from the second");
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
     // After a while it is asked again, and answers.
     clock.advance_to(at(61));
     let answer = asks().await;
     assert_eq!((&*answer.text, answer.model), ("fine", None));
     // A request that it refuses is sent to the fallback, but it does not count as down.
-    server.then([Treatment::Status(401, vec![], String::new())]);
+    server.then([ProviderResponse::Status(401, vec![], String::new())]);
     let answer = asks().await;
     assert_eq!(answer.text, "from the second");
     assert_eq!(&*answer.failed_calls[0].model, "openai/large-1");
     assert!(answer.failed_calls[0].error.to_string().ends_with("the API key (401)"));
     assert_eq!(asks().await.text, "fine");
-    assert_eq!(server.seen().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 }
 
 #[tokio::test]
 async fn when_all_models_fail_a_retryable_error_wins() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
@@ -550,7 +557,7 @@ async fn when_all_models_fail_a_retryable_error_wins() {
     let refuses = || second.push(PromptVerb::Reply, Err(LlmError::Refused("b: no".to_owned())));
 
     refuses();
-    let slow = Treatment::Status(503, vec![("retry-after", "9".to_owned())], String::new());
+    let slow = ProviderResponse::Status(503, vec![("retry-after", "9".to_owned())], String::new());
     server.then([slow]);
     let why = "openai/large-1: it is in trouble itself (503), and b: no";
     let retry_after = Some(SignedDuration::from_secs(9));
@@ -558,12 +565,12 @@ async fn when_all_models_fail_a_retryable_error_wins() {
 
     // While the first is known to be down it is asked last, but it is asked.
     refuses();
-    server.then([Treatment::Says("after all".to_owned())]);
+    server.then([ProviderResponse::Says("after all".to_owned())]);
     let answer = both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
     assert_eq!((&*answer.text, &*answer.failed_calls[0].model), ("after all", "scripted"));
 
     refuses();
-    server.then([Treatment::Status(401, vec![], String::new())]);
+    server.then([ProviderResponse::Status(401, vec![], String::new())]);
     let why = "openai/large-1: it does not accept the API key (401), and b: no";
     assert_eq!(fails().await, LlmError::Refused(why.to_owned()));
 }
@@ -576,13 +583,13 @@ async fn the_model_name_is_sent_unchanged() {
         (Provider::Ollama, "a::b-high"),
         (Provider::Anthropic, "claude-large-1"),
     ] {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let settings = settings(provider, &server.base);
         let settings = ProviderSettings { model_name: name.to_owned(), ..settings };
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
         ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
-        let body = server.seen().remove(0).body;
+        let body = server.requests().remove(0).body;
         assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!(name), &Value::Null));
     }
 }
@@ -607,48 +614,48 @@ async fn refusals_of_each_provider_are_recognized() {
         "usageMetadata": { "promptTokenCount": 9 },
     });
     for (provider, treatment, expected, calls) in [
-        (Provider::OpenAi, Treatment::Raw(ok, openai.to_string()), declined, 1),
+        (Provider::OpenAi, ProviderResponse::Raw(ok, openai.to_string()), declined, 1),
         (
             Provider::Gemini,
-            Treatment::Raw(ok, blocked.to_string()),
+            ProviderResponse::Raw(ok, blocked.to_string()),
             "the model refuses: it declined to answer this",
             1,
         ),
         (
             Provider::Gemini,
-            Treatment::Status(400, vec![], wrong_key.to_string()),
+            ProviderResponse::Status(400, vec![], wrong_key.to_string()),
             "the model refuses: it does not accept the API key (400 API_KEY_INVALID)",
             1,
         ),
         (
             Provider::Anthropic,
-            Treatment::Status(529, vec![], overloaded.to_string()),
+            ProviderResponse::Status(529, vec![], overloaded.to_string()),
             "the model does not answer now: it is in trouble itself (529 overloaded_error)",
             3,
         ),
         (
             Provider::Gemini,
-            Treatment::Raw(ok, thought.to_string()),
+            ProviderResponse::Raw(ok, thought.to_string()),
             "the model's answer is of no use: it used up max_tokens before it said anything; allow it more",
             1,
         ),
     ] {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         server.then(vec![treatment; 3]);
         let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let said = error.to_string().replace(&format!("{}/large-1: ", provider.name()), "");
-        assert_eq!((&*said, server.seen().len()), (expected, calls), "{provider:?}");
+        assert_eq!((&*said, server.requests().len()), (expected, calls), "{provider:?}");
         assert!(!format!("{error:?}").contains(CHAT), "{error:?}");
     }
 }
 
 #[tokio::test]
 async fn a_truncated_reply_is_marked() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
-    server.then([Treatment::Stops("length", "Once upon a".to_owned())]);
+    server.then([ProviderResponse::Stops("length", "Once upon a".to_owned())]);
     assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "Once upon a…");
 }

@@ -358,7 +358,7 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
             store.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
         }
         let late = message(top_level("garden"), "m25", at(2), "bob", "heard late");
-        store.hear(late, Disposition::Settled(Gate::CaughtUp)).await;
+        store.hear(late, Disposition::Settled(Gate::Backfilled)).await;
         let reply = message(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
         store.hear(reply, Disposition::Judge(until(at(70)))).await;
         let context = store.store.context(&top_level("garden"), &window(4)).await.unwrap();
@@ -519,7 +519,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
     on_every_database(async |store| {
         for channel in ["garden", "kitchen"] {
             let heard = Heard::Channel(new_channel(channel, Public));
-            let hearing = InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0));
+            let hearing = InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), at(0));
             store.store.hear(hearing).await.unwrap();
         }
         store.hear_human("1", 0, "hello").await;
@@ -1096,7 +1096,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
             }),
             ..InboxEntry::new(
                 Heard::Message(message(top_level("garden"), id, at(1), "alice", id), Arrival::Live),
-                Disposition::Settled(Gate::CaughtUp),
+                Disposition::Settled(Gate::Backfilled),
                 at(1),
             )
         };
@@ -1121,7 +1121,7 @@ async fn threads_with_recent_messages_are_listed() {
     on_every_store(async |store| {
         let human = |conversation, id: &str, second| {
             let message = message(conversation, id, at(second), "alice", "hi");
-            store.hear(message, Disposition::Settled(Gate::CaughtUp))
+            store.hear(message, Disposition::Settled(Gate::Backfilled))
         };
         human(top_level("garden"), "1", 1).await;
         human(thread("garden", "1"), "2", 5).await;

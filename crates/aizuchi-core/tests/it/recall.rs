@@ -365,7 +365,7 @@ fn asked(text: &str) -> RecallQuery {
 fn hearing(conversation: ConversationId, id: &str, second: i64, text: &str) -> InboxEntry {
     let message = message(conversation, id, at(second), "alice", text);
     let heard = Heard::Message(message, Arrival::Backfilled);
-    InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0))
+    InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), at(0))
 }
 
 fn ids(found: &[RecalledMessage]) -> Vec<&str> {

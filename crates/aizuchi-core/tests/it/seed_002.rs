@@ -229,7 +229,7 @@ async fn r10_its_own_message_is_only_stored() {
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "");
         let messages = harness.messages("garden").await;
-        assert_eq!((messages.len(), messages[0].gate), (1, Some(Gate::OwnLine)));
+        assert_eq!((messages.len(), messages[0].gate), (1, Some(Gate::OwnMessage)));
     })
     .await;
 }
@@ -337,7 +337,7 @@ async fn r15_the_reply_is_made_from_a_fresh_context_and_stored() {
         assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("no rain today"));
         let messages = harness.messages("garden").await;
         let own = messages.last().unwrap();
-        assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnLine)));
+        assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnMessage)));
     })
     .await;
 }
@@ -392,7 +392,7 @@ async fn r19_a_start_answers_no_old_messages() {
         harness.pass(10_000).await;
         assert_eq!(harness.mind.verbs(), "");
         let gates = harness.messages("garden").await.into_iter().map(|stored| stored.gate);
-        assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::CaughtUp); 3]);
+        assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::Backfilled); 3]);
         // A recent mention is owed an answer all the same.
         let young =
             message(top_level("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");

@@ -12,10 +12,10 @@ use aizuchi_core::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use serde_json::{Value, json};
 
-use crate::models::{EVERYONE, ask, hurried, mind, prompt, settings, wire};
+use crate::models::{EVERYONE, ask, hurried, mind, prompt, provider_api, settings};
 use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::tools::Written;
-use aizuchi_harness::providers::{Limits, Server, Treatment, Wire};
+use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
 
 fn specs() -> Vec<ToolSpec> {
     let parameters = json!({
@@ -61,7 +61,7 @@ async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> LlmRespons
 #[tokio::test]
 async fn every_provider_is_sent_tools_and_their_results() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let two = vec![
@@ -70,9 +70,9 @@ async fn every_provider_is_sent_tools_and_their_results() {
         ];
         let one = vec![written("toolu_3", "list_memo", "{}")];
         server.then([
-            Treatment::Calls("Let me see.", two),
-            Treatment::Calls("", one),
-            Treatment::Says("Tea it is.".to_owned()),
+            ProviderResponse::Calls("Let me see.", two),
+            ProviderResponse::Calls("", one),
+            ProviderResponse::Says("Tea it is.".to_owned()),
         ]);
         let mut prompt = offering();
         let first = asks(&mind, &clock, &prompt).await;
@@ -87,44 +87,44 @@ async fn every_provider_is_sent_tools_and_their_results() {
         let answer = asks(&mind, &clock, &prompt).await;
         assert_eq!((&*answer.text, answer.tool_calls.len()), ("Tea it is.", 0), "{provider:?}");
         // The server has checked that each call was answered as its provider requires.
-        let seen = server.seen();
+        let seen = server.requests();
         assert_eq!(seen.len(), 3, "{provider:?}");
-        let sent = sent(wire(provider), &seen[2].body);
+        let sent = sent(provider_api(provider), &seen[2].body);
         assert_eq!(sent, ["about tea", "about cake", "about nothing"], "{provider:?}");
         for seen in &seen {
-            assert_eq!(names(wire(provider), &seen.body), ["get_memo", "list_memo"]);
+            assert_eq!(names(provider_api(provider), &seen.body), ["get_memo", "list_memo"]);
         }
     }
 }
 
 /// The names of the tools that a request offers.
-fn names(wire: Wire, body: &Value) -> Vec<&str> {
-    let tools = match wire {
-        Wire::OpenAi | Wire::Anthropic => &body["tools"],
-        Wire::Gemini => &body["tools"][0]["functionDeclarations"],
+fn names(api: ProviderApi, body: &Value) -> Vec<&str> {
+    let tools = match api {
+        ProviderApi::OpenAi | ProviderApi::Anthropic => &body["tools"],
+        ProviderApi::Gemini => &body["tools"][0]["functionDeclarations"],
     };
-    let name = |tool| match wire {
-        Wire::OpenAi => &Value::get(tool, "function").unwrap()["name"],
-        Wire::Anthropic | Wire::Gemini => &tool["name"],
+    let name = |tool| match api {
+        ProviderApi::OpenAi => &Value::get(tool, "function").unwrap()["name"],
+        ProviderApi::Anthropic | ProviderApi::Gemini => &tool["name"],
     };
     tools.as_array().unwrap().iter().map(|tool| name(tool).as_str().unwrap()).collect()
 }
 
 /// The tool results in a request.
-fn sent(wire: Wire, body: &Value) -> Vec<String> {
-    let turns = if wire == Wire::Gemini { &body["contents"] } else { &body["messages"] };
+fn sent(api: ProviderApi, body: &Value) -> Vec<String> {
+    let turns = if api == ProviderApi::Gemini { &body["contents"] } else { &body["messages"] };
     let turns = turns.as_array().unwrap().iter();
-    let results: Vec<&Value> = match wire {
-        Wire::OpenAi => {
+    let results: Vec<&Value> = match api {
+        ProviderApi::OpenAi => {
             turns.filter(|turn| turn["role"] == "tool").map(|turn| &turn["content"]).collect()
         }
-        Wire::Anthropic => turns
+        ProviderApi::Anthropic => turns
             .filter_map(|turn| turn["content"].as_array())
             .flatten()
             .filter(|block| block["type"] == "tool_result")
             .map(|block| &block["content"])
             .collect(),
-        Wire::Gemini => turns
+        ProviderApi::Gemini => turns
             .filter_map(|turn| turn["parts"].as_array())
             .flatten()
             .filter_map(|part| part.get("functionResponse"))
@@ -139,16 +139,16 @@ async fn signed_thoughts_are_returned_to_their_provider_only() {
     for (provider, signature) in
         [(Provider::Anthropic, "signed-by-anthropic"), (Provider::Gemini, "signed-by-gemini")]
     {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
-        server.then([Treatment::Calls("", vec![call])]);
+        server.then([ProviderResponse::Calls("", vec![call])]);
         let mut prompt = offering();
         let answer = asks(&mind(provider, &server, &clock), &clock, &prompt).await;
         prompt.tool_rounds.push(round(answer));
         for (other, is_signed) in [(provider, true), (Provider::OpenAi, false)] {
             asks(&mind(other, &server, &clock), &clock, &prompt).await;
-            let body = server.seen().pop().unwrap().body.to_string();
+            let body = server.requests().pop().unwrap().body.to_string();
             assert_eq!(body.contains(signature), is_signed, "{provider:?} {other:?}");
             assert!(body.contains("about tea"), "{provider:?} {other:?}");
         }
@@ -162,7 +162,7 @@ async fn the_fallback_model_continues_with_the_tool_results() {
         (Provider::Anthropic, Provider::Gemini),
         (Provider::Gemini, Provider::OpenAi),
     ] {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let settings = ProviderSettings { max_attempts: 1, ..settings(first, &server.base) };
         let one = Arc::new(ProviderMind::new(&settings, clock.clone()).unwrap());
@@ -170,14 +170,14 @@ async fn the_fallback_model_continues_with_the_tool_results() {
         let both = FallbackMind::new(one, other, clock.clone());
         let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
         server.then([
-            Treatment::Calls("", vec![call]),
-            Treatment::Status(503, vec![], String::new()),
-            Treatment::Says("Tea it is.".to_owned()),
+            ProviderResponse::Calls("", vec![call]),
+            ProviderResponse::Status(503, vec![], String::new()),
+            ProviderResponse::Says("Tea it is.".to_owned()),
         ]);
         let mut prompt = offering();
         prompt.tool_rounds.push(round(both.ask(&prompt).await.unwrap()));
         assert_eq!(both.ask(&prompt).await.unwrap().text, "Tea it is.", "{first:?} {second:?}");
-        assert_eq!(sent(wire(second), &server.seen()[2].body), ["about tea"]);
+        assert_eq!(sent(provider_api(second), &server.requests()[2].body), ["about tea"]);
     }
 }
 
@@ -188,69 +188,73 @@ async fn a_server_without_tool_support_is_asked_without_tools() {
         (Provider::Anthropic, [2, 3, 4]),
         (Provider::Gemini, [2, 3, 4]),
     ] {
-        let server = Server::start(Limits { knows_no_tools: true, ..Limits::default() }).await;
+        let server =
+            Server::start(ServerLimits { knows_no_tools: true, ..ServerLimits::default() }).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         for calls in asked {
             assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine", "{provider:?}");
             // What the server supports is remembered.
-            assert_eq!(server.seen().len(), calls, "{provider:?}");
+            assert_eq!(server.requests().len(), calls, "{provider:?}");
         }
         // The refusal may have had another reason, so tools are tried again after a while.
         clock.advance_to(at(3700));
         asks(&mind, &clock, &offering()).await;
-        assert_eq!(server.seen().len(), asked[2] + asked[0], "{provider:?}");
+        assert_eq!(server.requests().len(), asked[2] + asked[0], "{provider:?}");
         // A judge's schema is not a tool.
         ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
-        let last = server.seen().pop().unwrap().body.to_string();
+        let last = server.requests().pop().unwrap().body.to_string();
         assert!(last.contains("should_respond\":{"), "{provider:?} {last}");
     }
 }
 
 #[tokio::test]
 async fn a_gateway_without_tool_support_is_asked_without_tools() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenRouter, &server, &clock);
-    let none = || Treatment::Status(404, vec![], String::new());
+    let none = || ProviderResponse::Status(404, vec![], String::new());
     server.then([none(), none()]);
     assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine");
     assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine");
-    assert_eq!(server.seen().len(), 4);
-    assert!(server.seen()[2].body["tools"].is_null() && server.seen()[3].body["tools"].is_null());
+    assert_eq!(server.requests().len(), 4);
+    assert!(
+        server.requests()[2].body["tools"].is_null()
+            && server.requests()[3].body["tools"].is_null()
+    );
 }
 
 #[tokio::test]
 async fn one_refusal_after_tool_results_does_not_disable_tools() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::Anthropic, &server, &clock);
     let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
-    let refusal = Treatment::Status(400, vec![], String::new());
-    server.then([Treatment::Calls("", vec![call]), refusal]);
+    let refusal = ProviderResponse::Status(400, vec![], String::new());
+    server.then([ProviderResponse::Calls("", vec![call]), refusal]);
     let mut prompt = offering();
     let answer = asks(&mind, &clock, &prompt).await;
     prompt.tool_rounds.push(round(answer));
     for (question, has_tools) in [(&prompt, false), (&offering(), true)] {
         asks(&mind, &clock, question).await;
-        assert_eq!(server.seen().pop().unwrap().body["tools"].is_array(), has_tools);
+        assert_eq!(server.requests().pop().unwrap().body["tools"].is_array(), has_tools);
     }
 }
 
 #[tokio::test]
 async fn tool_results_are_told_as_text_to_a_server_that_refuses_tools() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
-        server.then([Treatment::Calls("", vec![call])]);
+        server.then([ProviderResponse::Calls("", vec![call])]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
         prompt.tool_rounds.push(round(answer));
         prompt.tools.clear();
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine");
-        let body = server.seen().pop().unwrap().body;
+        let body = server.requests().pop().unwrap().body;
         assert!(body["tools"].is_null(), "{provider:?}");
         let told = r#"- get_memo {\"name\":\"tea\"}\n> about tea\n"#;
         assert!(body.to_string().contains(told), "{provider:?} {body}");
@@ -260,7 +264,7 @@ async fn tool_results_are_told_as_text_to_a_server_that_refuses_tools() {
 #[tokio::test]
 async fn malformed_calls_are_sent_back_repaired() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let calls = vec![
@@ -269,31 +273,32 @@ async fn malformed_calls_are_sent_back_repaired() {
             written("", "", "[1, 2]"),
             written("toolu_4", "list_memo", ""),
         ];
-        server.then([Treatment::Calls("", calls), Treatment::Says("done".to_owned())]);
+        server
+            .then([ProviderResponse::Calls("", calls), ProviderResponse::Says("done".to_owned())]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
         let read: Vec<&str> = answer.tool_calls.iter().map(|call| &*call.name).collect();
         assert_eq!(read, ["get_memo", "no such tool\n", "", "list_memo"], "{provider:?}");
         assert!(answer.usage.input_tokens > 0, "{provider:?}");
-        if wire(provider) == Wire::OpenAi {
+        if provider_api(provider) == ProviderApi::OpenAi {
             let read: Vec<&Value> = answer.tool_calls.iter().map(|call| &call.arguments).collect();
             let expected = [json!(r#"{"name": "tea"#), json!("tea"), json!([1, 2]), json!({})];
             assert_eq!(read, expected.iter().collect::<Vec<_>>(), "{provider:?}");
         }
         prompt.tool_rounds.push(round(answer));
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "done", "{provider:?}");
-        assert_eq!(server.seen().len(), 2, "{provider:?}");
+        assert_eq!(server.requests().len(), 2, "{provider:?}");
     }
 }
 
 #[tokio::test]
 async fn omitted_calls_are_not_repeated() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let calls = (0..300).map(|n| written(&format!("toolu_{n}"), "list_memo", "{}"));
-        server.then([Treatment::Calls("", calls.collect())]);
+        server.then([ProviderResponse::Calls("", calls.collect())]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
         assert_eq!(answer.tool_calls.len(), 300, "{provider:?}");
@@ -301,33 +306,40 @@ async fn omitted_calls_are_not_repeated() {
         round.results.truncate(8);
         prompt.tool_rounds.push(round);
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine", "{provider:?}");
-        assert_eq!(sent(wire(provider), &server.seen()[1].body).len(), 8, "{provider:?}");
+        assert_eq!(
+            sent(provider_api(provider), &server.requests()[1].body).len(),
+            8,
+            "{provider:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn text_beside_a_call_is_an_answer() {
     for provider in EVERYONE {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         let call = written("toolu_1", "list_memo", "{}");
-        server.then([Treatment::Calls("Noted!", vec![call]), Treatment::Says(String::new())]);
+        server.then([
+            ProviderResponse::Calls("Noted!", vec![call]),
+            ProviderResponse::Says(String::new()),
+        ]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
         prompt.tool_rounds.push(round(answer));
         assert_eq!(asks(&mind, &clock, &prompt).await.text.trim(), "", "{provider:?}");
-        assert_eq!(server.seen().len(), 2, "{provider:?}");
+        assert_eq!(server.requests().len(), 2, "{provider:?}");
     }
 }
 
 #[tokio::test]
 async fn calls_of_unknown_tools_are_no_answer() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(ServerLimits::default()).await;
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
     let call = written("toolu_1", "list_memo", "{}");
-    server.then(vec![Treatment::Calls("", vec![call]); 3]);
+    server.then(vec![ProviderResponse::Calls("", vec![call]); 3]);
     let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err().to_string();
     assert!(error.ends_with("its answer is empty"), "{error}");
 }

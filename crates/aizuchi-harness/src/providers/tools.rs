@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::providers::Wire;
+use crate::providers::ProviderApi;
 
 /// A call as the model wrote it: its id, its name, and its arguments, valid JSON or not.
 pub type Written = (String, String, String);
 
 /// Why the provider would refuse the tools and the tool results of a request, if it would.
-pub fn complaint(wire: Wire, body: &Value) -> Option<&'static str> {
-    match wire {
-        Wire::OpenAi => openai(body),
-        Wire::Anthropic => anthropic(body),
-        Wire::Gemini => gemini(body),
+pub fn complaint(api: ProviderApi, body: &Value) -> Option<&'static str> {
+    match api {
+        ProviderApi::OpenAi => openai(body),
+        ProviderApi::Anthropic => anthropic(body),
+        ProviderApi::Gemini => gemini(body),
     }
 }
 
@@ -118,17 +118,17 @@ fn gemini(body: &Value) -> Option<&'static str> {
 }
 
 /// The part of the assistant's message that holds these calls.
-pub fn message(wire: Wire, text: &str, calls: &[Written]) -> Value {
+pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
     let object = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    match wire {
-        Wire::OpenAi => {
+    match api {
+        ProviderApi::OpenAi => {
             let calls = calls.iter().map(|(id, name, arguments)| {
                 json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
             });
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             json!({ "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>() })
         }
-        Wire::Anthropic => {
+        ProviderApi::Anthropic => {
             // It thinks before it calls, and signs its thoughts.
             let thought =
                 json!({ "type": "thinking", "thinking": "hm", "signature": "signed-by-anthropic" });
@@ -138,7 +138,7 @@ pub fn message(wire: Wire, text: &str, calls: &[Written]) -> Value {
             });
             [thought].into_iter().chain(words).chain(calls).collect()
         }
-        Wire::Gemini => {
+        ProviderApi::Gemini => {
             let words = (!text.is_empty()).then(|| json!({ "text": text }));
             let calls = calls.iter().enumerate().map(|(place, (_, name, arguments))| {
                 let mut part =
