@@ -168,8 +168,15 @@ pub struct ModelExchange {
     /// The sources of the prompt. When a source message is edited or deleted, the exchange is deleted.
     pub lineage: Lineage,
     /// The store's revision that the prompt was made from. A source that has changed since must not be kept in
-    /// its old form. Used only on the way into the store.
-    pub seen_revision: u64,
+    /// its old form. `None` in an exchange that was read from the store.
+    pub seen_revision: Option<u64>,
+}
+
+impl ModelExchange {
+    /// The store's revision that a new exchange was made from, and its lineage.
+    pub fn new_sources(&self) -> Option<(u64, &Lineage)> {
+        self.seen_revision.map(|revision| (revision, &self.lineage))
+    }
 }
 
 impl Attempt {

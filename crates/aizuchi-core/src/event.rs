@@ -303,7 +303,7 @@ impl Outcome {
         if let (None, StepResult::Drafted { draft, .. }) = (exchange, &self.result) {
             return Some((draft.metadata.seen_revision, &draft.metadata.lineage));
         }
-        exchange.map(|exchange| (exchange.seen_revision, &exchange.lineage))
+        exchange?.new_sources()
     }
 
     /// The outcome without prompts, answers and memo changes. Used when a source message has changed, since

@@ -138,7 +138,7 @@ impl Agent {
             prompt: if is_kept { prompt.full_text().into() } else { "".into() },
             answer: response.map(|response| response.full_text().into()),
             lineage,
-            seen_revision: prompt.context.revision,
+            seen_revision: Some(prompt.context.revision),
         })
     }
 

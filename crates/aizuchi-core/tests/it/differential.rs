@@ -416,7 +416,7 @@ async fn outcome(
         answer: (kind != 7).then(|| "answer".into()),
         lineage: context.lineage(),
         // Some model calls take longer.
-        seen_revision: context.revision.saturating_sub(number as u64 % 5),
+        seen_revision: Some(context.revision.saturating_sub(number as u64 % 5)),
     };
     let attempt = Attempt {
         verb: "judge".into(),

@@ -133,9 +133,11 @@ async fn completing_never_removes_a_newer_step() {
 async fn prompts_are_kept_until_they_expire() {
     on_every_store(async |store| {
         let considered = store.hear_human("1", 0, "one").await.revision;
-        let exchange =
-            |messages: &[&str]| ModelExchange { seen_revision: considered, ..exchange(messages) };
-        let kept_exchange = ModelExchange { seen_revision: 0, ..exchange(&["1"]) };
+        let exchange = |messages: &[&str]| ModelExchange {
+            seen_revision: Some(considered),
+            ..exchange(messages)
+        };
+        let kept_exchange = ModelExchange { seen_revision: None, ..exchange(&["1"]) };
         let claim = store.claim(60).await.remove(0);
         let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
         let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
@@ -158,7 +160,8 @@ async fn an_edited_or_deleted_message_is_removed_from_prompts_and_reasons() {
         for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
             let considered = store.hear_human(id, second, "words").await.revision;
             let claim = store.claim(second + 60).await.remove(0);
-            let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id, "0"]) };
+            let exchange =
+                ModelExchange { seen_revision: Some(considered), ..exchange(&[id, "0"]) };
             let exchange = Some(Arc::new(exchange));
             let judgment = Some(judgment("they said words"));
             let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
@@ -200,7 +203,7 @@ async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
             let changed = store.store.has_changed_since(home, considered, &made_from);
             let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
-            let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id]) };
+            let exchange = ModelExchange { seen_revision: Some(considered), ..exchange(&[id]) };
             let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
             store.complete(&claim, outcome, second + 62).await;
@@ -1025,7 +1028,7 @@ fn exchange(messages: &[&str]) -> ModelExchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
         lineage: made_from(messages),
-        seen_revision: 0,
+        seen_revision: Some(0),
     }
 }
 

@@ -241,7 +241,7 @@ pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
                 .collect::<RowResult<_>>()?,
             memories: parse_json(&column::<String>(row, "memories")?)?,
         },
-        seen_revision: 0,
+        seen_revision: None,
     }))
 }
 

@@ -167,7 +167,7 @@ impl Archive for VolatileStore {
             let mut exchange = (*record.exchange).clone();
             exchange.lineage.messages.sort();
             exchange.lineage.messages.dedup();
-            Some(ModelExchange { seen_revision: 0, ..exchange })
+            Some(ModelExchange { seen_revision: None, ..exchange })
         };
         Ok(records.iter().map(exchange).collect())
     }
