@@ -297,8 +297,12 @@ pub fn to_single_line(text: &str) -> String {
 
 /// Whether a text begins by calling a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.
 pub fn starts_with_name(text: &str, name: &str) -> bool {
-    let text = text.trim_start_matches(['@', '＠', ' ']).to_lowercase();
-    let Some(rest) = text.strip_prefix(&name.to_lowercase()) else {
+    starts_with_lowercase_name(&text.to_lowercase(), &name.to_lowercase())
+}
+
+/// [`starts_with_name`] for a text and a name that are in lower case already.
+pub fn starts_with_lowercase_name(text: &str, name: &str) -> bool {
+    let Some(rest) = text.trim_start_matches(['@', '＠', ' ']).strip_prefix(name) else {
         return false;
     };
     let rest = rest.strip_prefix("さん").unwrap_or(rest);

@@ -1,7 +1,7 @@
 //! Finds the user that a message addresses by its first or last words, as users write names: in full,
 //! abbreviated, or with a typo.
 
-use crate::chat::{UserId, starts_with_name};
+use crate::chat::{UserId, starts_with_lowercase_name};
 
 /// A shorter name, or a name that is a common word, only counts with a punctuation mark after it.
 const MIN_BARE_NAME_LENGTH: usize = 3;
@@ -14,37 +14,48 @@ const MIN_TWO_TYPO_LENGTH: usize = 7;
 /// All users who may be addressed, with their names in lower case.
 #[derive(Debug)]
 pub struct NameIndex<'a> {
-    users: Vec<(&'a UserId, String)>,
+    users: Vec<IndexedUser<'a>>,
+}
+
+#[derive(Debug)]
+struct IndexedUser<'a> {
+    id: &'a UserId,
+    name: String,
+    letters: Vec<char>,
 }
 
 impl<'a> NameIndex<'a> {
     pub fn new(users: Vec<(&'a UserId, String)>) -> Self {
-        Self { users }
+        let indexed = users.into_iter().map(|(id, name)| {
+            let letters = name.chars().collect();
+            IndexedUser { id, name, letters }
+        });
+        Self { users: indexed.collect() }
     }
 
     /// The user that a text in lower case addresses. An author never addresses themselves, and a typo that fits
     /// two names matches neither.
     pub fn find_addressee(&self, text: &str, author: &UserId) -> Option<&'a UserId> {
-        let others = || self.users.iter().filter(|(user, _)| *user != author);
-        let exact = others().find(|(_, name)| is_name_prefix(text, name));
+        let others = || self.users.iter().filter(|user| user.id != author);
         let word = first_word(text);
+        let exact = others().find(|user| is_name_prefix(text, word, &user.name));
         let fuzzy = || {
-            let mut matches =
-                others().filter(|(_, name)| word.is_some_and(|word| is_fuzzy_match(word, name)));
+            let word: Vec<char> = word?.chars().collect();
+            let mut matches = others().filter(|user| is_fuzzy_match(&word, &user.letters));
             matches.next().filter(|_| matches.next().is_none())
         };
-        let last = || others().find(|(_, name)| is_name_suffix(text, name));
-        exact.or_else(fuzzy).or_else(last).map(|(user, _)| *user)
+        let last = || others().find(|user| is_name_suffix(text, &user.name));
+        exact.or_else(fuzzy).or_else(last).map(|user| user.id)
     }
 }
 
 /// `bob: …`, `bob, …`, `bob - …`, `@bob …`, `bob what …`, `<bob> …`, `花子さん、…`; both in lower case.
-fn is_name_prefix(text: &str, name: &str) -> bool {
+fn is_name_prefix(text: &str, first_word: Option<&str>, name: &str) -> bool {
     let is_plain = name.chars().count() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name);
     let called = text.trim_start_matches(['@', '＠', ' ']);
     let rest = called.strip_prefix(name).filter(|_| !name.is_empty());
     let is_bare = || rest.is_some_and(|rest| rest.starts_with(' ')) && is_plain;
-    starts_with_name(text, name) || is_bare() || (first_word(text) == Some(name) && is_plain)
+    starts_with_lowercase_name(text, name) || is_bare() || (first_word == Some(name) && is_plain)
 }
 
 /// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
@@ -76,15 +87,19 @@ fn first_word(text: &str) -> Option<&str> {
 }
 
 /// `roland` for `rolandpish`, `bob` for `bob_42`, `sjohnosn` for `sjohnson`.
-fn is_fuzzy_match(word: &str, name: &str) -> bool {
-    let (word, name): (Vec<char>, Vec<char>) = (word.chars().collect(), name.chars().collect());
+fn is_fuzzy_match(word: &[char], name: &[char]) -> bool {
     let shorter = word.len().min(name.len());
-    let rest = name.strip_prefix(&*word);
+    let rest = name.strip_prefix(word);
     let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
         && rest.is_some_and(|rest| rest.iter().all(|letter| !letter.is_alphabetic()));
     let is_short = word.len() >= MIN_FUZZY_LENGTH && rest.is_some();
     let most = if shorter < MIN_TWO_TYPO_LENGTH { 1 } else { 2 };
-    is_stem || is_short || (shorter >= MIN_FUZZY_LENGTH && edit_distance(&word, &name) <= most)
+    let is_close = || {
+        shorter >= MIN_FUZZY_LENGTH
+            && word.len().abs_diff(name.len()) <= most
+            && edit_distance(word, name) <= most
+    };
+    is_stem || is_short || is_close()
 }
 
 /// The number of letters that are wrong, missing, superfluous or swapped with a neighbor.
