@@ -59,12 +59,10 @@ fn targets(logger: &str) -> Vec<String> {
 
 /// The levels of `RUST_LOG`, with the targets of each part that it names.
 fn rename_targets(levels: &str) -> String {
-    let renamed = levels.split(',').flat_map(|directive| match directive.split_once('=') {
-        // A directive that selects spans by their fields names its target exactly.
-        Some((target, level)) if !target.contains('[') => {
-            targets(target).into_iter().map(|target| format!("{target}={level}")).collect()
-        }
-        _ => vec![directive.to_owned()],
+    let renamed = levels.split(',').flat_map(|directive| {
+        let end = directive.find(['=', '[']).unwrap_or(directive.len());
+        let (target, rest) = directive.split_at(end);
+        targets(target).into_iter().map(move |target| format!("{target}{rest}"))
     });
     renamed.collect::<Vec<_>>().join(",")
 }
@@ -117,7 +115,11 @@ mod tests {
             ("debug", "debug"),
             ("info,sqlx=warn", "info,sqlx=warn"),
             ("aizuchi::agent=debug,info", "aizuchi::agent=debug,aizuchi_core::agent=debug,info"),
-            ("aizuchi::hear[heard{channel=C1}]=trace", "aizuchi::hear[heard{channel=C1}]=trace"),
+            ("aizuchi::agent", "aizuchi::agent,aizuchi_core::agent"),
+            (
+                "aizuchi::hear[heard]=trace",
+                "aizuchi::hear[heard]=trace,aizuchi_core::inbox[heard]=trace",
+            ),
         ] {
             assert_eq!(rename_targets(levels), renamed);
             assert!(EnvFilter::try_new(renamed).is_ok(), "{renamed}");

@@ -91,7 +91,7 @@ pub enum StopSequences {
 
 /// How long a model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ReasoningEffort {

@@ -212,7 +212,7 @@ pub enum Arrival {
 const EDITED_MENTION_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 impl Arrival {
-    /// How a message arrives that is heard of by an edit: as a live one if the edit came soon after the post.
+    /// How a message counts that is first known by an edit: as live if it was edited soon after it was posted.
     pub fn of_edited(posted: Timestamp, edited: Timestamp) -> Self {
         let is_recent = edited.duration_since(posted) <= EDITED_MENTION_WINDOW;
         if is_recent { Arrival::Live } else { Arrival::Backfilled }

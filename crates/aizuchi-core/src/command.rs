@@ -3,7 +3,7 @@
 
 pub mod reply;
 pub mod parse;
-pub mod reply_texts;
+pub mod reply_renderer;
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -173,9 +173,10 @@ pub struct ModelExchange {
 }
 
 impl ModelExchange {
-    /// The store's revision that a new exchange was made from, and its lineage.
-    pub fn new_sources(&self) -> Option<(u64, &Lineage)> {
-        self.seen_revision.map(|revision| (revision, &self.lineage))
+    /// The store's revision that it was made from, and its lineage. One of unknown revision counts as older than
+    /// any change, so that no deleted text is kept.
+    pub fn sources(&self) -> (u64, &Lineage) {
+        (self.seen_revision.unwrap_or(0), &self.lineage)
     }
 }
 

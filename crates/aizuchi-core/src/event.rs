@@ -303,7 +303,7 @@ impl Outcome {
         if let (None, StepResult::Drafted { draft, .. }) = (exchange, &self.result) {
             return Some((draft.metadata.seen_revision, &draft.metadata.lineage));
         }
-        exchange?.new_sources()
+        exchange.map(|exchange| exchange.sources())
     }
 
     /// The outcome without prompts, answers and memo changes. Used when a source message has changed, since

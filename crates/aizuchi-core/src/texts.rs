@@ -1,5 +1,6 @@
 //! The catalogue: every text that users or models read in English or in Japanese, by area. Code elsewhere chooses
-//! which text is due and with what values; it writes none itself. Prompts and pages have templates of their own.
+//! which text is due and with what values; it writes none itself. Prompts have templates of their own, and the room's
+//! page has `i18n.js`.
 
 use crate::persona::Language;
 

@@ -62,11 +62,11 @@ impl Platform for DiscordPlatform {
             return self.find_reaction(item, on).await;
         }
         if let Some(starter) = self.thread_starter(item).await
-            && let Some(posted) = self.search_history(item, Some(starter)).await?
+            && let Some(posted) = self.look_up_post(item, Some(starter)).await?
         {
             return Ok(Some(posted));
         }
-        self.search_history(item, item.conversation.thread.clone()).await
+        self.look_up_post(item, item.conversation.thread.clone()).await
     }
 
     async fn show_thinking(&self, conversation: &ConversationId) {
@@ -194,7 +194,7 @@ impl DiscordPlatform {
     }
 
     /// Looks for a post in the history since its dispatch.
-    async fn search_history(
+    async fn look_up_post(
         &self,
         item: &OutboxItem,
         thread: Option<MessageId>,

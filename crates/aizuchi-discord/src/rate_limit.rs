@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Calls per second that Discord allows a bot in all.
 const GLOBAL_LIMIT: u32 = 50;
@@ -115,7 +115,7 @@ impl RateLimiter {
         self.lock().global = Some(empty);
     }
 
-    fn lock(&self) -> parking_lot::MutexGuard<'_, RateLimiterState> {
+    fn lock(&self) -> MutexGuard<'_, RateLimiterState> {
         self.0.lock()
     }
 }

@@ -2,7 +2,7 @@
 //! one shard, so the adapter counts as connected only while all shards are.
 
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use twilight_gateway::ShardId;
 
@@ -76,7 +76,7 @@ impl Shards {
         connection.set(combined_status(&state.since));
     }
 
-    fn lock(&self) -> parking_lot::MutexGuard<'_, ShardStates> {
+    fn lock(&self) -> MutexGuard<'_, ShardStates> {
         self.0.lock()
     }
 }

@@ -97,8 +97,8 @@ impl Server {
     }
 
     /// Treats the next requests like this. Those after them are answered with "fine".
-    pub fn then(&self, treatments: impl IntoIterator<Item = ProviderResponse>) {
-        self.state.next.lock().unwrap().extend(treatments);
+    pub fn then(&self, responses: impl IntoIterator<Item = ProviderResponse>) {
+        self.state.next.lock().unwrap().extend(responses);
     }
 
     /// Answers the next requests with these texts.
@@ -112,7 +112,7 @@ impl Server {
         requests.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
     }
 
-    /// Drops all prepared treatments.
+    /// Drops all prepared responses.
     pub fn forget(&self) {
         self.state.next.lock().unwrap().clear();
     }

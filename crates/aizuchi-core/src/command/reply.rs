@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::chat::ChannelId;
-use crate::command::reply_texts::ReplyRenderer;
+use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope};
 use crate::decision::Decision;
 use crate::decision::gate::Gate;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
+
 /// Consecutive characters of one class are tokenized together. Only ASCII has such runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharClass {

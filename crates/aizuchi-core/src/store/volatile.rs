@@ -1,6 +1,5 @@
-//! A store in memory that keeps the same promises while the process lives, for replay and tests. It remembers nothing
-//! beyond messages, steps and orders: replay makes no memories and no memos, so it finds none, and refuses what would
-//! write one.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests. It keeps no
+//! memories and no memos, which replay never makes: it returns none, and refuses what reads or writes their sources.
 
 mod archive;
 mod channel_status;

@@ -42,7 +42,8 @@ async fn a_crash_anywhere_is_survived_on_the_volatile_store() {
     }
 }
 
-// The platform's faults are the same to each store, and a new database and a restart for every point take long.
+// All faults are tried on the volatile store alone, since a store sees none of them, and a new database and a restart
+// for every point take long.
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_sqlite() {

@@ -1,4 +1,4 @@
-//! Memories, over days and on both databases.
+//! Memories, over days and on both databases, and what needs none of them on every store.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

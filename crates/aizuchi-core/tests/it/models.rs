@@ -339,11 +339,11 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
 #[tokio::test]
 async fn every_error_is_one_sentence_without_secrets() {
     for provider in EVERYONE {
-        for (treatment, expected, calls) in troubles() {
+        for (response, expected, calls) in troubles() {
             let server = Server::start(ServerLimits::default()).await;
             let clock = Clock::manual(at(0));
             let mind = mind(provider, &server, &clock);
-            server.then(vec![treatment.clone(); 4]);
+            server.then(vec![response.clone(); 4]);
             let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
             let (kind, why) = expected.split_once(": ").unwrap();
             let verb = match kind {
@@ -352,7 +352,7 @@ async fn every_error_is_one_sentence_without_secrets() {
                 _ => "the model refuses",
             };
             let sentence = |why: &str| format!("{verb}: {}/large-1: {why}", provider.name());
-            let what: String = format!("{treatment:?}").chars().take(80).collect();
+            let what: String = format!("{response:?}").chars().take(80).collect();
             let is_said = why.split('|').any(|why| error.to_string() == sentence(why));
             assert!(is_said, "{provider:?} {what}: {error}");
             assert_eq!(server.requests().len(), calls, "{provider:?} {what}");
@@ -613,7 +613,7 @@ async fn refusals_of_each_provider_are_recognized() {
         "candidates": [{ "content": { "role": "model" }, "finishReason": "MAX_TOKENS" }],
         "usageMetadata": { "promptTokenCount": 9 },
     });
-    for (provider, treatment, expected, calls) in [
+    for (provider, response, expected, calls) in [
         (Provider::OpenAi, ProviderResponse::Raw(ok, openai.to_string()), declined, 1),
         (
             Provider::Gemini,
@@ -643,7 +643,7 @@ async fn refusals_of_each_provider_are_recognized() {
         let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
-        server.then(vec![treatment; 3]);
+        server.then(vec![response; 3]);
         let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let said = error.to_string().replace(&format!("{}/large-1: ", provider.name()), "");
         assert_eq!((&*said, server.requests().len()), (expected, calls), "{provider:?}");

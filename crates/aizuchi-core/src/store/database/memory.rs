@@ -116,8 +116,8 @@ pub async fn complete_job(
     let is_ours = rows::column::<i64>(&ours, "is_ours")? != 0;
     let mut is_stale = false;
     for attempt in outcome.attempts {
-        let sources = attempt.exchange.as_ref().and_then(|exchange| exchange.new_sources());
-        if let Some((revision, lineage)) = sources {
+        if let Some(exchange) = &attempt.exchange {
+            let (revision, lineage) = exchange.sources();
             is_stale |= has_changed_since(
                 &mut *connection,
                 &key.workspace,

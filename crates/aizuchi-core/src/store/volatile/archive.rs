@@ -1,4 +1,4 @@
-//! The read side of the store in memory. Replay reads nothing of it: the promises of all stores are checked through it.
+//! The read side of the store in memory. Replay does not use it; the promises of all stores are tested through it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
