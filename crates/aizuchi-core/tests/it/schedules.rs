@@ -441,10 +441,11 @@ impl Simulation {
             // A draft that has not seen the newest message was redrafted for the one before it, where work in flight
             // goes on; elsewhere it is dropped.
             let is_blind = post.context.newest_message_revision > notes.seen_revision;
-            let may_be_blind = post.mode == Mode::Facilitator && post.redrafts > 0;
+            let goes_on =
+                post.mode == Mode::Facilitator || self.schedule.wait == WaitStrategy::Adaptive;
             // A reaction stays right when others answer the message.
             let is_nod = post.item.reaction_to.is_some();
-            let may_be_blind = may_be_blind || (is_nod && post.mode == Mode::Facilitator);
+            let may_be_blind = goes_on && (post.redrafts > 0 || is_nod);
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
             assert!(is_nod || post.context.is_open(about), "not open any more: {:?}", post.item);
