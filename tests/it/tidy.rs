@@ -148,6 +148,23 @@ fn no_modules_name_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
+/// `scripts/test` runs two test targets side by side and so names them. One that it does not name would never run.
+#[test]
+fn each_package_has_its_tests_in_one_target() {
+    for (package, root) in packages() {
+        let Ok(entries) = fs::read_dir(root.join("tests")) else { continue };
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            let is_target = path.extension().is_some_and(|extension| extension == "rs")
+                || path.join("main.rs").exists();
+            assert!(
+                !is_target || path.ends_with("it"),
+                "{package}: {} would not run; its tests belong in tests/it",
+                path.display()
+            );
+        }
+    }
+}
+
 /// For each file from which a path leads back to itself: the shortest such path, once for each set of files.
 fn circles(edges: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut found: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();

@@ -1,5 +1,6 @@
 //! A store in memory that keeps the same promises while the process lives, for replay and tests. It keeps no
-//! memories and no memos, which replay never makes: it returns none, and refuses what reads or writes their sources.
+//! memories and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's
+//! sources.
 
 mod archive;
 mod channel_status;
