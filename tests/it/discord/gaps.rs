@@ -129,7 +129,9 @@ async fn h27_missed_messages_are_backfilled() {
     // Only the mention is answered, with the other messages in the prompt; nothing else is judged.
     assert_eq!(harness.count("SELECT count(*) FROM decisions").await, 1);
     assert_eq!(harness.count("SELECT count(*) FROM steps").await, 0);
-    assert!(harness.prompt().contains("line 29") && !harness.prompt().contains("slip"));
+    let prompt = harness.prompt();
+    // An answer waits for its own conversation. The thread may be read after it.
+    assert!(prompt.contains("line 29") && !prompt.contains("a slip of the tongue"), "{prompt}");
     // Direct messages are backfilled, too.
     harness.says(direct, harness.ren, "and to me?");
     harness.posts(2).await;
