@@ -576,18 +576,18 @@ fn decisions_are_scored_next_to_simple_rules() {
     |-----------------------------|----------------|----------------|----------------|----------------|-----------------|----------------|
     | items                       |              5 |              5 |              5 |              5 |               5 |              5 |
     | balanced accuracy           |          0.750 |          0.500 |          0.500 |          0.750 |           0.500 |          0.500 |
-    | missed                      |          0.500 |          1.000 |          0.000 |          0.500 |           0.500 |          0.000 |
-    | false interventions         |          0.000 |          0.000 |          1.000 |          0.000 |           0.500 |          1.000 |
-    | half it was chosen by       |     – at 0.000 |     – at 0.000 |     – at 1.000 |     – at 0.000 |      – at 0.000 |     – at 1.000 |
-    | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.500 at 1.000 |
+    | missed                      |          0.500 |          1.000 |          0.000 |          0.500 |           0.500 |          0.500 |
+    | false interventions         |          0.000 |          0.000 |          1.000 |          0.000 |           0.500 |          0.500 |
+    | half it was chosen by       |     – at 0.000 |     – at 0.000 |     – at 1.000 |     – at 0.000 |      – at 0.000 |     – at 0.000 |
+    | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.250 at 1.000 |
     | AUROC of confidence         |          1.000 |              – |              – |              – |               – |              – |
     | ECE of confidence           |          0.300 |              – |              – |              – |               – |              – |
     | answers that cannot be read |              1 |              0 |              0 |              0 |               0 |              0 |
     | calls that failed           |              0 |              0 |              0 |              0 |               0 |              0 |
     | spoken at AMBIG/answered    | 1.000 (1 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 1.000 (1 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
     | spoken at SILENT/chatter    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
-    | spoken at SILENT/handled    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  0.000 (0 of 1) | 1.000 (1 of 1) |
-    | spoken at SPEAK             | 0.500 (1 of 2) | 0.000 (0 of 2) | 1.000 (2 of 2) | 0.500 (1 of 2) |  0.500 (1 of 2) | 1.000 (2 of 2) |
+    | spoken at SILENT/handled    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  0.000 (0 of 1) | 0.000 (0 of 1) |
+    | spoken at SPEAK             | 0.500 (1 of 2) | 0.000 (0 of 2) | 1.000 (2 of 2) | 0.500 (1 of 2) |  0.500 (1 of 2) | 0.500 (1 of 2) |
 
     d2: SPEAK was wanted
     ");
@@ -618,8 +618,8 @@ fn dumped_decision_prompts_do_not_contain_the_label() {
         assert!(dumped.contains(text) && !dumped.contains("SILENT"), "{dumped}");
         assert!(!dumped.contains("handled") && !dumped.contains("SPEAK"), "{dumped}");
     }
-    let open = "- Put to the room: “2026-02-25 06:13:10 ann”, 10 s ago (lines since: 0); \
-                nobody has named “ann” since.";
+    let open = "- Put to the room and probably still open: “2026-02-25 06:13:10 ann”, 10 s ago \
+                (lines since: 0).";
     let dumped = std::fs::read_to_string(folder.path().join("prompts/d1.txt")).unwrap();
     assert!(dumped.contains(open), "{dumped}");
 }

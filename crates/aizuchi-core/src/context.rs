@@ -3,8 +3,7 @@
 
 pub mod channel_messages;
 pub mod state;
-pub mod phrases;
-pub mod name_index;
+pub mod talk;
 pub mod conversation_analysis;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +16,6 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
-    starts_with_name,
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
@@ -311,28 +309,6 @@ impl Context {
         } else {
             ThreadStatus::Answered
         }
-    }
-
-    /// Whether no other user has taken up this message of the target: neither in its thread nor by naming its
-    /// author.
-    pub fn is_open(&self, id: &MessageId) -> bool {
-        let target = self.target_messages();
-        let Some(index) = target.iter().position(|message| message.id == *id) else { return false };
-        let message = &target[index];
-        let takes_up = |other: &Arc<Message>| {
-            other.is_human()
-                && other.author.id != message.author.id
-                && self.is_calling(other, &message.author.id)
-        };
-        self.thread_status(message) != ThreadStatus::Answered
-            && !target[index + 1..].iter().any(takes_up)
-    }
-
-    /// Whether a message addresses a user: by a mention, or by beginning with the name, as users write where no
-    /// mention is possible.
-    fn is_calling(&self, message: &Message, user: &UserId) -> bool {
-        let is_mentioned = || message.referenced_users().skip(1).any(|named| named == user);
-        is_mentioned() || starts_with_name(&message.text, self.display_name(user))
     }
 
     /// Whether another user answered this top-level message in its thread, and its author has asked nothing

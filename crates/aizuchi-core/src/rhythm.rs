@@ -3,7 +3,6 @@
 //! the channel's tempo and of the messages since the last judgment.
 
 pub mod reply_delays;
-pub mod question;
 pub mod visibility_window;
 pub mod tempo;
 pub mod typing;
@@ -71,7 +70,7 @@ pub struct JudgeTimer {
 pub struct NewMessage<'a> {
     pub message: &'a MessageId,
     pub author: &'a UserId,
-    /// It is a question that names no addressee.
+    /// It asks the channel something.
     pub is_open_question: bool,
 }
 
@@ -127,18 +126,18 @@ impl OpenQuestion {
 }
 
 impl JudgeTimer {
-    /// Records a message that arrived at `now`. Returns when to judge the conversation, if no message follows.
+    /// Records a message that arrived at `now`. `is_open` tells whether an earlier question is still open after it.
+    /// Returns when to judge the conversation, if no message follows.
     pub fn record_message(
         &mut self,
         message: NewMessage<'_>,
-        names: impl Fn(&UserId) -> bool,
+        is_open: impl Fn(&MessageId) -> bool,
         now: Timestamp,
         tempo: &Tempo,
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_questions
-            .retain(|question| question.asker == *message.author || !names(&question.asker));
+        self.open_questions.retain(|question| is_open(&question.message));
         for question in &mut self.open_questions {
             question.messages_since += 1;
         }

@@ -6,8 +6,8 @@ use crate::eval::decide::prompts::item_context;
 use aizuchi_core::chat::Message;
 use aizuchi_core::chat::starts_with_name;
 use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
-use aizuchi_core::context::phrases::has_name_ignoring_case;
-use aizuchi_core::rhythm::question::is_question;
+use aizuchi_core::overlap::has_name;
+use aizuchi_structure::cues::Cues;
 
 /// The answers of every baseline, with its name.
 pub fn all(items: &[DecisionItem]) -> Vec<(&'static str, Vec<ItemAnswer>)> {
@@ -35,11 +35,16 @@ fn has_unnamed_asker(item: &DecisionItem) -> bool {
         let mut later = messages[index + 1..].iter().filter(|other| other.author != message.author);
         is_question(&message.text)
             && !others.any(|other| starts_with_name(&message.text, &other.author))
-            && !later.any(|other| has_name_ignoring_case(&other.text, &message.author))
+            && !later
+                .any(|other| has_name(&other.text.to_lowercase(), &message.author.to_lowercase()))
     })
 }
 
 /// The gate on settled conversations would let a model be asked, if all messages were unseen.
 fn passes_gate(item: &DecisionItem) -> bool {
     !ConversationAnalysis::new(&item_context(item)).is_settled(|_: &Message| true)
+}
+
+fn is_question(text: &str) -> bool {
+    Cues::of(text).contains(Cues::ASKS)
 }

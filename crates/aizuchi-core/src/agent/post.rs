@@ -198,8 +198,8 @@ impl Agent {
         if item.reaction_to.is_some() {
             return None;
         }
-        if context.target_message(about).is_some() && !context.is_open(about) {
-            return Some(self.withdraw_answered());
+        if let Some(withdrawn) = self.check_standing(context, about, metadata.seen_revision) {
+            return Some(withdrawn);
         }
         let is_first = claim.redrafts == 0;
         (has_moved_on && is_first).then(|| StepResult::Redraft { due: self.now() })

@@ -12,6 +12,7 @@ use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::context::Context;
+use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
@@ -81,10 +82,12 @@ impl Agent {
             return self.refuse_by_gate(claim, gate, &context);
         }
         let settled = self.drop_rate_limited(&mut context);
-        if !claim.is_owed && !self.is_intent_open(&context).await? {
+        if !claim.is_owed
+            && let Some(withdrawn) = self.check_intent(&context).await?
+        {
             // What arrived after the verdict is still to be judged.
             trace.seen_revision = context.intent.as_ref().map(|intent| intent.seen_revision);
-            return Ok(self.withdraw_answered());
+            return Ok(withdrawn);
         }
         if claim.redrafts > MAX_REDRAFTS {
             // A message behind the draft changes every time. The user who waits gets an apology
@@ -183,20 +186,50 @@ impl Agent {
         settled
     }
 
-    /// Whether the message that the judge wanted to answer is still open and unchanged.
-    async fn is_intent_open(&self, context: &Context) -> Result<bool, StepError> {
-        let Some(intent) = &context.intent else { return Ok(true) };
-        let Some(about) = &intent.about else { return Ok(true) };
-        let is_answered = context.target_message(about).is_some() && !context.is_open(about);
-        if is_answered || !self.is_message_present(context, about) {
-            return Ok(false);
+    /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. Where
+    /// that is unclear, it is withdrawn too: the messages written since open a judgment of their own, which sees
+    /// them all.
+    async fn check_intent(&self, context: &Context) -> Result<Option<StepResult>, StepError> {
+        let Some(intent) = &context.intent else { return Ok(None) };
+        let Some(about) = &intent.about else { return Ok(None) };
+        if !self.is_message_present(context, about) {
+            return Ok(Some(self.withdraw_answered()));
+        }
+        if let Some(withdrawn) = self.check_standing(context, about, intent.seen_revision) {
+            return Ok(Some(withdrawn));
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
         let lineage = Lineage { messages: vec![message], memories: Vec::new() };
         let conversation = &context.conversation;
         let has_changed =
             self.store.has_changed_since(conversation, intent.seen_revision, &lineage).await?;
-        Ok(!has_changed)
+        Ok(has_changed.then(|| self.withdraw_answered()))
+    }
+
+    /// Withdraws an unsolicited reply to `about` unless that surely still waits. `seen_revision` is what the model
+    /// has seen: while nobody has written since, its word stands.
+    pub(super) fn check_standing(
+        &self,
+        context: &Context,
+        about: &MessageId,
+        seen_revision: u64,
+    ) -> Option<StepResult> {
+        let message = context.target_message(about)?;
+        let has_moved_on = context.newest_message_revision > seen_revision;
+        if !has_moved_on && !context.is_answered_in_thread(message) {
+            return None;
+        }
+        let language = self.persona.language;
+        let why = match ConversationAnalysis::new(context).standing(about) {
+            Standing::Open => return None,
+            Standing::Unclear => texts::replies::unclear_whether_open(language).to_owned(),
+            Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
+            Standing::TakenUp(Some((user, probability))) => {
+                let name = to_single_line(context.display_name(&user));
+                texts::replies::taken_up_by(language, &name, probability)
+            }
+        };
+        Some(StepResult::Withdrawn { why })
     }
 
     pub(super) fn withdraw_answered(&self) -> StepResult {

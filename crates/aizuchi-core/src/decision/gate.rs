@@ -76,7 +76,8 @@ pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Cooldown,
     Gate::Share,
 ];
-/// Those of them that are on by default. The remaining one relies on a few phrases, so it is opt-in.
+/// Those of them that are on by default. The remaining one spares most calls and passes over statements, so it is
+/// opt-in.
 pub const DEFAULT_GATES: [Gate; 5] =
     [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 /// Checked before a judge is asked about an unsolicited post.

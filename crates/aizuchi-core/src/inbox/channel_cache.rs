@@ -10,15 +10,15 @@ use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role, User, UserId,
-    Visibility, WorkspaceId,
+    Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId, Visibility,
+    WorkspaceId,
 };
-use crate::overlap::has_name;
-use crate::rhythm::question::{addressed_name, is_question};
+use crate::context::talk::Talk;
 use crate::rhythm::tempo::Tempo;
 use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
 use crate::rules::{FacilitationRules, Mode, Rulebook};
 use crate::store::{Order, StandingOrders};
+use aizuchi_structure::names::leading_name;
 
 /// Filled from what is heard and ordered.
 #[derive(Debug, Default)]
@@ -34,22 +34,25 @@ struct ChannelCacheState {
     modes: HashMap<(WorkspaceId, ChannelId), Mode>,
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
-    user_names: HashMap<WorkspaceId, UserNameIndex>,
+    user_names: HashMap<WorkspaceId, UserNames>,
+    /// The newest messages of the conversations that have a timer.
+    talks: HashMap<ConversationId, Talk>,
     tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
     /// The timers of conversations that wait to be judged, and of some that were judged: see [`MAX_TIMERS`].
     judge_timers: HashMap<ConversationId, JudgeTimer>,
 }
 
-/// Names in lower case, to distinguish a question to the channel from one to a user.
+/// The names of a workspace's users, in lower case.
 #[derive(Debug, Default)]
-struct UserNameIndex {
+struct UserNames {
     names: HashMap<UserId, String>,
-    /// How many users have a name.
-    name_counts: HashMap<String, usize>,
+    users: HashMap<String, UserId>,
 }
 
 /// From this number on, timers of judged conversations are evicted.
 const MAX_TIMERS: usize = 2000;
+/// From this probability on a question has a timer. A timer too many costs a judgment, one too few a silence.
+const OPEN_QUESTION: f32 = 0.4;
 
 impl ChannelCache {
     pub fn new(rulebook: Arc<Rulebook>) -> Self {
@@ -153,24 +156,29 @@ impl ChannelCache {
     ) -> Timestamp {
         self.write(|state| {
             state.evict_judged(now);
-            let users = state.user_names.entry(message.conversation.workspace.clone()).or_default();
-            let text = message.text.to_lowercase();
-            let names = |user: &UserId| {
-                message.mentions.contains(&Mention::User(user.clone()))
-                    || users.names.get(user).is_some_and(|name| has_name(&text, name))
+            let names = state.user_names.entry(message.conversation.workspace.clone()).or_default();
+            let talk = state.talks.entry(message.conversation.clone()).or_default();
+            let called = names.user_called_by(&message.text);
+            for user in message.referenced_users().chain(called) {
+                let name = names.names.get(user);
+                talk.add_user(user, name.map_or(user.as_str(), String::as_str));
+            }
+            if talk.index_of(&message.id).is_none() {
+                talk.push(message);
+            }
+            let (talk, structure) = (&*talk, talk.structure());
+            let is_open = |id: &MessageId| {
+                talk.index_of(id).is_some_and(|index| structure.open(index) >= OPEN_QUESTION)
             };
-            let names_user = message.mentions.iter().any(|mention| match mention {
-                Mention::User(user) => *user != message.author.id,
-                Mention::Persona => true,
-            }) || addressed_name(&text)
-                .is_some_and(|name| users.name_counts.contains_key(name));
-            let is_open_question = is_question(&message.text) && !names_user;
+            let asks = |index: usize| structure.asking(index) > 0.0;
+            let is_open_question =
+                talk.index_of(&message.id).is_some_and(asks) && is_open(&message.id);
             let new_message =
                 NewMessage { message: &message.id, author: &message.author.id, is_open_question };
             let tempo =
                 state.tempos.get(&channel_key(&message.conversation)).copied().unwrap_or_default();
             let timer = state.judge_timers.entry(message.conversation.clone()).or_default();
-            timer.record_message(new_message, names, now, &tempo, bounds)
+            timer.record_message(new_message, is_open, now, &tempo, bounds)
         })
     }
 
@@ -250,21 +258,24 @@ impl ChannelCacheState {
     fn evict_judged(&mut self, now: Timestamp) {
         if self.judge_timers.len() >= MAX_TIMERS {
             self.judge_timers.retain(|_, timer| !timer.is_judged(now));
+            self.talks.retain(|conversation, _| self.judge_timers.contains_key(conversation));
         }
     }
 }
 
-impl UserNameIndex {
+impl UserNames {
     fn insert(&mut self, user: UserId, name: String) {
-        if let Some(before) = self.names.insert(user, name.clone())
-            && let Some(bearers) = self.name_counts.get_mut(&before)
+        if let Some(before) = self.names.insert(user.clone(), name.clone())
+            && self.users.get(&before) == Some(&user)
         {
-            *bearers -= 1;
-            if *bearers == 0 {
-                self.name_counts.remove(&before);
-            }
+            self.users.remove(&before);
         }
-        *self.name_counts.entry(name).or_default() += 1;
+        self.users.insert(name, user);
+    }
+
+    /// The user whose full name a text begins with. A workspace has too many users to look for each.
+    fn user_called_by(&self, text: &str) -> Option<&UserId> {
+        self.users.get(leading_name(text)?.to_lowercase().as_str())
     }
 }
 
@@ -336,11 +347,11 @@ mod tests {
             (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
             (vec![ask, ("u-Bob", None, "I do not")], 90),
             (vec![ask, ("u-Bob", None, "I do, ann")], 300),
-            (vec![ask, ("u-Bob", None, "hannah does")], 90),
+            (vec![ask, ("u-Bob", None, "hannah does")], 300),
             (vec![ask, ("u-Ann", None, "(ann here)")], 90),
             // Another user's reply in the question's thread settles it.
             (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),
-            (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Bob", None, "well")], 90),
+            (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Ann", None, "anyone?")], 90),
         ] {
             assert_eq!(waits(&cache(), &messages), expected, "{messages:?}");
         }

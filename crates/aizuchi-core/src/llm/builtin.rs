@@ -10,16 +10,15 @@ use serde_json::json;
 
 use crate::chat::{Message, to_single_line};
 use crate::context::Context;
-use crate::context::conversation_analysis::{ConversationAnalysis, QuestionStatus};
-use crate::context::phrases::is_closing;
+use crate::context::conversation_analysis::{ConversationAnalysis, QuestionStatus, is_closing};
 use crate::decision::Usage;
 use crate::llm::builtin::vocabulary::{shared_words, truncate_quote};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, PromptVerb};
-use crate::rhythm::question::is_question;
 use crate::texts;
+use aizuchi_structure::cues::Cues;
 
 pub struct BuiltinMind;
 
@@ -100,13 +99,13 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     if let Some(open) = analysis.open_questions().next_back() {
         return Ok(open.message);
     }
-    if context.newest_human_message().is_some_and(|message| is_closing(&message.text)) {
+    if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {
         return Err(NoOpenQuestion::Ended);
     }
-    Err(match analysis.questions.last().map(|question| question.status) {
+    Err(match analysis.questions.last().map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
         Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
-        Some(QuestionStatus::Open | QuestionStatus::TakenUp(_) | QuestionStatus::Resolved) => {
+        Some(QuestionStatus::Open | QuestionStatus::TakenUp(..) | QuestionStatus::Resolved) => {
             NoOpenQuestion::Answered
         }
         None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
@@ -131,7 +130,7 @@ fn reply(prompt: &Prompt) -> String {
     });
     match (owed, known) {
         (Some(_), Some(known)) => texts::builtin::answer(language, &name, &known),
-        (Some(_), None) if is_question(&message.text) => texts::builtin::no_answer(language, &name),
+        (Some(_), None) if asks(message) => texts::builtin::no_answer(language, &name),
         (Some(_), None) => texts::builtin::greeting(language, &name),
         (None, known) => {
             let quote = truncate_quote(&to_single_line(&message.text));
@@ -142,11 +141,15 @@ fn reply(prompt: &Prompt) -> String {
     }
 }
 
+fn asks(message: &Message) -> bool {
+    Cues::of(&message.text).contains(Cues::ASKS)
+}
+
 /// The earlier message that shares the most words with this one, if it shares enough.
 fn nearest_message<'a>(message: &Message, context: &'a Context) -> Option<&'a Message> {
     let earlier = context.target_messages().iter().take_while(|other| other.id != message.id);
-    let candidates = earlier
-        .filter(|other| other.is_human() && !is_question(&other.text) && !other.is_addressed());
+    let candidates =
+        earlier.filter(|other| other.is_human() && !asks(other) && !other.is_addressed());
     let scored = candidates.map(|other| (shared_words(&message.text, &other.text), other));
     let best = scored.filter(|(score, _)| *score >= 2).max_by_key(|(score, _)| *score);
     best.map(|(_, other)| &**other)
@@ -199,7 +202,7 @@ mod tests {
             (vec![("ann", "good morning")], Err(NoQuestion)),
             (vec![("ann", "lunch was good"), ("bob", "it was")], Err(TalkingToEachOther)),
             (vec![("ann", "who has the key?"), ("bob", "I do")], Err(Answered)),
-            (vec![("ann", "who has the key?"), ("bob", "what key?")], Ok("001")),
+            (vec![("ann", "who has the key?"), ("bob", "what key?")], Err(TalkingToEachOther)),
             (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err(Directed)),
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err(Ended)),
         ] {

@@ -15,6 +15,15 @@ texts! {
     answered_or_changed:
         "it has been answered, or is no longer what it was"
         / "すでに答えがあったか、内容が変わりました";
+    /// A user has answered what the reply would have answered. The probability is between 0 and 1.
+    taken_up_by(name: &str, probability: f32):
+        "it was taken up by {name} meanwhile ({probability:.2})"
+        / "その間に {name} さんが応じました（{probability:.2}）";
+    /// The user who waited for the reply is content.
+    asker_is_content: "whoever waited for it is content" / "待っていた人は納得したようです";
+    unclear_whether_open:
+        "people went on, and it is unclear whether anybody still waits for it; it is judged again"
+        / "会話が進み、まだ待っている人がいるか分からないため、改めて判断します";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
     /// A message that the draft was made from.
     source_changed: "a line that it was made from has changed" / "元になった発言が変わりました";

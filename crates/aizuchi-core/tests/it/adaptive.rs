@@ -67,6 +67,10 @@ async fn the_wait_follows_the_tempo_of_the_channel() {
     ");
 }
 
+/// Two users talk with each other while a question waits.
+const BESIDE_THE_QUESTION: [(&str, &str); 2] =
+    [("bob", "@carol the tulips are out"), ("carol", "@bob so are the lilies")];
+
 #[tokio::test]
 async fn further_messages_do_not_delay_the_judgment_of_a_question() {
     let report = on_every_store(async |store| {
@@ -80,7 +84,8 @@ async fn further_messages_do_not_delay_the_judgment_of_a_question() {
             while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
                 harness.pass(gap).await;
                 if harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
-                    harness.says(["bob", "carol"][messages % 2], "so it goes").await;
+                    let (user, text) = BESIDE_THE_QUESTION[messages % 2];
+                    harness.says(user, text).await;
                     harness.pass(0).await;
                     messages += 1;
                 }
@@ -104,7 +109,7 @@ async fn an_answered_question_has_no_timer() {
     let report = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let mut report = String::new();
-        for answer in ["@alice bob has one", "so it goes"] {
+        for answer in ["@alice bob has one", "@carol the tulips are out"] {
             harness.says("alice", "does anyone have a ladder?").await;
             harness.pass(10).await;
             harness.says("bob", answer).await;
@@ -114,7 +119,7 @@ async fn an_answered_question_has_no_timer() {
     });
     assert_snapshot!(report.await, @"
     300 s after: @alice bob has one
-    90 s after: so it goes
+    90 s after: @carol the tulips are out
     ");
 }
 
@@ -144,8 +149,8 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
     assert_snapshot!(report.await, @"
        0s alice: does anyone have a ladder?
       90s u-carol: hm
-      90s (persona): Here I am.
-    [m000 m9] spoke: nobody answers (judge kept, reply kept)
+    [m000] dropped: people went on, and it is unclear whether anybody still waits for it; it is judged again (judge kept)
+    [m9] chose_silence: they get along (judge kept)
     ");
 }
 

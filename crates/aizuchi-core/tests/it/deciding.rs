@@ -69,19 +69,19 @@ async fn a_facilitators_reply_sees_messages_that_came_during_the_judge_call() {
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Judge, || async move {
-            there.after_5s_says("bob", "no idea").await;
+            there.after_5s_says("bob", "@carol the tulips are out").await;
         });
         discuss(&harness).await;
         harness.pass(100).await;
         assert_eq!(harness.mind.verbs(), "judge reply");
-        assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("no idea"));
+        assert!(harness.mind.prompt_texts(PromptVerb::Reply)[0].contains("the tulips are out"));
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
-      10s bob: no idea
+      10s bob: @carol the tulips are out
       10s (persona): Here I am.
     [m000 m001 m002 m003] spoke: nobody answers (judge kept, reply kept)
     ");
@@ -140,7 +140,7 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
         let harness = Harness::new(store).await.with_options(facilitator());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.mind.script.push(PromptVerb::Reply, Ok("Too early."));
-        for words in ["no idea", "none at all"] {
+        for words in ["@carol the tulips are out", "@carol so are the lilies"] {
             let there = harness.clone();
             harness.mind.meanwhile(PromptVerb::Reply, move || async move {
                 there.after_5s_says("bob", words).await;
@@ -149,18 +149,18 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
         discuss(&harness).await;
         harness.pass(100).await;
         assert_eq!(harness.mind.verbs(), "judge reply reply");
-        assert!(harness.mind.prompt_texts(PromptVerb::Reply)[1].contains("no idea"));
+        assert!(harness.mind.prompt_texts(PromptVerb::Reply)[1].contains("the tulips are out"));
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
        0s bob: the roses look ill
        0s carol: they do
        0s alice: what can we do?
-      10s bob: no idea
-      15s bob: none at all
+      10s bob: @carol the tulips are out
+      15s bob: @carol so are the lilies
       15s (persona): Here I am.
     [m000 m001 m002 m003] spoke: nobody answers (judge kept, reply superseded, reply kept)
-    [m004] chose_silence by cooldown: I spoke unasked not long ago ()
+    [m004] chose_silence by directed: everything new was said to somebody else ()
     ");
 }
 
@@ -183,7 +183,7 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
        0s carol: they do
        0s alice: what can we do?
       10s bob: @alice water them
-    [m000 m001 m002] dropped: it has been answered, or is no longer what it was (judge kept, reply kept)
+    [m000 m001 m002] dropped: it was taken up by bob meanwhile (0.90) (judge kept, reply kept)
     [m003] chose_silence by directed: everything new was said to somebody else ()
     ");
 }
@@ -207,7 +207,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
        0s carol: they do
        0s alice: what can we do?
        5s   bob: water them
-    [m000 m001 m002] dropped: it has been answered, or is no longer what it was (judge kept, reply kept)
+    [m000 m001 m002] dropped: it was taken up by bob meanwhile (1.00) (judge kept, reply kept)
     [m003] chose_silence by too_few: too little has been said yet ()
     ");
 }
@@ -642,7 +642,7 @@ async fn a_soft_budget_leaves_mentions_alone() {
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(100).await;
-        harness.says("bob", "and the tulips?").await;
+        harness.says("bob", "does anyone cut tulips?").await;
         harness.pass(100).await;
         harness.says("carol", "@Aizuchi and the daisies?").await;
         harness.pass(100).await;
@@ -651,7 +651,7 @@ async fn a_soft_budget_leaves_mentions_alone() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
-     100s bob: and the tulips?
+     100s bob: does anyone cut tulips?
      200s carol: @Aizuchi and the daisies?
      200s (persona): Here I am.
     [m000] over_budget by budget: my budget is used up (judge kept)
@@ -744,8 +744,8 @@ async fn unsolicited_posts_per_hour_are_limited_and_mentions_are_not() {
         let harness = Harness::new(store).await.with_options(options.clone());
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         for spoken in [1, 2, 2, 2] {
-            harness.says("alice", "and what about this?").await;
-            harness.says("bob", "and this?").await;
+            harness.says("alice", "does anyone know what this is?").await;
+            harness.says("bob", "can anyone tell me what that is?").await;
             harness.pass(100).await;
             let transcript = harness.transcript().await;
             assert_eq!(harness.platform.posted_texts().len(), spoken, "{transcript}");

@@ -584,7 +584,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: in spring
-    [m000] dropped: it has been answered, or is no longer what it was (judge kept)
+    [m000] dropped: it was taken up by bob meanwhile (1.00) (judge kept)
     [m001] chose_silence: they get along (judge kept)
     ");
 }

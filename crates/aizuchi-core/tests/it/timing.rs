@@ -190,8 +190,12 @@ async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
         while harness.mind.prompt_texts(PromptVerb::Judge).is_empty() {
             harness.pass(1).await;
             second += 1;
-            if second % gap == 0 {
-                harness.says(["bob", "carol"][(second / gap % 2) as usize], "so it goes").await;
+            let is_judged = !harness.mind.prompt_texts(PromptVerb::Judge).is_empty();
+            if second % gap == 0 && !is_judged {
+                let (user, text) =
+                    [("bob", "@carol the tulips are out"), ("carol", "@bob so are the lilies")]
+                        [(second / gap % 2) as usize];
+                harness.says(user, text).await;
                 harness.pass(0).await;
             }
         }

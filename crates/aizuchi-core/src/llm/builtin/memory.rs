@@ -4,11 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::chat::{Message, to_single_line};
-use crate::context::phrases::is_closing;
+use crate::context::conversation_analysis::is_closing;
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{MemorySource, MessageBlock};
 use crate::prompt::tokens::estimate;
+use aizuchi_structure::cues::Cues;
 
 /// In bytes: ten Latin letters, or four of Japanese. Shorter texts are greetings and
 /// acknowledgments.
@@ -66,7 +67,7 @@ fn is_memorable(message: &Message, block: &MessageBlock) -> bool {
     };
     message.is_human()
         && message.text.trim().len() >= MIN_TEXT_BYTES
-        && !is_closing(&message.text)
+        && !is_closing(Cues::of(&message.text))
         && !block.messages.iter().any(|other| is_secret(&other))
 }
 

@@ -1,7 +1,6 @@
-//! The values of the conversation analysis: who has the floor, as far as names and punctuation
-//! tell.
+//! The values of the conversation analysis: who has the floor, as far as the structure of the conversation tells.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::chat::{Message, UserId, to_single_line};
@@ -16,6 +15,8 @@ use crate::prompt::tokens::estimate;
 /// How many open questions, and how many others, are listed: the newest.
 const MAX_OPEN_QUESTIONS: usize = 5;
 const MAX_OTHER_QUESTIONS: usize = 4;
+/// An older question is history, answered or not.
+const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_hours(72);
 /// For the text around a question, and for the part that is always printed.
 const QUESTION_OVERHEAD_TOKENS: u64 = 40;
 pub const BASE_TOKENS: u64 = 120;
@@ -24,6 +25,8 @@ pub const BASE_TOKENS: u64 = 120;
 pub struct FloorView {
     /// Questions to everyone that are still open, oldest first.
     pub open: Vec<QuestionView>,
+    /// How many older questions are open, too.
+    pub more_open: usize,
     /// Other questions, oldest first.
     pub others: Vec<QuestionView>,
     /// Two users who are talking with each other.
@@ -39,7 +42,6 @@ pub struct FloorView {
 pub struct QuestionView {
     /// The message's time and author, as printed.
     pub line: String,
-    pub name: String,
     pub seconds: i64,
     pub lines_since: usize,
     /// `open`, `put_to`, `taken_up`, `content` or `in_talk`.
@@ -55,13 +57,15 @@ impl FloorView {
         let analysis = ConversationAnalysis::new(context);
         let question =
             |question: &QuestionAnalysis<'_>| QuestionView::new(question, context, speakers, now);
+        let is_current = |question: &&QuestionAnalysis<'_>| {
+            now.duration_since(question.message.at) <= MAX_QUESTION_AGE
+        };
         let mut open: Vec<QuestionView> =
-            analysis.open_questions().rev().take(MAX_OPEN_QUESTIONS).map(question).collect();
-        let others = analysis
-            .questions
-            .iter()
-            .rev()
-            .filter(|question| question.status != QuestionStatus::Open);
+            analysis.open_questions().rev().filter(is_current).map(question).collect();
+        let more_open = open.len().saturating_sub(MAX_OPEN_QUESTIONS);
+        open.truncate(MAX_OPEN_QUESTIONS);
+        let others = analysis.questions.iter().rev().filter(is_current);
+        let others = others.filter(|question| question.status != QuestionStatus::Open);
         let mut others: Vec<QuestionView> =
             others.take(MAX_OTHER_QUESTIONS).map(question).collect();
         open.reverse();
@@ -70,6 +74,7 @@ impl FloorView {
         let activity = analysis.recent_activity(now);
         Some(Self {
             open,
+            more_open,
             others,
             holders: holders.map(|user| display_name(user, context, speakers)).collect(),
             lines: activity.messages,
@@ -85,7 +90,10 @@ impl FloorView {
             match (self.others.is_empty(), self.open.is_empty()) {
                 (false, _) => drop(self.others.remove(0)),
                 // The newest is last.
-                (true, false) => drop(self.open.remove(0)),
+                (true, false) => {
+                    self.open.remove(0);
+                    self.more_open += 1;
+                }
                 (true, true) => return,
             }
         }
@@ -108,16 +116,15 @@ impl QuestionView {
         now: Timestamp,
     ) -> Self {
         let message: &Message = question.message;
-        let (fate, whom) = match question.status {
+        let (fate, whom) = match &question.status {
             QuestionStatus::Open => ("open", None),
             QuestionStatus::Directed(user) => ("put_to", Some(user)),
-            QuestionStatus::TakenUp(user) => ("taken_up", Some(user)),
+            QuestionStatus::TakenUp(user, _) => ("taken_up", Some(user)),
             QuestionStatus::Resolved => ("content", None),
             QuestionStatus::AuthorInExchange(user) => ("in_talk", Some(user)),
         };
         Self {
             line: escape_quotes(&speakers.message_label(message)),
-            name: escape_quotes(&speakers.name(&message.author)),
             seconds: now.duration_since(message.at).as_secs().max(0),
             lines_since: question.messages_since,
             fate,

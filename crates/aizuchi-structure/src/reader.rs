@@ -1,0 +1,270 @@
+//! Reads the cues of a message from its text. Code, quotations and addresses are looked past.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::cues::Cues;
+use crate::lexicon::{ENTRIES, Position};
+
+impl Cues {
+    /// The cues of a text that begins with no name.
+    pub fn of(text: &str) -> Self {
+        let prose = Prose::new(text);
+        Self::find(&prose, &prose.text)
+    }
+
+    /// The cues of `body`, which is a message's prose without the name that it begins with.
+    pub fn find(prose: &Prose, body: &str) -> Self {
+        let lexicon = &*LEXICON;
+        let mut cues = prose.left_out;
+        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
+        let mut words = split_words(body);
+        let first = words.next();
+        let mut count = usize::from(first.is_some());
+        for word in first.into_iter().chain(words.inspect(|_| count += 1)) {
+            cues |= lexicon.words.get(word).copied().unwrap_or_default();
+            cues.set(Cues::NUMBER, cues.contains(Cues::NUMBER) || is_number(word));
+        }
+        let length = count + japanese / 3;
+        if let Some(first) = first {
+            cues |= lexicon.first_words.get(first).copied().unwrap_or_default();
+        }
+        cues |= lexicon.phrases_in(body);
+        cues.set(Cues::JAPANESE, japanese > 0);
+        cues.set(Cues::SHORT, length <= 2);
+        cues.set(Cues::WORDLESS, count == 0);
+        cues.set(Cues::CORRECTS, body.starts_with(['*', '^']) || body.starts_with("s/"));
+        if has_question_mark(body) {
+            cues |= Cues::ASKS;
+        }
+        // A long message that begins with "ok" goes on to say something else.
+        if length > 8 && japanese == 0 {
+            cues -= Cues::ACKNOWLEDGES;
+        }
+        if cues.contains(Cues::IN_ADVANCE) {
+            cues -= Cues::THANKS;
+        }
+        cues
+    }
+}
+
+/// A text in lower case without code, quotations and addresses.
+#[derive(Clone, Debug)]
+pub struct Prose {
+    pub text: String,
+    /// What was left out: [`Cues::CODE`], [`Cues::ADDRESS`].
+    pub left_out: Cues,
+}
+
+impl Prose {
+    pub fn new(text: &str) -> Self {
+        let mut prose = Self { text: String::with_capacity(text.len()), left_out: Cues::empty() };
+        for (number, part) in text.split("```").enumerate() {
+            if number % 2 == 1 {
+                prose.left_out |= Cues::CODE;
+                continue;
+            }
+            let lines = part.lines().map(str::trim);
+            for line in lines.filter(|line| !line.starts_with("> ") && !line.starts_with("&gt;")) {
+                prose.push_line(line);
+            }
+        }
+        let text = prose.text.trim_end().to_lowercase();
+        prose.text = if text.contains('’') { text.replace('’', "'") } else { text };
+        prose
+    }
+
+    fn push_line(&mut self, line: &str) {
+        for (number, part) in line.split('`').enumerate() {
+            if number % 2 == 1 {
+                self.left_out |= Cues::CODE;
+                continue;
+            }
+            for word in part.split_inclusive(char::is_whitespace) {
+                self.push_word(word);
+            }
+        }
+        self.text.push('\n');
+    }
+
+    fn push_word(&mut self, word: &str) {
+        let Some(at) = word.find("://").or_else(|| word.find("www.")) else {
+            self.text.push_str(word);
+            return;
+        };
+        self.left_out |= Cues::ADDRESS;
+        let scheme = |letter: char| letter.is_ascii_alphanumeric();
+        self.text.push_str(word[..at].trim_end_matches(scheme));
+        // A mark at the end of an address ends the sentence.
+        self.text.push_str(if word.trim_end().ends_with(['?', '？']) { "? " } else { " " });
+    }
+}
+
+/// The words of a text in lower case. Names and commands hold some signs, too.
+pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-[]{}|`^\\'".contains(letter);
+    let words = text.split(move |letter: char| !is_part(letter));
+    words.filter(|word| word.contains(char::is_alphanumeric))
+}
+
+pub fn is_japanese(letter: char) -> bool {
+    matches!(letter, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// A question mark at the end of a word; `a?b` is none.
+fn has_question_mark(body: &str) -> bool {
+    let mut letters = body.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_inside =
+            letters.peek().is_some_and(|next| next.is_ascii_alphanumeric() || *next == '=');
+        if letter == '？' || (letter == '?' && !is_inside) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The lexicon, arranged for looking up all of it in one pass.
+struct Lexicon {
+    words: HashMap<&'static str, Cues>,
+    first_words: HashMap<&'static str, Cues>,
+    phrases: AhoCorasick,
+    /// For each pattern of `phrases`.
+    meanings: Vec<(Position, Cues)>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::new);
+
+impl Lexicon {
+    fn new() -> Self {
+        let (mut words, mut first_words) = (HashMap::new(), HashMap::new());
+        let (mut patterns, mut meanings) = (Vec::new(), Vec::new());
+        for (cue, position, entries) in ENTRIES {
+            for entry in *entries {
+                match position {
+                    Position::Word => *words.entry(*entry).or_insert(Cues::empty()) |= *cue,
+                    Position::FirstWord => {
+                        *first_words.entry(*entry).or_insert(Cues::empty()) |= *cue
+                    }
+                    Position::Anywhere
+                    | Position::Start
+                    | Position::SentenceEnd
+                    | Position::NoQuestion => {
+                        patterns.push(*entry);
+                        meanings.push((*position, *cue));
+                    }
+                }
+            }
+        }
+        let mut builder = AhoCorasick::builder();
+        // Only patterns beyond any memory fail to build.
+        let phrases =
+            builder.match_kind(MatchKind::Standard).build(patterns).expect("the lexicon is small");
+        Self { words, first_words, phrases, meanings }
+    }
+
+    fn phrases_in(&self, body: &str) -> Cues {
+        let mut cues = Cues::empty();
+        let (mut asking, mut not_asking) = (Vec::new(), Vec::new());
+        for found in self.phrases.find_overlapping_iter(body) {
+            let (position, cue) = self.meanings[found.pattern()];
+            let (start, end) = (found.start(), found.end());
+            match position {
+                Position::Start if start > 0 => {}
+                Position::SentenceEnd if cue == Cues::ASKS => asking.push(end),
+                Position::NoQuestion => not_asking.push(end),
+                Position::SentenceEnd if !ends_sentence(&body[end..]) => {}
+                _ => cues |= cue,
+            }
+        }
+        let asks = |end: &usize| !not_asking.contains(end) && ends_sentence(&body[*end..]);
+        cues.set(Cues::ASKS, cues.contains(Cues::ASKS) || asking.iter().any(asks));
+        cues
+    }
+}
+
+/// Whether no letter follows before the sentence ends.
+fn ends_sentence(rest: &str) -> bool {
+    let rest = rest.split(['。', '！', '？', '\n', '!', '?', '、']).next().unwrap_or_default();
+    !rest.contains(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_recognized_in_two_languages() {
+        for (text, expected) in [
+            ("what is this?", true),
+            ("これは何？", true),
+            ("どなたかご存じでしょうか。", true),
+            ("会議は何時からですか", true),
+            ("鍵はどこでしたっけ", true),
+            ("誰か教えてください", true),
+            ("どなたか詳しい方いらっしゃいますか、急ぎです", true),
+            ("does anyone have a spare cable", true),
+            ("could anybody lend me a cable", true),
+            ("have you seen https://example.org/?", true),
+            ("is it on (the shelf?) or not", true),
+            ("https://example.org/?page=2", false),
+            ("the pattern is `a?b` here", false),
+            ("```\nlet x = y?;\n```", false),
+            ("> who has the key?\nnobody", false),
+            ("a?b is a pattern", false),
+            ("so that is it", false),
+            ("いいですね", false),
+            ("そうですか", false),
+            ("なるほど、そうなんですか", false),
+        ] {
+            assert_eq!(Cues::of(text).contains(Cues::ASKS), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn forms_are_recognized_in_two_languages() {
+        for (text, expected) in [
+            ("thanks, that was it", Cues::THANKS),
+            ("ありがとうございました", Cues::THANKS),
+            ("I’m stuck with the printer", Cues::TROUBLE),
+            ("プリンターが動かない", Cues::TROUBLE),
+            ("found it, was the cable", Cues::SOLVED),
+            ("自己解決しました", Cues::SOLVED),
+            ("same here", Cues::JOINS),
+            ("うちもです", Cues::JOINS),
+            ("no idea, sorry", Cues::JOINS),
+            ("I'll do it", Cues::OFFERS),
+            ("確認しますね", Cues::OFFERS),
+            ("hmm, still the same", Cues::AGAIN),
+            ("だめでした…", Cues::AGAIN),
+            ("see you there", Cues::GOODBYE),
+            ("なるほど", Cues::ACKNOWLEDGES),
+            ("@everyone lunch", Cues::TO_ALL),
+            ("🎉", Cues::WORDLESS),
+            ("room 12", Cues::NUMBER),
+            ("it works, right?", Cues::TAG),
+        ] {
+            assert!(Cues::of(text).contains(expected), "{text}: {:?}", Cues::of(text));
+        }
+    }
+
+    #[test]
+    fn thanks_in_advance_is_not_thanks() {
+        for text in [
+            "Thanks in advance!",
+            "thanks for any help",
+            "ありがとうございます、よろしくお願いします",
+        ] {
+            assert!(
+                !Cues::of(text).contains(Cues::THANKS) && Cues::of(text).contains(Cues::IN_ADVANCE),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A message as the models see it.
+
+use crate::cues::Cues;
+use crate::lexicon::Topic;
+use crate::names::NameIndex;
+use crate::reader::{Prose, is_japanese, split_words};
+use crate::words::rare_words;
+
+/// What the models look at of one message. A user is a number that the caller gives.
+#[derive(Clone, Debug)]
+pub struct Utterance {
+    pub author: u32,
+    pub is_bot: bool,
+    /// In seconds since any fixed time.
+    pub at: f64,
+    pub cues: Cues,
+    /// What an answer has to tell, if it asks.
+    pub topic: Topic,
+    /// See [`rare_words`].
+    pub words: Vec<u32>,
+    /// In words.
+    pub length: usize,
+    /// The user that it addresses explicitly.
+    pub addressee: Option<u32>,
+    /// All users that it names, except for its author.
+    pub named: Vec<u32>,
+}
+
+/// What a message is made to do, coarsely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Statement,
+    Question,
+    Thanks,
+    Response,
+    Trouble,
+    Advice,
+    Greeting,
+}
+
+impl Kind {
+    pub const COUNT: usize = 7;
+}
+
+impl Utterance {
+    /// `mentioned` are the users that the platform says it mentions.
+    pub fn new(author: u32, at: f64, text: &str, mentioned: &[u32], names: &NameIndex) -> Self {
+        let prose = Prose::new(text);
+        let addressed = names.find_addressee(&prose.text, author);
+        let mut named = names.find_named(&prose.text, author);
+        let mentioned = mentioned.iter().copied().filter(|user| *user != author);
+        for user in mentioned {
+            if !named.contains(&user) {
+                named.insert(0, user);
+            }
+        }
+        let marked =
+            || named.first().copied().filter(|_| named.len() == 1 && prose.text.contains('@'));
+        let body = addressed.body;
+        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
+        let cues = Cues::find(&prose, body);
+        let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
+        Self {
+            author,
+            is_bot: false,
+            at,
+            cues,
+            topic: if asks { Topic::find(body) } else { Topic::Other },
+            words: rare_words(body),
+            length: split_words(body).count() + japanese / 3,
+            addressee: addressed.user.or_else(marked),
+            named,
+        }
+    }
+
+    /// Whether it asks for something, with a question or without.
+    pub fn is_asking(&self) -> bool {
+        self.cues.intersects(Cues::ASKS | Cues::TROUBLE)
+    }
+
+    /// What it tells if it is an answer, coarsely; less than [`Utterance::FORMS`].
+    pub fn form(&self) -> usize {
+        let forms = [
+            Cues::NUMBER,
+            Cues::YES,
+            Cues::NO,
+            Cues::OFFERS,
+            Cues::JOINS,
+            Cues::ASKS,
+            Cues::ADVICE,
+            Cues::ADDRESS.union(Cues::CODE),
+            Cues::FIRST_PERSON,
+            Cues::WORDLESS,
+            Cues::SHORT,
+        ];
+        forms.iter().position(|form| self.cues.intersects(*form)).unwrap_or(forms.len())
+    }
+
+    /// How many forms there are.
+    pub const FORMS: usize = 12;
+
+    pub fn kind(&self) -> Kind {
+        let cues = self.cues;
+        let asks_in_english = cues.contains(Cues::QUESTION_WORD) && !cues.contains(Cues::JAPANESE);
+        if cues.contains(Cues::ASKS) || asks_in_english {
+            Kind::Question
+        } else if cues.intersects(Cues::THANKS | Cues::SOLVED) {
+            Kind::Thanks
+        } else if cues.intersects(Cues::YES | Cues::NO | Cues::ACKNOWLEDGES) {
+            Kind::Response
+        } else if cues.contains(Cues::TROUBLE) {
+            Kind::Trouble
+        } else if cues.contains(Cues::ADVICE) {
+            Kind::Advice
+        } else if cues.intersects(Cues::GREETING | Cues::GOODBYE) {
+            Kind::Greeting
+        } else {
+            Kind::Statement
+        }
+    }
+}
