@@ -2,7 +2,10 @@
 //! that they were not fitted to, and writes their tables.
 //!
 //!     cargo run --release --example fit_structure -- DATA measure
+//!     cargo run --release --example fit_structure -- DATA shipped
 //!     cargo run --release --example fit_structure -- DATA write
+//!
+//! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are.
 //!
 //! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`, `decide-irc.jsonl.gz`
 //! and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
@@ -55,7 +58,7 @@ enum Fold {
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(data), Some(command)) = (arguments.next(), arguments.next()) else {
-        bail!("usage: fit_structure DATA measure|write");
+        bail!("usage: fit_structure DATA measure|shipped|write");
     };
     let data = PathBuf::from(data);
     let corpora = Corpora::read(&data)?;
@@ -67,7 +70,7 @@ fn main() -> anyhow::Result<()> {
         ),
         "shipped" => measures::report_shipped(&corpora, &data),
         "write" => write(&corpora.fit(Fold::All)),
-        other => bail!("{other} is neither measure nor write"),
+        other => bail!("{other} is none of measure, shipped and write"),
     }
 }
 

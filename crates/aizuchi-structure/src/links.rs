@@ -7,7 +7,8 @@ use crate::features::{
 use crate::lexicon::Topic;
 use crate::utterance::{Kind, Utterance};
 
-/// A message replies to one of the last forty, or begins something new. In annotated IRC 97 of 100 do.
+/// A message replies to one of the last forty, or begins something new. In annotated IRC 95 of 100 replies
+/// are to one of the last twenty, and 98 to one of the last fifty.
 pub const WINDOW: usize = 40;
 
 /// The gap assumed before any message, in seconds.

@@ -183,16 +183,18 @@ impl Lexicon {
                 _ => cues |= cue,
             }
         }
-        let asks = |end: &usize| !not_asking.contains(end) && ends_sentence(&body[*end..]);
+        let asks =
+            |end: &usize| not_asking.binary_search(end).is_err() && ends_sentence(&body[*end..]);
         cues.set(Cues::ASKS, cues.contains(Cues::ASKS) || asking.iter().any(asks));
         cues
     }
 }
 
-/// Whether no letter follows before the sentence ends.
+/// Whether no letter follows before the sentence ends. Looks no further than that: a text may hold very many endings.
 fn ends_sentence(rest: &str) -> bool {
-    let rest = rest.split(['。', '！', '？', '\n', '!', '?', '、']).next().unwrap_or_default();
-    !rest.contains(char::is_alphanumeric)
+    let is_end = |letter: &char| "。！？\n!?、".contains(*letter);
+    let next = rest.chars().find(|letter| letter.is_alphanumeric() || is_end(letter));
+    next.is_none_or(|letter| is_end(&letter))
 }
 
 #[cfg(test)]

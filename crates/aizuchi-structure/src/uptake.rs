@@ -25,7 +25,7 @@ pub struct Progress {
     pub last: usize,
 }
 
-/// Adds the features of the message at `index`, if it belongs to the question.
+/// Adds the features of the message at `index`, which belongs to the question with the probability `belongs`.
 pub fn add_features(
     structure: &ConversationStructure,
     progress: &Progress,

@@ -2,6 +2,9 @@
 
 use crate::reader::{is_japanese, split_words};
 
+/// Of a longer text the first are enough, and comparing all of two texts made for it would hold up a channel.
+const MAX_WORDS: usize = 200;
+
 /// Hashes of the words that are not common, sorted, each once: Latin words without a plural's ending, and pairs of
 /// neighboring Kanji or Katakana. Hiragana is mostly grammar.
 pub fn rare_words(body: &str) -> Vec<u32> {
@@ -24,6 +27,7 @@ pub fn rare_words(body: &str) -> Vec<u32> {
             words.push(hash(stem.bytes()));
         }
     }
+    words.truncate(MAX_WORDS);
     words.sort_unstable();
     words.dedup();
     words

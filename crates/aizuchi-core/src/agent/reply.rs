@@ -232,7 +232,7 @@ impl Agent {
         Some(StepResult::Withdrawn { why })
     }
 
-    pub(super) fn withdraw_answered(&self) -> StepResult {
+    fn withdraw_answered(&self) -> StepResult {
         let why = texts::replies::answered_or_changed(self.persona.language);
         StepResult::Withdrawn { why: why.to_owned() }
     }
