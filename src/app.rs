@@ -95,7 +95,7 @@ impl App {
                 channel_cache: channel_cache.clone(),
                 wait_settings,
                 redaction,
-                command_name: Some(persona.name.as_str().into()),
+                persona_name: Some(persona.name.as_str().into()),
                 is_announcing: config.response.announce,
                 remember_delay: Some(config.memory_delay()),
                 random_seed: seed,

@@ -3,9 +3,11 @@
 //!
 //!     cargo run --release --example fit_structure -- DATA measure
 //!     cargo run --release --example fit_structure -- DATA shipped
+//!     cargo run --release --example fit_structure -- DATA vocabulary
 //!     cargo run --release --example fit_structure -- DATA write
 //!
-//! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are.
+//! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are;
+//! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything.
 //!
 //! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`, `decide-irc.jsonl.gz`
 //! and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
@@ -14,19 +16,22 @@ mod corpora;
 mod measures;
 mod trainer;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::features::FeatureSet;
 use aizuchi_structure::network::Network;
 use aizuchi_structure::utterance::Utterance;
-use aizuchi_structure::{ConversationStructure, Models, links, uptake};
+use aizuchi_structure::{ConversationStructure, Models, links, uptake, vocabulary};
 use anyhow::{Context as _, bail};
 
 use crate::corpora::{Role, Room, Scene, utterances};
 use crate::trainer::{Example, Settings, fit};
 
-const SCENES: [&str; 4] = ["en1", "en2", "ja1", "ja2"];
+const SCENES: [&str; 10] = ["en1", "en2", "en3", "en4", "en5", "ja1", "ja2", "ja3", "ja4", "ja5"];
+/// A form of the vocabulary stands in so many messages of the scenes.
+const MIN_FORM_COUNT: usize = 10;
 /// The Japanese channel that is kept apart.
 const KEPT_APART: &str = "C5666B6BB";
 /// How many messages after a question are looked at.
@@ -34,7 +39,7 @@ const MAX_LATER: usize = 20;
 /// How much a message of a scene counts beside one of a room: there are far fewer, and each is sure.
 const SCENE_LINK_WEIGHT: f32 = 2.5;
 const SCENE_UPTAKE_WEIGHT: f32 = 3.0;
-const ROOM_UPTAKE_WEIGHT: f32 = 0.15;
+const ROOM_UPTAKE_WEIGHT: f32 = 0.03;
 
 struct Corpora {
     irc: Vec<Room>,
@@ -58,7 +63,7 @@ enum Fold {
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(data), Some(command)) = (arguments.next(), arguments.next()) else {
-        bail!("usage: fit_structure DATA measure|shipped|write");
+        bail!("usage: fit_structure DATA measure|shipped|vocabulary|write");
     };
     let data = PathBuf::from(data);
     let corpora = Corpora::read(&data)?;
@@ -69,8 +74,9 @@ fn main() -> anyhow::Result<()> {
             [corpora.fit(Fold::First), corpora.fit(Fold::Second), corpora.fit(Fold::All)],
         ),
         "shipped" => measures::report_shipped(&corpora, &data),
+        "vocabulary" => write_vocabulary(&corpora.scenes),
         "write" => write(&corpora.fit(Fold::All)),
-        other => bail!("{other} is none of measure, shipped and write"),
+        other => bail!("{other} is none of measure, shipped, vocabulary and write"),
     }
 }
 
@@ -78,8 +84,28 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/fit_structure")
 }
 
+fn tables_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/aizuchi-structure/src")
+}
+
+/// Lists the forms that stand often in the messages after the scenes' questions.
+fn write_vocabulary(scenes: &[Scene]) -> anyhow::Result<()> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for message in scenes.iter().flat_map(|scene| &scene.room.messages[scene.asked + 1..]) {
+        let mut forms = BTreeSet::new();
+        vocabulary::each_form(&message.text.to_lowercase(), |form| {
+            forms.insert(form.to_owned());
+        });
+        forms.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
+    }
+    let forms = counts.into_iter().filter(|(_, count)| *count >= MIN_FORM_COUNT);
+    let forms: String = forms.map(|(form, _)| form + "\n").collect();
+    let path = tables_folder().join("vocabulary.txt");
+    std::fs::write(&path, forms).with_context(|| format!("{}", path.display()))
+}
+
 fn write(models: &Models) -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/aizuchi-structure/src");
+    let folder = tables_folder();
     let uptake = uptake_row_names();
     for (name, network, rows) in [
         ("links", &models.links, links::row_names()),
@@ -114,7 +140,7 @@ fn uptake_row_names() -> Vec<String> {
         structure.push(Utterance::new(author, 0.0, "", &[], &names));
     }
     let mut set = FeatureSet::recording();
-    let progress = uptake::Progress { question: 0, others: 0, own: 0, open: 1.0, last: 0 };
+    let progress = uptake::Progress { question: 0, others: 0, own: 0, last: 0 };
     uptake::add_features(&structure, &progress, 1, 0.5, &mut set);
     set.row_names()
 }
@@ -227,7 +253,6 @@ impl UptakeExamples {
         let structure = structure(&scene.room, true, models);
         let asker = scene.room.messages[scene.asked].author;
         let mut set = FeatureSet::default();
-        let mut is_open = true;
         structure.follow(scene.asked, |progress, index, belongs| {
             uptake::add_features(&structure, progress, index, belongs, &mut set);
             let role = scene.roles[index];
@@ -238,12 +263,6 @@ impl UptakeExamples {
             } else {
                 self.takes_up.push(example(role == Role::TakesUp));
             }
-            match role {
-                Role::TakesUp | Role::Content => is_open = false,
-                Role::Waits => is_open = true,
-                Role::Other => {}
-            }
-            if is_open { 0.95 } else { 0.05 }
         });
     }
 
@@ -261,7 +280,6 @@ impl UptakeExamples {
             let mut belongs_to = vec![false; last];
             belongs_to[question] = true;
             let mut set = FeatureSet::default();
-            let mut is_open = true;
             let asker = room.messages[question].author;
             around.follow(question - first, |progress, index, belongs| {
                 let message = &room.messages[first + index];
@@ -270,9 +288,7 @@ impl UptakeExamples {
                 if message.author != asker && !message.parents.is_empty() {
                     uptake::add_features(&around, progress, index, belongs, &mut set);
                     self.takes_up.push(yes_or_no(&set, belongs_to[first + index], weight));
-                    is_open &= !belongs_to[first + index];
                 }
-                if is_open { 0.95 } else { 0.05 }
             });
         }
     }

@@ -32,7 +32,10 @@ pub fn report(
     let rooms: Vec<Room> = corpora.scenes.iter().map(|s| s.room.clone()).collect();
     links("scenes (fitted)", &rooms, &all);
     scenes("scenes, fitted to them", &corpora.scenes, &all);
-    scenes("rooms, kept apart", &corpora::scenes(&folder().join("rooms.jsonl"))?, &all);
+    for name in ["rooms", "rooms2"] {
+        let apart = corpora::scenes(&folder().join(name).with_extension("jsonl"))?;
+        scenes(&format!("{name}, kept apart"), &apart, &all);
+    }
     Ok(())
 }
 

@@ -128,7 +128,7 @@ async fn import_with_progress(
         wait_settings: aizuchi_import::wait_settings(),
         redaction: Redaction::Drop,
         // Old messages may hold commands, which were for the other bot.
-        command_name: None,
+        persona_name: None,
         is_announcing: false,
         // The memories are imported, too. What they lack is remembered along with the next new messages.
         remember_delay: None,

@@ -159,7 +159,7 @@ impl ResponseConfig {
 
 impl Default for ResponseConfig {
     fn default() -> Self {
-        use JudgeGate::{Cooldown, Directed, Share, SpokeLast, Unchanged};
+        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, SpokeLast, Unchanged};
         let wait_settings = WaitSettings::default();
         let rules = ChannelRules::default();
         Self {
@@ -172,7 +172,7 @@ impl Default for ResponseConfig {
             timing: None,
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
-            gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],
+            gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             min_confidence: Ratio(rules.min_confidence),
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),

@@ -79,7 +79,7 @@ pub fn run(
         channel_cache: Arc::new(ChannelCache::new(policy.config.agent_settings().rulebook)),
         wait_settings: policy.config.wait_settings(),
         redaction: Redaction::Drop,
-        command_name: None,
+        persona_name: None,
         is_announcing: false,
         // A replay serves no page that shows memories, and its store keeps none.
         remember_delay: None,
@@ -435,6 +435,7 @@ fn is_failure(result: &StepResult) -> bool {
         | StepResult::Drafted { .. }
         | StepResult::Posted(_)
         | StepResult::Withdrawn { .. }
+        | StepResult::LookAgain { .. }
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }
@@ -460,6 +461,7 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
         | StepResult::Join { .. }
         | StepResult::React { .. }
         | StepResult::Drafted { .. }
+        | StepResult::LookAgain { .. }
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }

@@ -39,7 +39,7 @@ async fn a_mention_in_a_thread_is_answered_there() {
 async fn a_silence_has_a_reason() {
     let home = Home::new(0.2);
     let program = home.start();
-    let message = program.says("alice", "lunch was good").await;
+    let message = program.says("alice", "my lunch was good").await;
     let is_closed = |kind: &str, data: &Value| kind == "decision" && !data["ended"].is_null();
     let row = program.wait_for(0, is_closed).await;
     assert_eq!(row["ended"], "chose_silence");
@@ -218,7 +218,7 @@ async fn users_can_react_to_messages() {
 async fn a_decision_can_be_opened_and_read() {
     let home = Home::new(0.2);
     let program = home.start();
-    let message = program.says("alice", "the <b>roses</b> look ill").await;
+    let message = program.says("alice", "my <b>roses</b> look ill").await;
     let is_closed = |kind: &str, data: &Value| kind == "decision" && !data["ended"].is_null();
     let row = program.wait_for(0, is_closed).await;
     let page = format!("/decisions/{}", row["id"]);
@@ -226,7 +226,7 @@ async fn a_decision_can_be_opened_and_read() {
     for part in [
         "chose silence",
         "nobody asked the room anything",
-        "the &#60;b&#62;roses&#60;/b&#62; look ill",
+        "my &#60;b&#62;roses&#60;/b&#62; look ill",
         "Judge: used",
         "You decide whether you should join in now.",
         "&#34;should_respond&#34;:false",
@@ -252,11 +252,11 @@ async fn a_decision_can_be_opened_and_read() {
 async fn a_decision_shows_its_gates_and_what_happened_next() {
     let home = Home::new(0.1);
     let program = home.start();
-    let remark = program.says("alice", "lunch was good").await;
+    let remark = program.says("alice", "my lunch was good").await;
     let row =
         program.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
     assert_eq!(row["mode"], "companion");
-    assert_eq!(row["passed"].as_array().unwrap().len(), 11);
+    assert_eq!(row["passed"].as_array().unwrap().len(), 12);
     assert_eq!((&row["conversation_state"], &row["about"]), (&json!("active"), &json!(remark)));
     assert_eq!(row["next"], json!({ "answered": null, "reactions": 0 }));
     let answer = program.says("bob", "@Aizuchi so it was").await;
@@ -280,7 +280,7 @@ async fn a_decision_shows_its_gates_and_what_happened_next() {
             &[
                 "<dd>companion</dd>",
                 "channel mode, muted, quiet hours",
-                "<dd>alice: lunch was good</dd>",
+                "<dd>alice: my lunch was good</dd>",
                 "bob said something after ",
             ][..],
         ),
@@ -300,7 +300,7 @@ async fn metrics_count_what_happened() {
     let program = home.start();
     program.says("alice", "@Aizuchi are you there?").await;
     program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
-    program.says("bob", "lunch was good").await;
+    program.says("bob", "my lunch was good").await;
     let is_silent =
         |kind: &str, data: &Value| kind == "decision" && data["ended"] == "chose_silence";
     program.wait_for(0, is_silent).await;

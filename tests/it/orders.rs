@@ -181,7 +181,7 @@ async fn spending_is_shown_with_its_limits() {
     assert_eq!(before["currency"], "USD");
     assert_eq!(before["channels"][0]["limits"]["tokens_per_day"], 1_000_000_000);
 
-    let remark = program.says("alice", "lunch was good").await;
+    let remark = program.says("alice", "my lunch was good").await;
     let row = closed(&program, &remark).await;
     let usage = &row["attempts"][0]["usage"];
     let used = usage["input_tokens"].as_u64().unwrap() + usage["output_tokens"].as_u64().unwrap();
@@ -196,7 +196,7 @@ async fn spending_is_shown_with_its_limits() {
     }
     assert_eq!(after["channels"][1]["tokens_in_day"], 0);
     // Over budget, the gate keeps the bot silent.
-    let more = program.says("alice", "dinner as well").await;
+    let more = program.says("alice", "who cooks dinner?").await;
     let row = closed(&program, &more).await;
     assert_eq!((&row["ended"], &row["gate"]), (&json!("over_budget"), &json!("budget")));
 }

@@ -163,8 +163,8 @@ fn an_always_positive_judge_answers_open_questions() {
     let (_, events, _) = run(&history, &policy("adaptive"), ReplayJudge::Speak, 4000, 1);
     let speaks: Vec<_> = events.iter().filter(|event| event["kind"] == "speak").collect();
     let about = |id: &str| speaks.iter().filter(|speak| speak["about"] == id).count();
-    // One post after the burst that the question follows, and one after each of the others.
-    assert_eq!((about("l0004"), about("l0012"), speaks.len()), (1, 1, 3), "{speaks:?}");
+    // In the bursts nobody waits for anything.
+    assert_eq!((about("l0012"), speaks.len()), (1, 1), "{speaks:?}");
 }
 
 #[test]

@@ -39,11 +39,19 @@ proptest! {
         let mut questions = Vec::new();
         for (number, (author, topic, gap)) in messages.iter().enumerate() {
             second += gap;
-            let message_text = if *topic == 0 { "does anyone have a ladder?" } else { "eve: the tulips are out" };
-            if *topic == 0 {
+            // If all ask for the same all the time, each question looks like an echo of the one before.
+            let asks = *topic == 0 && questions.len() < 4;
+            // Eve is seen now and then, else nobody would know that it is her name.
+            let is_eves = !asks && number % 10 == 9;
+            let message_text = match asks {
+                true => "does anyone have a ladder?",
+                false if is_eves => "hello",
+                false => "eve: the tulips are out",
+            };
+            if asks {
                 questions.push((number, second));
             }
-            let author = ["ann", "bob", "cid", "dan"][*author];
+            let author = if is_eves { "eve" } else { ["ann", "bob", "cid", "dan"][*author] };
             let line = json!({
                 "room": "porch", "id": format!("l{number:03}"), "ts": second,
                 "author": author, "text": message_text,

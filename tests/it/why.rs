@@ -38,23 +38,23 @@ fn without_numbers(text: &str) -> String {
 async fn silence_and_speech_are_explained_while_the_program_runs() {
     let home = Home::new(0.1);
     let program = home.start();
-    let remark = program.says("alice", "lunch was \u{1b}[31mgood").await;
+    let remark = program.says("alice", "my lunch was \u{1b}[31mgood").await;
     closed(&program, &remark).await;
     let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(without_numbers(&text), @r"
-    0-0-0 0:0:0 UTC  alice: lunch was [0mgood
+    0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
     Decision 0 · #general
-      Looked at: 0-0-0 0:0:0 UTC  alice: lunch was [0mgood
+      Looked at: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
       Mode: companion
-      Rules that let it pass: channel mode, muted, quiet hours, own turns, too few lines, directed at somebody else, spoke last, unchanged, cooldown, share of the talk, budget
+      Rules that let it pass: channel mode, muted, quiet hours, own turns, too few lines, directed at somebody else, spoke last, unchanged, nothing open, cooldown, share of the talk, budget
       The talk: goes on
       Verdict: stay silent
       Reason: nobody asked the room anything
       Confidence: 0.0
-      About: alice: lunch was [0mgood
+      About: alice: my lunch was [0mgood
       Call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
       How it ended: chose silence — nobody asked the room anything
     ");
@@ -90,23 +90,23 @@ async fn a_decision_is_explained_in_japanese() {
     let home = Home::new(0.1);
     home.add("language: ja\n");
     let program = home.start();
-    let remark = program.says("hana", "お昼はおいしかったです").await;
+    let remark = program.says("hana", "私のお昼はおいしかったです").await;
     closed(&program, &remark).await;
     let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(without_numbers(&text), @r"
-    0-0-0 0:0:0 UTC  hana: お昼はおいしかったです
+    0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
     判断 0 · #general
-      対象にした発言：0-0-0 0:0:0 UTC  hana: お昼はおいしかったです
+      対象にした発言：0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
       開始：0-0-0 0:0:0 UTC
       終了：0-0-0 0:0:0 UTC
       モード：一員
-      通過したルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言の少なさ、ほかの人あて、最後の発言者、変化の有無、発言の間隔、発言の割合、使ってよい量
+      通過したルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言の少なさ、ほかの人あて、最後の発言者、変化の有無、待たれている返事、発言の間隔、発言の割合、使ってよい量
       会話の状態：続いている
       結論：黙っている
       理由：みんなへの質問はありませんでした
       確信度：0.0
-      判断の対象：hana: お昼はおいしかったです
+      判断の対象：hana: 私のお昼はおいしかったです
       呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s、トークン（入力・うちキャッシュ・出力）：0 · 0 · 0）
       結果：黙っていることにしました — みんなへの質問はありませんでした
     ");

@@ -29,7 +29,7 @@ use crate::chat::{ConversationId, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
-use crate::decision::gate::{DEFAULT_GATES, Gate, GateInput};
+use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use crate::llm::price::Prices;
@@ -125,7 +125,7 @@ impl AgentSettings {
 impl Default for AgentSettings {
     fn default() -> Self {
         Self {
-            gates: DEFAULT_GATES.to_vec(),
+            gates: OPTIONAL_GATES.to_vec(),
             rulebook: Arc::default(),
             wait: WaitStrategy::default(),
             state: StateCall::Fused,

@@ -37,6 +37,9 @@ pub struct Judgment {
     pub confidence: f64,
     /// 0: now; more: in that many seconds; `None`: when a user would.
     pub delay_seconds: Option<u32>,
+    /// For a silent verdict: in how many seconds the judge wants to look again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_again_seconds: Option<u32>,
     /// The message to answer.
     pub about: Option<MessageId>,
     /// Named in the same call, if the judge is asked for it.

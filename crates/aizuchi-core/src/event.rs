@@ -265,6 +265,8 @@ pub struct Claim {
     pub attempt: u32,
     /// How often an owed answer was started again.
     pub redrafts: u32,
+    /// How often its decision was looked at again without a new message.
+    pub second_looks: u32,
 }
 
 /// The result of handling a step.
@@ -335,6 +337,7 @@ impl Outcome {
             | StepResult::Drafted { .. }
             | StepResult::Posted(_)
             | StepResult::Withdrawn { .. }
+            | StepResult::LookAgain { .. }
             | StepResult::Retry { .. }
             | StepResult::Deferred { .. }
             | StepResult::NotSent { .. }
@@ -359,6 +362,9 @@ pub enum StepResult {
     Posted(PostedMessage),
     /// No answer is owed any more.
     Withdrawn { why: String },
+    /// It is unclear whether a text of the persona is wanted: judge once more at `due`. The verdict and the draft so
+    /// far no longer count.
+    LookAgain { due: Timestamp },
     /// Messages followed, and what the draft is about is still open: draft again with them.
     Redraft { due: Timestamp },
     /// A retryable failure; the same step again at `due`. A dispatched item stays dispatched.

@@ -1,6 +1,7 @@
 //! Takes in messages. Plain functions decide what a message leads to; the store commits both together, and its
 //! new revision wakes the runner. A platform acknowledges a message after [`Inbox::hear`] has returned.
 
+pub mod calling;
 pub mod channel_cache;
 pub mod in_flight;
 
@@ -18,6 +19,7 @@ use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::{Command, CommandRequest, STOP_DURATION};
 use crate::decision::gate::Gate;
 use crate::event::{Debounce, Disposition, OnNewMessage};
+use crate::inbox::calling::is_call;
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;
@@ -77,8 +79,8 @@ pub struct Inbox {
     pub metrics: Arc<Metrics>,
     pub wait_settings: WaitSettings,
     pub redaction: Redaction,
-    /// The name that commands are addressed to. `None` turns commands off, as in a replay.
-    pub command_name: Option<Arc<str>>,
+    /// The name that users call the persona by, also in commands. `None` turns both off, as in a replay.
+    pub persona_name: Option<Arc<str>>,
     /// Whether the persona announces in each channel that it joins what it hears and stores.
     pub is_announcing: bool,
     /// How long after a message its memory job is due. `None` turns memory off.
@@ -152,7 +154,7 @@ impl Inbox {
         client_message_id: Option<Arc<str>>,
         cursor: Option<Cursor>,
     ) -> Result<HearReceipt, StoreError> {
-        let heard = self.address_direct_messages(heard);
+        let heard = self.address(heard);
         let command = self.parse_command(&heard);
         if let Some(request) = &command {
             // Before it is stored, since a stored message is not carried out again.
@@ -241,7 +243,7 @@ impl Inbox {
         {
             return None;
         }
-        let command = Command::parse_message(&message.text, self.command_name.as_deref()?)?;
+        let command = Command::parse_message(&message.text, self.persona_name.as_deref()?)?;
         let role = self.channel_cache.role(&conversation.workspace, &message.author.id);
         let visibility =
             self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
@@ -296,23 +298,24 @@ impl Inbox {
         stored
     }
 
-    /// In a direct message every message is addressed to the persona.
-    fn address_direct_messages(&self, heard: Heard) -> Heard {
-        let mentions = |conversation: &ConversationId, mentions: Vec<Mention>| {
-            let is_direct =
-                self.channel_cache.is_direct(&conversation.workspace, &conversation.channel);
-            if !is_direct || mentions.contains(&Mention::Persona) {
+    /// In a direct message every message is addressed to the persona, and elsewhere those that call it by its name.
+    fn address(&self, heard: Heard) -> Heard {
+        let mentions = |conversation: &ConversationId, text: &str, mentions: Vec<Mention>| {
+            let ConversationId { workspace, channel, .. } = conversation;
+            let is_direct = || self.channel_cache.is_direct(workspace, channel);
+            let is_call = || self.persona_name.as_deref().is_some_and(|name| is_call(text, name));
+            if mentions.contains(&Mention::Persona) || !(is_direct() || is_call()) {
                 return mentions;
             }
             mentions.into_iter().chain([Mention::Persona]).collect()
         };
         match heard {
             Heard::Message(message, arrival) if message.is_human() => {
-                let mentions = mentions(&message.conversation, message.mentions);
+                let mentions = mentions(&message.conversation, &message.text, message.mentions);
                 Heard::Message(Message { mentions, ..message }, arrival)
             }
             Heard::Edit(edit) => {
-                let mentions = mentions(&edit.conversation, edit.mentions);
+                let mentions = mentions(&edit.conversation, &edit.text, edit.mentions);
                 Heard::Edit(Edit { mentions, ..edit })
             }
             heard @ (Heard::Message(..)

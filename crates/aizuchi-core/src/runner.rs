@@ -442,6 +442,7 @@ impl Runner {
             StepResult::Drafted { due, .. } => info!(wait = ?wait(due), "drafted"),
             StepResult::Redraft { .. } => info!("drafts again after new messages"),
             StepResult::Withdrawn { .. } => info!("withdrew the draft"),
+            StepResult::LookAgain { due } => info!(wait = ?wait(due), "will look again"),
             StepResult::Retry { due } => info!(wait = ?wait(due), "will retry"),
             StepResult::NotSent { due } => info!(wait = ?wait(due), "not sent; will retry"),
             StepResult::Superseded => info!("superseded by a new message"),

@@ -588,7 +588,7 @@ pub fn build_parts_with(
         store: store.clone(),
         channel_cache,
         redaction: Redaction::Drop,
-        command_name: Some("Aizuchi".into()),
+        persona_name: Some("Aizuchi".into()),
         is_announcing: true,
         in_flight: in_flight.clone(),
         clock: clock.clone(),
@@ -678,7 +678,7 @@ fn mentions(text: &str) -> Vec<Mention> {
         "Aizuchi" => Mention::Persona,
         name => Mention::User(UserId::new(format!("u-{name}"))),
     };
-    names.map(of).collect()
+    names.filter(|name| *name != "everyone").map(of).collect()
 }
 
 /// What a test does during a call.

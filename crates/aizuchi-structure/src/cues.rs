@@ -54,10 +54,12 @@ bitflags! {
         const NUMBER = 1 << 27;
         /// It holds no word at all.
         const WORDLESS = 1 << 28;
+        /// It tells of something to be glad about: "we won", 「合格しました」.
+        const GOOD_NEWS = 1 << 29;
     }
 }
 
 impl Cues {
     /// How many there are.
-    pub const COUNT: usize = 29;
+    pub const COUNT: usize = 30;
 }

@@ -70,6 +70,12 @@ impl FeatureSet {
         self.advance(name, Cues::COUNT);
     }
 
+    /// A group of which those at `numbers` are on.
+    pub fn all_of(&mut self, name: &'static str, size: usize, numbers: &[u16]) {
+        self.active.extend(numbers.iter().map(|number| self.next + number));
+        self.advance(name, size);
+    }
+
     fn advance(&mut self, name: &'static str, size: usize) {
         self.next += size as u16;
         if let Some(layout) = &mut self.layout {

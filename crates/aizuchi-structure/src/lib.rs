@@ -13,6 +13,7 @@ pub mod network;
 mod reader;
 pub mod uptake;
 pub mod utterance;
+pub mod vocabulary;
 pub mod words;
 
 use std::sync::LazyLock;
@@ -27,7 +28,7 @@ use crate::utterance::Utterance;
 /// Questions further up than this are history.
 const MAX_QUESTION_DISTANCE: usize = 25;
 /// A reply to another user may still be a question to everyone.
-const DIRECTED_WEIGHT: f32 = 0.8;
+const DIRECTED_WEIGHT: f32 = 0.9;
 /// Whoever names the asker deals with them.
 const NAMING_TAKES_UP: f32 = 0.9;
 /// Whoever addresses somebody else hardly ever answers the asker.
@@ -67,6 +68,11 @@ impl Models {
     pub fn shipped() -> &'static Self {
         &MODELS
     }
+}
+
+/// A message's text in lower case without code, quotations and addresses.
+pub fn prose(text: &str) -> String {
+    reader::Prose::new(text).text
 }
 
 /// The structure of the newest messages of a conversation.
@@ -204,7 +210,6 @@ impl<'m> ConversationStructure<'m> {
                 uptake.content =
                     (uptake.content + content * (1.0 - uptake.content)) * (1.0 - waits);
             }
-            uptake.open
         });
         uptake
     }
@@ -276,17 +281,17 @@ impl<'m> ConversationStructure<'m> {
     }
 
     /// Passes on each later message of a user with the progress until then and the probability that it belongs to
-    /// the question. `visit` returns the probability that it is still open.
-    pub fn follow(&self, question: usize, mut visit: impl FnMut(&Progress, usize, f32) -> f32) {
+    /// the question.
+    pub fn follow(&self, question: usize, mut visit: impl FnMut(&Progress, usize, f32)) {
         let asker = self.utterances[question].author;
         let belonging = self.belonging(question);
-        let mut progress = Progress { question, others: 0, own: 0, open: 1.0, last: question };
+        let mut progress = Progress { question, others: 0, own: 0, last: question };
         for (index, belonging) in belonging.into_iter().enumerate().skip(question + 1) {
             let message = &self.utterances[index];
             if message.is_bot && message.addressee != Some(asker) {
                 continue;
             }
-            progress.open = visit(&progress, index, belonging);
+            visit(&progress, index, belonging);
             match self.utterances[index].author == asker {
                 true => progress.own += 1,
                 false => progress.others += 1,
@@ -312,7 +317,7 @@ mod tests {
         for author in 0..2 {
             structure.push(Utterance::new(author, 0.0, "", &[], &NameIndex::default()));
         }
-        let progress = Progress { question: 0, others: 0, own: 0, open: 1.0, last: 0 };
+        let progress = Progress { question: 0, others: 0, own: 0, last: 0 };
         let mut set = FeatureSet::recording();
         uptake::add_features(&structure, &progress, 1, 0.5, &mut set);
         for network in [&models.takes_up, &models.content, &models.waits] {

@@ -9,6 +9,7 @@ use crate::features::{
 use crate::lexicon::Topic;
 use crate::links::shared_words;
 use crate::utterance::{Kind, Utterance};
+use crate::vocabulary;
 
 /// A question, and what was found out about the messages after it up to one of them.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +20,6 @@ pub struct Progress {
     pub others: usize,
     /// How many messages of its author came after it.
     pub own: usize,
-    /// The probability that nobody has taken it up.
-    pub open: f32,
     /// The index of the last message that belongs to it.
     pub last: usize,
 }
@@ -70,7 +69,6 @@ pub fn add_features(
     );
     set.cues("cues, belongs", if belongs > 0.5 { message.cues } else { Cues::empty() });
     set.one_of("others before, own before", 4 * 3, others * 3 + own);
-    set.one_of("still open", PROBABILITIES, probability_bucket(progress.open));
     set.one_of("addressing", 4, addressing);
     set.one_of("time", DURATIONS, duration_bucket((message.at - asked.at).max(0.0)));
     set.one_of("length", 8, doubling_bucket(message.length as f64 / 2.0, 8));
@@ -89,6 +87,7 @@ pub fn add_features(
     set.cues("question's cues", asked.cues);
     let (shared, _) = shared_words(utterances, message, asked);
     set.one_of("shared words", 3, shared.min(2));
+    set.all_of("form", vocabulary::len(), &message.forms);
 }
 
 fn third(probability: f32) -> usize {

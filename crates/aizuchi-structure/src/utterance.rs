@@ -4,6 +4,7 @@ use crate::cues::Cues;
 use crate::lexicon::Topic;
 use crate::names::NameIndex;
 use crate::reader::{Prose, is_japanese, split_words};
+use crate::vocabulary::listed_forms;
 use crate::words::rare_words;
 
 /// What the models look at of one message. A user is a number that the caller gives.
@@ -18,6 +19,8 @@ pub struct Utterance {
     pub topic: Topic,
     /// See [`rare_words`].
     pub words: Vec<u32>,
+    /// See [`listed_forms`].
+    pub forms: Vec<u16>,
     /// In words.
     pub length: usize,
     /// The user that it addresses explicitly.
@@ -54,11 +57,12 @@ impl Utterance {
                 named.insert(0, user);
             }
         }
-        let marked =
-            || named.first().copied().filter(|_| named.len() == 1 && prose.text.contains('@'));
         let body = addressed.body;
         let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
         let cues = Cues::find(&prose, body);
+        // Whom a message to all mentions, it only speaks of.
+        let is_marked =
+            named.len() == 1 && prose.text.contains('@') && !cues.contains(Cues::TO_ALL);
         let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
         Self {
             author,
@@ -67,8 +71,9 @@ impl Utterance {
             cues,
             topic: if asks { Topic::find(body) } else { Topic::Other },
             words: rare_words(body),
+            forms: listed_forms(body),
             length: split_words(body).count() + japanese / 3,
-            addressee: addressed.user.or_else(marked),
+            addressee: addressed.user.or(named.first().copied().filter(|_| is_marked)),
             named,
         }
     }

@@ -7,7 +7,7 @@ use crate::browser::Browser;
 use crate::program::Home;
 use aizuchi_harness::net::free_port;
 
-const FIRST: &str = "we begin with a plan";
+const FIRST: &str = "I begin with a plan";
 const LATER: usize = 210;
 
 #[tokio::test]

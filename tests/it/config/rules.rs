@@ -3,7 +3,7 @@
 use aizuchi::config::Config;
 use aizuchi_core::agent::{PostTiming, StateCall};
 use aizuchi_core::chat::UserId;
-use aizuchi_core::decision::gate::{DEFAULT_GATES, Gate, OPTIONAL_GATES};
+use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rules::{
     BudgetLimits, ChannelRules, FacilitationRules, Mode, QuietHours, Rulebook,
@@ -155,7 +155,7 @@ fn an_empty_config_has_the_default_rulebook() {
     let config = Config::default();
     assert_eq!(config.rulebook(), Rulebook::default());
     let settings = config.agent_settings();
-    assert_eq!((settings.state, settings.gates), (StateCall::Fused, DEFAULT_GATES.to_vec()));
+    assert_eq!((settings.state, settings.gates), (StateCall::Fused, OPTIONAL_GATES.to_vec()));
     assert_eq!(config.wait_settings(), WaitSettings::default());
     // With a fixed wait, posts are immediate by default.
     for (text, timing, local_room) in [

@@ -91,7 +91,7 @@ impl PostHarness {
         let inbox = Arc::new(Inbox {
             store: store.clone(),
             channel_cache: Arc::new(ChannelCache::default()),
-            command_name: None,
+            persona_name: None,
             is_announcing: false,
             redaction: Redaction::Drop,
             in_flight: Arc::new(InFlight::default()),

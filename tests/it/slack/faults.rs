@@ -275,7 +275,7 @@ async fn h33_a_wait_survives_a_kill() {
     let harness = SlackHarness::with(SlackOptions { wait: 4.0, ..SlackOptions::default() }).await;
     let program = harness.start().await;
     for number in 0..5 {
-        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("is this line {number}?"));
     }
     harness.until_kept("SELECT count(*) FROM messages", 5).await;
     program.kill();
@@ -303,7 +303,7 @@ async fn h37_an_invalid_verdict_is_a_failed_decision() {
     for (number, answer) in (1..).zip(nonsense) {
         let wrong = r#"{"should_respond": "maybe", "reason": 7}"#.to_owned();
         harness.model.then([ProviderResponse::Says(answer), ProviderResponse::Says(wrong)]);
-        harness.post_message(&harness.tea, &harness.mio, &format!("line {number}"));
+        harness.post_message(&harness.tea, &harness.mio, &format!("is this line {number}?"));
         harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'failed'", number).await;
         // Drops the answers that other calls have not used.
         harness.model.forget();

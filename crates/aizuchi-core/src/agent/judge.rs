@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::{Agent, Attempts, StateCall, StepError, StepTrace};
 use crate::chat::{ConversationId, MessageId, to_single_line};
+use crate::clock::duration_from_seconds;
 use crate::context::Context;
+use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::verdict::{SilenceReason, Verdict};
@@ -21,6 +24,8 @@ use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::Mode;
 use crate::texts;
 
+/// A second look is no sooner than this: hardly anything has changed by then.
+const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
 /// In characters. The prompt asks for one sentence.
 const MAX_REASON_CHARS: usize = 500;
 
@@ -129,6 +134,9 @@ impl Agent {
             }
             Verdict::Silent(silence) => silence,
         };
+        if let Some(due) = self.second_look_due(claim, &judgment, silence, context) {
+            return Ok(StepResult::LookAgain { due });
+        }
         let min_confidence = self.gate_input(context).rules.min_confidence;
         let why = silence_reason(silence, &judgment, min_confidence, self.persona.language);
         let ended = if silence == SilenceReason::ObserveMode {
@@ -142,6 +150,36 @@ impl Agent {
             state_hash: state,
             ..DecisionClosing::new(ended, why)
         }))
+    }
+
+    /// When to look once more, if this verdict of silence is not the last word: the judge may ask for it, and a yes
+    /// that was not sure enough may be by then. Without a delay that is after one more wait. Each decision is looked
+    /// at again once at most.
+    fn second_look_due(
+        &self,
+        claim: &Claim,
+        judgment: &Judgment,
+        silence: SilenceReason,
+        context: &Context,
+    ) -> Option<Timestamp> {
+        let is_facilitator = self.gate_input(context).mode() == Mode::Facilitator;
+        if claim.second_looks > 0 || is_facilitator {
+            return None;
+        }
+        let now = self.now();
+        let seconds = match silence {
+            SilenceReason::JudgeDeclined => Some(judgment.look_again_seconds?),
+            SilenceReason::LowConfidence => judgment.delay_seconds.filter(|delay| *delay > 0),
+            SilenceReason::ConversationEnding
+            | SilenceReason::SituationUnchanged
+            | SilenceReason::ObserveMode => return None,
+        };
+        let wait = match seconds {
+            Some(seconds) => duration_from_seconds(f64::from(seconds)),
+            None => now.duration_since(context.newest_human_message()?.at),
+        };
+        let longest = duration_from_seconds(self.settings.max_delay_seconds);
+        Some(now + wait.max(MIN_SECOND_LOOK).min(longest))
     }
 
     fn close_as_ending(&self) -> DecisionClosing {
@@ -214,6 +252,8 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         #[serde(default)]
         delay_seconds: Option<u32>,
         #[serde(default)]
+        look_again_seconds: Option<u32>,
+        #[serde(default)]
         about: Option<String>,
         #[serde(default)]
         conversation_state: Option<String>,
@@ -244,6 +284,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         reason: truncate_reason(&to_single_line(&raw.reason)),
         confidence: raw.confidence,
         delay_seconds: raw.delay_seconds,
+        look_again_seconds: raw.look_again_seconds.filter(|_| !raw.should_respond),
         about: resolve_message(raw.about.as_deref(), prompt),
         conversation_state: raw.conversation_state.as_deref().and_then(ConversationState::parse),
         // Anything else in this field may be chat text, and the ledger would keep it.
@@ -276,8 +317,8 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// Finds the message that the model named by its printed time and author; otherwise the newest
-/// human message.
+/// Finds the message that the model named by its printed time and author; otherwise the newest open question, else
+/// the newest human message.
 fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
@@ -285,7 +326,12 @@ fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
         let mut target = prompt.context.target_messages().iter().rev();
         target.find(|message| named == prompt.speakers.message_label(message))
     });
-    found.or(prompt.context.newest_human_message()).map(|message| message.id.clone())
+    let open = || {
+        let analysis = ConversationAnalysis::new(&prompt.context);
+        analysis.open_questions().next_back().map(|question| question.message)
+    };
+    let found = found.or_else(open).or_else(|| prompt.context.newest_human_message());
+    found.map(|message| message.id.clone())
 }
 
 /// Why the persona stayed silent, for users.

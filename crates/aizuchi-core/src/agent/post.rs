@@ -198,7 +198,8 @@ impl Agent {
         if item.reaction_to.is_some() {
             return None;
         }
-        if let Some(withdrawn) = self.check_standing(context, about, metadata.seen_revision) {
+        if let Some(withdrawn) = self.check_standing(claim, context, about, metadata.seen_revision)
+        {
             return Some(withdrawn);
         }
         let is_first = claim.redrafts == 0;

@@ -83,7 +83,7 @@ impl Agent {
         }
         let settled = self.drop_rate_limited(&mut context);
         if !claim.is_owed
-            && let Some(withdrawn) = self.check_intent(&context).await?
+            && let Some(withdrawn) = self.check_intent(claim, &context).await?
         {
             // What arrived after the verdict is still to be judged.
             trace.seen_revision = context.intent.as_ref().map(|intent| intent.seen_revision);
@@ -187,15 +187,18 @@ impl Agent {
     }
 
     /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. Where
-    /// that is unclear, it is withdrawn too: the messages written since open a judgment of their own, which sees
-    /// them all.
-    async fn check_intent(&self, context: &Context) -> Result<Option<StepResult>, StepError> {
+    /// that is unclear, the judge looks again.
+    async fn check_intent(
+        &self,
+        claim: &Claim,
+        context: &Context,
+    ) -> Result<Option<StepResult>, StepError> {
         let Some(intent) = &context.intent else { return Ok(None) };
         let Some(about) = &intent.about else { return Ok(None) };
         if !self.is_message_present(context, about) {
             return Ok(Some(self.withdraw_answered()));
         }
-        if let Some(withdrawn) = self.check_standing(context, about, intent.seen_revision) {
+        if let Some(withdrawn) = self.check_standing(claim, context, about, intent.seen_revision) {
             return Ok(Some(withdrawn));
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
@@ -206,10 +209,12 @@ impl Agent {
         Ok(has_changed.then(|| self.withdraw_answered()))
     }
 
-    /// Withdraws an unsolicited reply to `about` unless that surely still waits. `seen_revision` is what the model
-    /// has seen: while nobody has written since, its word stands.
+    /// Withdraws an unsolicited reply to `about` if that was taken up. `seen_revision` is what the model has seen:
+    /// while nobody has written since, its word stands. Where it is unclear the judge looks again, once for each
+    /// decision; after that, the more probable counts.
     pub(super) fn check_standing(
         &self,
+        claim: &Claim,
         context: &Context,
         about: &MessageId,
         seen_revision: u64,
@@ -222,7 +227,11 @@ impl Agent {
         let language = self.persona.language;
         let why = match ConversationAnalysis::new(context).standing(about) {
             Standing::Open => return None,
-            Standing::Unclear => texts::replies::unclear_whether_open(language).to_owned(),
+            Standing::ProbablyOpen | Standing::ProbablyTakenUp if claim.second_looks == 0 => {
+                return Some(StepResult::LookAgain { due: self.now() });
+            }
+            Standing::ProbablyOpen => return None,
+            Standing::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
             Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
             Standing::TakenUp(Some((user, probability))) => {
                 let name = to_single_line(context.display_name(&user));

@@ -19,9 +19,12 @@ const OPEN: f32 = 0.5;
 /// Nobody waits for anything if no question is open with at least this probability. Of the moments at which somebody
 /// waits (`docs/eval.md`), 2.5 % on IRC and 7.3 % on Slack are below 0.2.
 const SETTLED: f32 = 0.15;
-/// A statement that begins something may call for a word if it is about people rather than things.
-const CALLING: Cues =
-    Cues::TROUBLE.union(Cues::FIRST_PERSON).union(Cues::GREETING).union(Cues::TO_ALL);
+/// A statement that begins something may call for a word, or for a nod, if it is about people rather than things.
+const CALLING: Cues = Cues::TROUBLE
+    .union(Cues::FIRST_PERSON)
+    .union(Cues::GREETING)
+    .union(Cues::TO_ALL)
+    .union(Cues::GOOD_NEWS);
 /// What a verdict was about is surely taken up below the first and surely open above the second.
 const TAKEN_UP: f32 = 0.3;
 const STILL_OPEN: f32 = 0.7;
@@ -73,7 +76,8 @@ pub enum QuestionStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     Open,
-    Unclear,
+    ProbablyOpen,
+    ProbablyTakenUp,
     /// By this user, with this probability; without a user if its author is content.
     TakenUp(Option<(UserId, f32)>),
 }
@@ -169,6 +173,9 @@ impl<'a> ConversationAnalysis<'a> {
         if structure.asking(index) > 0.0 {
             return structure.open(index) < SETTLED || in_thread();
         }
+        if self.replies_to_persona(index) {
+            return false;
+        }
         let goes_on = message.addressee.is_some() || structure.begins(index) < OPEN;
         let is_waiting = message.cues.intersects(Cues::AGAIN);
         let calls_for_a_word = message.cues.intersects(CALLING) && !is_closing(message.cues);
@@ -176,12 +183,22 @@ impl<'a> ConversationAnalysis<'a> {
             && (goes_on || !calls_for_a_word || structure.uptake(index).open < OPEN || in_thread())
     }
 
+    /// Whether a message most probably replies to one of the persona's. `index` is in the structure.
+    fn replies_to_persona(&self, index: usize) -> bool {
+        let own = (0..index)
+            .filter(|parent| self.target[parent + self.first].author.kind == AuthorKind::Persona);
+        own.map(|parent| self.talk.structure().link(index, parent)).sum::<f32>() > OPEN
+    }
+
     /// Whether this message of the target still waits for a word. One that is not there any more does not.
     pub fn standing(&self, message: &MessageId) -> Standing {
         let Some(index) = self.talk.index_of(message) else {
             // In a long thread it may stand above what is analyzed.
             let is_present = self.context.target_message(message).is_some();
-            return if is_present { Standing::Unclear } else { Standing::TakenUp(None) };
+            return match is_present {
+                true => Standing::ProbablyTakenUp,
+                false => Standing::TakenUp(None),
+            };
         };
         let message = &self.target[index + self.first];
         if let Some(user) = answerer_in_thread(message, self.context) {
@@ -190,7 +207,8 @@ impl<'a> ConversationAnalysis<'a> {
         let uptake = self.talk.structure().uptake(index);
         match uptake.open {
             open if open > STILL_OPEN => Standing::Open,
-            open if open > TAKEN_UP => Standing::Unclear,
+            open if open > OPEN => Standing::ProbablyOpen,
+            open if open > TAKEN_UP => Standing::ProbablyTakenUp,
             _ => Standing::TakenUp(
                 taker(&uptake).map(|(by, probability)| (self.talk.author(by).clone(), probability)),
             ),

@@ -11,6 +11,7 @@ use crate::chat::{AuthorKind, Mention, Message, MessageId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
+use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -67,7 +68,7 @@ impl Gate {
     }
 }
 
-/// The gates that a setting may turn off.
+/// The gates that a setting may turn off. By default all of them are on.
 pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Directed,
     Gate::SpokeLast,
@@ -76,10 +77,6 @@ pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Cooldown,
     Gate::Share,
 ];
-/// Those of them that are on by default. The remaining one spares most calls and passes over statements, so it is
-/// opt-in.
-pub const DEFAULT_GATES: [Gate; 5] =
-    [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 /// Checked before a judge is asked about an unsolicited post.
 const BEFORE_JUDGING: [Gate; 12] = [
     Gate::ChannelMode,
@@ -331,6 +328,9 @@ fn has_spoken_last(context: &Context) -> bool {
 }
 
 fn is_directed_elsewhere(message: &Message) -> bool {
+    if Cues::of(&message.text).contains(Cues::TO_ALL) {
+        return false;
+    }
     let names = |mention: &Mention| match mention {
         Mention::User(user) => *user != message.author.id,
         Mention::Persona => false,
@@ -380,6 +380,17 @@ mod tests {
     }
 
     #[test]
+    fn what_speaks_to_all_is_directed_at_nobody() {
+        let message = |text: &str| Message {
+            mentions: vec![Mention::User(UserId::new("bob"))],
+            ..(*context(&[("ann", text)]).target_messages()[0]).clone()
+        };
+        assert!(is_directed_elsewhere(&message("@bob is it you?")));
+        assert!(!is_directed_elsewhere(&message("@everyone @bob found a key, whose is it?")));
+        assert!(!is_directed_elsewhere(&message("does anyone know where @bob is?")));
+    }
+
+    #[test]
     fn a_settled_conversation_asks_no_model_if_that_gate_is_on() {
         use Mode::{Companion, Facilitator};
         let settled = vec![("ann", "bob: the door is fixed"), ("bob", "thanks!")];
@@ -390,7 +401,7 @@ mod tests {
             (&settled, Companion, &OPTIONAL_GATES[..], closed),
             (&settled_too, Companion, &OPTIONAL_GATES[..], closed),
             (&settled, Facilitator, &OPTIONAL_GATES[..], open_gate),
-            (&settled, Companion, &DEFAULT_GATES[..], open_gate),
+            (&settled, Companion, &[Gate::Unchanged], open_gate),
             (&open, Companion, &OPTIONAL_GATES[..], open_gate),
             (&vec![("ann", "good morning")], Companion, &OPTIONAL_GATES[..], open_gate),
         ] {

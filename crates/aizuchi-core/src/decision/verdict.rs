@@ -60,18 +60,7 @@ mod tests {
     use super::*;
 
     fn judgment(should_respond: bool) -> Judgment {
-        Judgment {
-            should_respond,
-            reason: String::new(),
-            confidence: 0.8,
-            delay_seconds: None,
-            about: None,
-            conversation_state: None,
-            reaction: None,
-            same_conversation: None,
-            situation_changed: None,
-            post_at: None,
-        }
+        Judgment { should_respond, confidence: 0.8, ..Judgment::default() }
     }
 
     #[test]

@@ -127,6 +127,7 @@ impl PendingState {
             // Handled above: `is_posted` is set.
             StepResult::Posted(_) => Completion::default(),
             StepResult::Withdrawn { why } => self.withdraw(why, context, now),
+            StepResult::LookAgain { due } => self.look_again(due, context, now),
             StepResult::Redraft { due } => self.restart_draft(due, now),
             StepResult::Retry { due } => {
                 self.retry(due);
@@ -257,6 +258,29 @@ impl PendingState {
         }
     }
 
+    /// Judges the same decision once more: at `due` or, if messages came meanwhile, when they have rested. A user
+    /// who mentioned the persona comes first.
+    fn look_again(
+        &mut self,
+        due: Timestamp,
+        context: &CompletionContext,
+        now: Timestamp,
+    ) -> Completion {
+        if !self.owed.is_empty() {
+            self.resume_waiting(now);
+        } else if let Some(step) = &mut self.step {
+            let due = step.follow_up_due.filter(|_| context.has_unseen()).unwrap_or(due).max(now);
+            let judge = Event::Judge(step.event.conversation().clone());
+            let next = new_step(judge, due, step.decision, step.generation + 1);
+            *step = Step { second_looks: step.second_looks + 1, ..next };
+        }
+        Completion {
+            unsent: Some(UnsentFate::Dropped),
+            has_superseded: true,
+            ..Completion::default()
+        }
+    }
+
     /// Drafts again, with the messages that came meanwhile.
     fn restart_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
@@ -278,6 +302,7 @@ impl PendingState {
             follow_up_due: step.follow_up_due,
             waiting_since: since,
             redrafts,
+            second_looks: step.second_looks,
             ..next
         };
         Completion {
@@ -295,11 +320,13 @@ impl PendingState {
         if !self.owed.is_empty() {
             let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
             let redrafts = step.redrafts + u32::from(step.is_owed);
-            *step = Step { is_owed: true, follow_up_due: step.follow_up_due, redrafts, ..reply };
+            let (follow_up_due, second_looks) = (step.follow_up_due, step.second_looks);
+            *step = Step { is_owed: true, follow_up_due, redrafts, second_looks, ..reply };
         } else if let Some(due) = step.follow_up_due {
             let judge =
                 new_step(Event::Judge(conversation), due.max(now), step.decision, generation);
-            *step = Step { waiting_since: step.waiting_since, ..judge };
+            let (waiting_since, second_looks) = (step.waiting_since, step.second_looks);
+            *step = Step { waiting_since, second_looks, ..judge };
         }
     }
 

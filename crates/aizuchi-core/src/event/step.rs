@@ -23,6 +23,9 @@ pub struct Step {
     /// How often an owed answer was started again: once at most to include more messages, and whenever one of
     /// its source messages has changed.
     pub redrafts: u32,
+    /// How often its decision was looked at again without a new message, because a verdict was unsure or asked for
+    /// it, or because it became unclear whether a user still waits.
+    pub second_looks: u32,
     /// Set if messages are queued behind an owed answer, or came while work was in progress. If they turn out
     /// not to have been considered, they are judged at this time, once this step is done.
     pub follow_up_due: Option<Timestamp>,
@@ -60,6 +63,7 @@ impl Step {
             token,
             attempt: self.attempts + 1,
             redrafts: self.redrafts,
+            second_looks: self.second_looks,
         }
     }
 
@@ -330,7 +334,12 @@ impl PendingState {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
             let next = new_step(event, due, step.decision, generation);
-            *step = Step { lease: step.lease, waiting_since: step.waiting_since, ..next };
+            *step = Step {
+                lease: step.lease,
+                waiting_since: step.waiting_since,
+                second_looks: step.second_looks,
+                ..next
+            };
         }
     }
 
@@ -365,6 +374,7 @@ pub(super) fn new_step(
         decision,
         is_owed: false,
         redrafts: 0,
+        second_looks: 0,
         follow_up_due: None,
         waiting_since: due,
         generation,

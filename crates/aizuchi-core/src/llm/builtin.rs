@@ -93,10 +93,14 @@ impl NoOpenQuestion {
     }
 }
 
+/// It speaks from this probability on that a question is open. Nothing else restrains it, so it is surer than the
+/// facts that a model is told. `docs/eval.md` has the figures for it.
+const SURELY_OPEN: f32 = 0.6;
+
 /// The newest question to everyone that is still open.
 fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     let analysis = ConversationAnalysis::new(context);
-    if let Some(open) = analysis.open_questions().next_back() {
+    if let Some(open) = analysis.open_questions().rfind(|question| question.open >= SURELY_OPEN) {
         return Ok(open.message);
     }
     if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {

@@ -17,6 +17,10 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
         ("delay_seconds", or_null("integer")),
         ("about", or_null("string")),
     ];
+    let is_facilitator = prompt.judge_options.mode == Mode::Facilitator;
+    if !is_facilitator {
+        fields.push(("look_again_seconds", or_null("integer")));
+    }
     if prompt.judge_options.known_state.is_none() {
         let states = ConversationState::ALL.map(ConversationState::name);
         fields.push(("conversation_state", json!({ "type": "string", "enum": states })));
@@ -26,7 +30,7 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
         fields.push(("reaction", json!({ "anyOf": [emoji, { "type": "null" }] })));
     }
     let has_intervened = prompt.context.channel_status.last_intervention.is_some();
-    if prompt.judge_options.mode == Mode::Facilitator && has_intervened {
+    if is_facilitator && has_intervened {
         fields.push(("same_conversation", json!({ "type": "boolean" })));
         fields.push(("situation_changed", json!({ "type": "boolean" })));
     }

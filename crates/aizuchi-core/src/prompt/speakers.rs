@@ -10,8 +10,9 @@ use jiff::tz::TimeZone;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::{Author, AuthorKind, Message, UserId, is_invisible, to_single_line};
-use crate::persona::Persona;
+use crate::persona::{Language, Persona};
 use crate::prompt::fence::has_visible_text;
+use crate::texts;
 
 /// The names and times that a prompt prints.
 #[derive(Clone, Debug)]
@@ -125,6 +126,11 @@ impl Speakers {
             None => at.to_zoned(self.zone.clone()).strftime("UTC%:z").to_string(),
         };
         format!("{} {zone}", self.format_time(at))
+    }
+
+    /// The day of the week, which a model would have to work out otherwise.
+    pub fn weekday(&self, at: Timestamp, language: Language) -> &'static str {
+        texts::prompts::weekday(language, at.to_zoned(self.zone.clone()).weekday())
     }
 
     /// How a prompt labels a message, and how a model names it in `about`: its time and its author.
@@ -304,6 +310,8 @@ mod tests {
         let tokyo = speakers(&messages, &[], tokyo);
         assert_eq!(tokyo.message_label(&messages[0]), "2024-03-01 17:00:00 alice");
         assert_eq!(tokyo.format_time_with_zone(at), "2024-03-01 17:00:00 Asia/Tokyo");
+        assert_eq!(tokyo.weekday(at, Language::Ja), "金曜日");
+        assert_eq!(utc.weekday(at, Language::En), "Friday");
         let fixed = speakers(&messages, &[], TimeZone::fixed(jiff::tz::offset(9)));
         assert_eq!(fixed.format_time_with_zone(at), "2024-03-01 17:00:00 UTC+09:00");
     }

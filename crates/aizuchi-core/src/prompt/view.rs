@@ -34,6 +34,7 @@ pub struct ContextView {
     /// The persona's prompt, for templates that print it themselves.
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
+    pub weekday: &'static str,
     pub current_channel_name: String,
     pub workspace_long_term_memory: Option<FencedText>,
     pub workspace_short_term_memory: Option<FencedText>,
@@ -91,6 +92,7 @@ pub struct MemoryInputView {
     pub persona: PersonaView,
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
+    pub weekday: &'static str,
     /// Empty for the workspace's memory.
     pub current_channel_name: String,
     pub target_thread_ts: Option<String>,

@@ -21,8 +21,10 @@ use crate::store::database::writer::{Heartbeat, Ownership};
 use crate::store::database::{DatabaseStore, MAX_READERS, driver_error, rows};
 
 /// All schema migrations, oldest first.
-pub const MIGRATIONS: &[SchemaMigration] =
-    &[(1, "start", include_str!("../../migrations/postgres/0001_start.sql"))];
+pub const MIGRATIONS: &[SchemaMigration] = &[
+    (1, "start", include_str!("../../migrations/postgres/0001_start.sql")),
+    (2, "second_looks", include_str!("../../migrations/postgres/0002_second_looks.sql")),
+];
 
 /// An active process that is silent for this long is considered dead.
 const LEASE: Duration = Duration::from_secs(15);

@@ -33,6 +33,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (10, "roles", include_str!("../../migrations/sqlite/0010_roles.sql")),
     (11, "early reactions", include_str!("../../migrations/sqlite/0011_early_reactions.sql")),
     (12, "resets", include_str!("../../migrations/sqlite/0012_resets.sql")),
+    (13, "second_looks", include_str!("../../migrations/sqlite/0013_second_looks.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

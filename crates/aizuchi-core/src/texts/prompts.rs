@@ -1,6 +1,13 @@
 //! What stands in prompts besides the templates.
 
+use jiff::civil::Weekday;
+
+use crate::persona::Language;
+
 texts! {
+    weekdays:
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+        / "月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日";
     repair_request(problem: &str):
         "Your last answer could not be used: {problem}. Answer again with the JSON object alone."
         / "直前の回答は利用できませんでした（{problem}）。JSON オブジェクトだけで、"
@@ -16,4 +23,8 @@ texts! {
     no_more_tools:
         "You can use no more tools. Answer now, in words alone."
         / "これ以上ツールは使えません。いま、言葉だけで答えてください。";
+}
+
+pub fn weekday(language: Language, day: Weekday) -> &'static str {
+    weekdays(language).split(' ').nth(day.to_monday_zero_offset() as usize).unwrap_or_default()
 }

@@ -21,9 +21,9 @@ texts! {
         / "その間に {name} さんが応じました（{probability:.2}）";
     /// The user who waited for the reply is content.
     asker_is_content: "whoever waited for it is content" / "待っていた人は納得したようです";
-    unclear_whether_open:
-        "people went on, and it is unclear whether anybody still waits for it; it is judged again"
-        / "会話が進み、まだ待っている人がいるか分からないため、改めて判断します";
+    probably_taken_up:
+        "people went on, and probably nobody waits for it any more"
+        / "会話が進み、待っている人はおそらくもういません";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
     /// A message that the draft was made from.
     source_changed: "a line that it was made from has changed" / "元になった発言が変わりました";

@@ -8,12 +8,12 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store};
+use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store, top_level};
 
 /// How many seconds pass before the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
-    let (asked, began) = (harness.mind.prompt_texts(PromptVerb::Judge).len(), harness.clock.now());
-    while harness.mind.prompt_texts(PromptVerb::Judge).len() == asked {
+    let began = harness.clock.now();
+    while harness.step_of(&top_level("garden")).await.is_some() {
         harness.pass(1).await;
         assert!(harness.clock.now().duration_since(began) < SignedDuration::from_hours(2));
     }
@@ -26,7 +26,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         let harness = Harness::new(store).await;
         let mut report = String::new();
         for text in [
-            "the roses look ill",
+            "my roses look ill",
             "does anyone know why the roses look ill?",
             "鉢植えの土はどこで買えますか",
         ] {
@@ -37,7 +37,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
         report
     });
     assert_snapshot!(report.await, @"
-    300 s after: the roses look ill
+    300 s after: my roses look ill
      90 s after: does anyone know why the roses look ill?
      90 s after: 鉢植えの土はどこで買えますか
     ");
@@ -149,8 +149,7 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
     assert_snapshot!(report.await, @"
        0s alice: does anyone have a ladder?
       90s u-carol: hm
-    [m000] dropped: people went on, and it is unclear whether anybody still waits for it; it is judged again (judge kept)
-    [m9] chose_silence: they get along (judge kept)
+    [m000 m9] chose_silence: they get along (judge superseded, judge kept)
     ");
 }
 

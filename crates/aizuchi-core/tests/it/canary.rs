@@ -413,7 +413,7 @@ fn holds_locker_code(text: &str) -> bool {
 async fn garden_message(store: TestStore) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-    harness.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
+    harness.says("mia", "my locker code is 4711, the key hangs behind the shed").await;
     harness.pass(300).await;
     harness
 }

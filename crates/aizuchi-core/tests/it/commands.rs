@@ -37,7 +37,7 @@ async fn why_explains_posts_and_silences() {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi why?").await;
         harness.pass(5).await;
-        harness.says("alice", "the beans are up").await;
+        harness.says("alice", "my beans are up").await;
         harness.pass(400).await;
         harness.says("bob", "@Aizuchi why?").await;
         harness.pass(5).await;
@@ -53,7 +53,7 @@ async fn why_explains_posts_and_silences() {
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi why?
        0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
-       5s alice: the beans are up
+       5s alice: my beans are up
      405s bob: @Aizuchi why?
      405s (persona): At 08:05 I said nothing: they get along.
      410s alice: when do I cut the roses?
@@ -72,14 +72,14 @@ async fn why_explains_posts_and_silences() {
 async fn why_in_japanese() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
-        harness.says("花子", "豆が芽を出したよ").await;
+        harness.says("花子", "うちの豆が芽を出したよ").await;
         harness.pass(400).await;
         harness.says("太郎", "@Aizuchi なんで？").await;
         harness.pass(5).await;
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s 花子: 豆が芽を出したよ
+       0s 花子: うちの豆が芽を出したよ
      400s 太郎: @Aizuchi なんで？
      400s (persona): 08:05 に黙っていました。理由：they get along。
     [m000] chose_silence: they get along (judge kept)
@@ -273,25 +273,25 @@ async fn a_user_who_opted_out_can_still_give_commands() {
 async fn forget_me_deletes_what_the_user_said() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        harness.says("alice", "the shed leaks").await;
-        harness.says("bob", "again?").await;
+        harness.says("alice", "my shed leaks").await;
+        harness.says("bob", "hm").await;
         harness.pass(400).await;
         harness.says("alice", "@Aizuchi forget me").await;
         harness.pass(5).await;
-        harness.says("alice", "a new day").await;
+        harness.says("alice", "is it a new day?").await;
         harness.pass(400).await;
         let asked = harness.mind.prompt_texts(PromptVerb::Judge);
         let last = asked.last().unwrap();
-        assert!(last.contains("a new day") && !last.contains("shed"));
+        assert!(last.contains("is it a new day?") && !last.contains("shed"));
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
-       0s bob: again?
+       0s bob: hm
      400s alice: @Aizuchi forget me
      400s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
      400s (persona): remembered of it. What you say from now on I hear again; with `opt out` I do not.
-     405s alice: a new day
+     405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was said to steer me ()
     [m003] chose_silence: they get along (judge kept)
@@ -302,7 +302,7 @@ async fn forget_me_deletes_what_the_user_said() {
 async fn forget_me_in_japanese() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
-        harness.says("花子", "納屋が雨漏りする").await;
+        harness.says("花子", "うちの納屋が雨漏りする").await;
         harness.pass(400).await;
         harness.says("花子", "@Aizuchi 私のことを忘れて").await;
         harness.pass(5).await;
@@ -387,14 +387,14 @@ async fn commands_work_in_channels_where_it_never_posts() {
 async fn a_command_in_a_thread_is_answered_there() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let parent = harness.says("alice", "the tomatoes are late").await;
+        let parent = harness.says("alice", "my tomatoes are late").await;
         harness.pass(400).await;
         harness.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi status").await;
         harness.pass(5).await;
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: the tomatoes are late
+       0s alice: my tomatoes are late
      400s   bob: @Aizuchi status
      400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
      400s   (persona): and it has something to add.

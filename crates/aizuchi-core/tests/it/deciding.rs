@@ -418,7 +418,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
         let shadow = last(&harness).await.judgment.unwrap();
         assert!(shadow.should_respond);
         harness.mind.script.push(PromptVerb::Judge, Ok(REACT));
-        harness.says("bob", "we have won!").await;
+        harness.says("bob", "who has won?").await;
         harness.pass(400).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(1000).await;
@@ -428,7 +428,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
-     400s bob: we have won!
+     400s bob: who has won?
      800s alice: @Aizuchi are you there?
     [m000] muted: I would have spoken, but I only look on here (judge kept)
     [m001] chose_silence: good news (judge kept)
@@ -921,7 +921,7 @@ async fn text_in_place_of_an_emoji_is_not_stored() {
         let answer = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9,
             "reaction": "the roses look ill"}"#;
         harness.mind.script.push(PromptVerb::Judge, Ok(answer));
-        harness.says("bob", "the roses look ill").await;
+        harness.says("bob", "my roses look ill").await;
         harness.pass(400).await;
         let row = harness.decisions("garden").await.remove(0);
         assert_eq!((row.judgment.unwrap().reaction, row.reaction), (None, None));

@@ -195,6 +195,7 @@ async fn a_judgment_is_asked_for_by_its_schema() {
             "confidence",
             "delay_seconds",
             "about",
+            "look_again_seconds",
             "conversation_state",
         ];
         assert_eq!(fields, expected, "{provider:?}");

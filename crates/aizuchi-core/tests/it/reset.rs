@@ -23,31 +23,31 @@ async fn resets(harness: &Harness, conversation: ConversationId) {
 async fn only_an_admin_resets_what_others_have_said() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
-        harness.says("alice", "the shed leaks").await;
+        harness.says("alice", "my shed leaks").await;
         harness.pass(400).await;
         harness.says("bob", "@Aizuchi reset").await;
         harness.pass(5).await;
-        harness.says("alice", "still dripping").await;
+        harness.says("alice", "is it still dripping?").await;
         harness.pass(400).await;
         assert!(harness.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
         resets(&harness, top_level("garden")).await;
         harness.pass(5).await;
-        harness.says("alice", "a new day").await;
+        harness.says("alice", "is it a new day?").await;
         harness.pass(400).await;
         let judged = &harness.mind.prompt_texts(PromptVerb::Judge)[2];
-        assert!(judged.contains("a new day"), "{judged}");
+        assert!(judged.contains("is it a new day?"), "{judged}");
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: the shed leaks
+       0s alice: my shed leaks
      400s bob: @Aizuchi reset
      400s (persona): Only an admin may order that.
-     405s alice: still dripping
+     405s alice: is it still dripping?
      805s root: @Aizuchi reset
      805s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
      805s (persona): or remember.
-     810s alice: a new day
+     810s alice: is it a new day?
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was said to steer me ()
     [m002] chose_silence: they get along (judge kept)

@@ -277,22 +277,22 @@ async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
         let harness = fixed(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         harness.says("alice", "when do I cut the roses?").await;
-        harness.says_in(thread("garden", "m000"), "dan", "which ones?").await;
+        harness.says_in(thread("garden", "m000"), "dan", "does anyone know which ones?").await;
         harness.pass(50).await;
         // During the wait for the judgment …
-        harness.says("bob", "which ones?").await;
+        harness.says("bob", "who has a spade?").await;
         harness.pass(60 + 30).await;
         // … and during the delay of the reply. The thread is not affected.
-        harness.says("alice", "the red ones").await;
+        harness.says("alice", "and who has a rake?").await;
         harness.pass(1000).await;
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
-       0s   dan: which ones?
-      50s bob: which ones?
+       0s   dan: does anyone know which ones?
+      50s bob: who has a spade?
      120s   (persona): Here I am.
-     140s alice: the red ones
+     140s alice: and who has a rake?
      260s (persona): Here I am.
     [m000 m002 m003] spoke: give them a minute (judge superseded, judge kept, reply kept)
     [m001] spoke: give them a minute (judge kept, reply kept)
@@ -347,7 +347,7 @@ async fn r16_no_judgment_is_reused_for_new_messages() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         for number in 1..=3 {
-            harness.says("alice", "the beans are up").await;
+            harness.says("alice", "are the beans up?").await;
             harness.pass(100).await;
             assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), number);
         }
@@ -361,7 +361,7 @@ async fn r18_a_burst_costs_one_judgment() {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
         for number in 0..20 {
-            harness.says("alice", &format!("line {number}")).await;
+            harness.says("alice", &format!("is this line {number}?")).await;
             harness.pass(1).await;
         }
         harness.pass(10_000).await;
@@ -433,11 +433,11 @@ async fn r20_it_posts_when_the_seed_says() {
         // comes just before that timer is due, so that the new wait ends later, whatever its jitter.
         let until = |due: Timestamp| due.duration_since(harness.clock.now()).as_secs();
         let judged = || harness.mind.prompt_texts(PromptVerb::Judge).len();
-        harness.says("alice", "the beans are up").await;
+        harness.says("alice", "are the beans up?").await;
         let first = due().await;
         harness.pass(until(first) - 1).await;
         let before = judged();
-        harness.says("bob", "at last").await;
+        harness.says("bob", "and the peas?").await;
         let second = due().await;
         assert!((210..=390).contains(&until(second)), "{first} {second}");
         harness.pass(until(first) + 2).await;
@@ -459,7 +459,7 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
         let harness = fixed(store).await;
         // A mention replaces a pending judgment, and a pending reply.
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        harness.says("bob", "the roses look ill").await;
+        harness.says("bob", "my roses look ill").await;
         harness.pass(90).await;
         harness.says("alice", "@Aizuchi what can we do?").await;
         harness.pass(10_000).await;
@@ -467,7 +467,7 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s bob: the roses look ill
+       0s bob: my roses look ill
       90s alice: @Aizuchi what can we do?
       90s (persona): Here I am.
     [m000 m001] spoke: alice asked me (judge superseded, reply kept)
@@ -492,7 +492,7 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
         // A message every 50 seconds never lets the conversation rest.
         let begun = harness.clock.now();
         while harness.mind.prompt_texts(PromptVerb::Judge).is_empty() {
-            harness.says("carol", "more of it").await;
+            harness.says("carol", "is there more of it?").await;
             harness.pass(50).await;
         }
         format!(
@@ -569,7 +569,7 @@ async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
-        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         let question = harness.says("alice", "when do I cut the roses?").await;
         harness.pass(10).await;
         let in_thread = thread("garden", question.as_str());
@@ -577,15 +577,14 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
         // It does not restart the wait of the top level.
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(60));
         harness.pass(1000).await;
-        assert!(harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("in spring"));
         assert!(harness.platform.posted_texts().is_empty());
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: in spring
-    [m000] dropped: it was taken up by bob meanwhile (1.00) (judge kept)
-    [m001] chose_silence: they get along (judge kept)
+    [m000] chose_silence by nothing_open: nobody waits for an answer ()
+    [m001] chose_silence by nothing_open: nobody waits for an answer ()
     ");
 }
 

@@ -63,7 +63,7 @@ async fn facilitated(store: TestStore) -> Harness {
 async fn talk(harness: &Harness, messages: usize) {
     for number in 0..messages {
         let who = ["alice", "bob", "carol"][number % 3];
-        harness.says(who, &format!("thought {number} on the roses")).await;
+        harness.says(who, &format!("does anybody have a thought {number} on the roses?")).await;
         harness.pass(1).await;
     }
 }
@@ -153,7 +153,7 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
         on_every_store(async |store| {
             let harness = separate(store).await;
             harness.mind.script.push(PromptVerb::State, Ok(answer));
-            harness.says("alice", "good night").await;
+            harness.says("alice", "who is there?").await;
             harness.pass(400).await;
             let row = rows(&harness).await.remove(0);
             assert_eq!(state_of(&row), Some(expected), "{answer:?}");
@@ -199,7 +199,7 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
         on_every_store(async |store| {
             let harness = Harness::new(store).await.with_options(options.clone());
             harness.mind.script.set_default(PromptVerb::State, "ACTIVE");
-            harness.says("alice", "good night").await;
+            harness.says("alice", "who is there?").await;
             harness.pass(400).await;
             let asked = harness.mind.prompt_texts(PromptVerb::State).remove(0);
             let mut rest = &*asked;
@@ -220,6 +220,7 @@ async fn s08_no_word_list_decides() {
         on_every_store(async |store| {
             let harness = separate(store).await;
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.says("alice", "花はどこですか").await;
             harness.says("alice", words).await;
             harness.pass(400).await;
             assert_eq!(harness.mind.verbs(), "state judge reply", "{words}");
@@ -231,6 +232,7 @@ async fn s08_no_word_list_decides() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         harness.mind.script.push(PromptVerb::State, Ok("ENDING"));
+        harness.says("alice", "花はどこですか").await;
         harness.says("alice", "ではまた明日。おやすみなさい").await;
         harness.pass(400).await;
         assert_eq!(harness.mind.verbs(), "state");
@@ -270,7 +272,7 @@ async fn s12_nothing_to_judge_costs_no_call() {
 async fn s13_the_state_is_one_call_of_at_most_twenty_tokens() {
     on_every_store(async |store| {
         let harness = separate(store).await;
-        harness.says("alice", "good night").await;
+        harness.says("alice", "who is there?").await;
         harness.pass(400).await;
         let [prompt] = &harness.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
         assert_eq!(prompt.max_tokens, Some(20));
@@ -343,7 +345,7 @@ async fn s18_an_ending_is_silence_before_the_judge() {
         let log = Log::begin();
         harness.mind.script.push(PromptVerb::State, Ok("ENDING"));
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-        harness.says("alice", "that is all for today, good night").await;
+        harness.says("alice", "was that all for today?").await;
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "state");
         let row = rows(&harness).await.remove(0);
@@ -374,7 +376,7 @@ async fn s19_conflicts_reach_the_judge_and_both_prompts_name_them() {
             let log = Log::begin();
             harness.mind.script.push(PromptVerb::State, Ok(label));
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            harness.says("alice", "you never listen").await;
+            harness.says("alice", "why do you never listen?").await;
             harness.pass(1000).await;
             assert_eq!(harness.mind.verbs(), "state judge reply", "{label}");
             let judged = harness.mind.prompt_texts(PromptVerb::Judge).remove(0);
@@ -399,7 +401,7 @@ async fn s19_no_state_forces_a_post() {
             let harness = separate(store).await;
             harness.mind.script.push(PromptVerb::State, Ok(label));
             harness.mind.script.set_default(PromptVerb::Judge, NO);
-            harness.says("alice", "you never listen").await;
+            harness.says("alice", "why do you never listen?").await;
             harness.pass(1000).await;
             assert_eq!(harness.mind.verbs(), "state judge", "{label}");
             assert!(harness.platform.posted_texts().is_empty(), "{label}");
@@ -414,7 +416,7 @@ async fn s20_s22_a_decision_costs_one_state_call() {
         let harness = separate(store).await;
         for label in ["ACTIVE", "CONFLICT", "ENDING"] {
             harness.mind.script.push(PromptVerb::State, Ok(label));
-            harness.says("alice", "a new thought").await;
+            harness.says("alice", "any new thoughts?").await;
             harness.pass(1000).await;
         }
         for row in rows(&harness).await {
@@ -433,7 +435,7 @@ async fn s21_an_unchanged_conversation_is_classified_once() {
         harness.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
         harness.mind.script.push(PromptVerb::Judge, busy());
         harness.mind.script.push(PromptVerb::Judge, busy());
-        harness.says("alice", "you never listen").await;
+        harness.says("alice", "why do you never listen?").await;
         harness.pass(1000).await;
         // The judge is retried; the conversation is unchanged.
         assert_eq!(harness.mind.verbs(), "state judge judge judge");
@@ -465,7 +467,7 @@ async fn a_fused_call_names_the_state_and_judges() {
             let harness = Harness::new(store).await;
             let more = format!(r#", "conversation_state": "{}""#, state.name());
             harness.mind.script.push(PromptVerb::Judge, Ok(&says(should_respond, &more)));
-            harness.says("alice", "that is that").await;
+            harness.says("alice", "is that that?").await;
             harness.pass(1000).await;
             let expected = if spoke { "judge reply" } else { "judge" };
             assert_eq!(harness.mind.verbs(), expected, "{state:?}");

@@ -37,17 +37,17 @@ async fn a_mention_is_answered_at_once() {
 async fn a_mention_in_a_thread_is_answered_in_the_thread() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let parent = harness.says("alice", "the tomatoes are late").await;
+        let parent = harness.says("alice", "my tomatoes are late").await;
         harness.pass(5).await;
         harness.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi how come?").await;
         harness.pass(400).await;
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: the tomatoes are late
+       0s alice: my tomatoes are late
        5s   bob: @Aizuchi how come?
        5s   (persona): Here I am.
-    [m000] chose_silence: they get along (judge kept)
+    [m000] chose_silence by nothing_open: nobody waits for an answer ()
     [m001] spoke: bob asked me (reply kept)
     ");
 }
@@ -56,16 +56,16 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
 async fn a_conversation_that_rests_is_judged_once() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        harness.says("alice", "the beans are up").await;
+        harness.says("alice", "my beans are not up").await;
         harness.pass(10).await;
-        harness.says("bob", "at last").await;
+        harness.says("bob", "hm").await;
         harness.pass(10_000).await;
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: the beans are up
-      10s bob: at last
+       0s alice: my beans are not up
+      10s bob: hm
     [m000 m001] chose_silence: they get along (judge kept)
     ");
 }
@@ -91,7 +91,7 @@ async fn a_burst_costs_one_judgment() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         for number in 0..10 {
-            harness.says("alice", &format!("line {number}")).await;
+            harness.says("alice", &format!("is this line {number}?")).await;
             harness.pass(2).await;
         }
         harness.pass(1000).await;
@@ -99,16 +99,16 @@ async fn a_burst_costs_one_judgment() {
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: line 0
-       2s alice: line 1
-       4s alice: line 2
-       6s alice: line 3
-       8s alice: line 4
-      10s alice: line 5
-      12s alice: line 6
-      14s alice: line 7
-      16s alice: line 8
-      18s alice: line 9
+       0s alice: is this line 0?
+       2s alice: is this line 1?
+       4s alice: is this line 2?
+       6s alice: is this line 3?
+       8s alice: is this line 4?
+      10s alice: is this line 5?
+      12s alice: is this line 6?
+      14s alice: is this line 7?
+      16s alice: is this line 8?
+      18s alice: is this line 9?
     [m000 m001 m002 m003 m004 m005 m006 m007 m008 m009] chose_silence: they get along (judge kept)
     ");
 }
@@ -217,11 +217,13 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
 async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let parent = harness.says("bob", "the code is 1234").await;
+        let parent = harness.says("bob", "my code is 1234").await;
         harness.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
         harness.pass(400).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        harness.says_in(thread("garden", parent.as_str()), "alice", "which code?").await;
+        harness
+            .says_in(thread("garden", parent.as_str()), "alice", "does anyone know which code?")
+            .await;
         let there = harness.clone();
         harness.mind.script.push(PromptVerb::Reply, Ok("1234"));
         harness
@@ -233,7 +235,7 @@ async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
     });
     assert_snapshot!(transcript.await, @"
        0s bob: oops
-     400s   alice: which code?
+     400s   alice: does anyone know which code?
     [m000] chose_silence:  (judge kept)
     [m001] dropped: a line that it was made from has changed (judge kept, reply kept)
     ");
@@ -272,7 +274,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
         });
         harness.platform.fails(&[Fault::Busy]);
         harness.pass(91).await;
-        harness.says("carol", "nice weather").await;
+        harness.says("carol", "will it rain?").await;
         harness.pass(1000).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
         assert!(
@@ -289,7 +291,7 @@ async fn a_mention_while_the_platform_is_busy_is_answered() {
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi and the tulips?
       90s (persona): Here I am.
-      91s carol: nice weather
+      91s carol: will it rain?
     [m000 m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
     [m002] chose_silence: they get along (judge kept)
     ");
@@ -303,7 +305,7 @@ async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wai
         harness.says("alice", "when do I cut the roses?").await;
         let there = harness.clone();
         harness.platform.meanwhile(|| async move {
-            there.says("bob", "in spring").await;
+            there.says("bob", "who has a spade?").await;
         });
         harness.platform.fails(&[Fault::Busy]);
         harness.pass(1000).await;
@@ -312,7 +314,7 @@ async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wai
     });
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
-      60s bob: in spring
+      60s bob: who has a spade?
     [m000] dropped: people went on meanwhile (judge kept, reply kept)
     [m001] chose_silence: they get along (judge kept)
     ");
@@ -492,7 +494,7 @@ async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
         });
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, || async move {
-            there.after_5s_says("carol", "chatter three").await;
+            there.after_5s_says("carol", "who has the spade?").await;
             there.after_5s_says("carol", "chatter four").await;
         });
         harness.pass(40).await;
@@ -504,7 +506,7 @@ async fn messages_of_others_neither_delay_nor_cancel_an_owed_answer() {
        5s carol: chatter one
       10s carol: chatter two
       15s bob: @Aizuchi and the tulips?
-      20s carol: chatter three
+      20s carol: who has the spade?
       25s carol: chatter four
       25s (persona): Here I am.
     [m000 m001 m002 m003] spoke: alice asked me (reply superseded, reply kept)
@@ -586,7 +588,7 @@ async fn messages_during_a_reply_call_are_judged_later() {
         harness.says("alice", "@Aizuchi are you there?").await;
         let there = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, || async move {
-            there.says("bob", "it always is").await;
+            there.says("bob", "is the shed open?").await;
         });
         harness.pass(1000).await;
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
@@ -594,7 +596,7 @@ async fn messages_during_a_reply_call_are_judged_later() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
-       0s bob: it always is
+       0s bob: is the shed open?
        0s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
     [m001] chose_silence: they get along (judge kept)
@@ -619,7 +621,7 @@ async fn bots_start_nothing() {
 async fn a_deleted_message_needs_no_second_judgment() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        harness.says("alice", "the beans are up").await;
+        harness.says("alice", "my beans are up").await;
         harness.pass(400).await;
         let slip = harness.says("bob", "oops, wrong window").await;
         harness.pass(5).await;
@@ -629,7 +631,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @"
-       0s alice: the beans are up
+       0s alice: my beans are up
      400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
     [m001] chose_silence by unchanged: nothing has changed since I last looked ()

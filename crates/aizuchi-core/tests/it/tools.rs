@@ -218,7 +218,7 @@ async fn a_superseded_reply_changes_no_memo() {
         harness.mind.meanwhile(PromptVerb::Reply, || async {});
         let talk = harness.clone();
         harness.mind.meanwhile(PromptVerb::Reply, move || async move {
-            talk.says("bob", "mine is in June").await;
+            talk.says("bob", "is mine in June?").await;
         });
         harness.pass(60).await;
         assert_eq!(memos(&harness, "garden").await, []);

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::chat::{Mention, UserId};
 
+/// These call all who are there, unless a user has the name.
+const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];
+
 /// Every user named with an `@`: the persona, a known user, or whatever name the word gives.
 pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
@@ -21,8 +24,9 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
         let mention = if is_persona {
             Some(Mention::Persona)
         } else {
-            let word = || rest.split(|letter: char| !is_name_letter(letter)).next().map(Arc::from);
-            let name = known.cloned().or_else(word).filter(|name| !name.is_empty());
+            let word = rest.split(|letter: char| !is_name_letter(letter)).next();
+            let word = word.filter(|word| !word.is_empty() && !ALL.contains(word));
+            let name = known.cloned().or_else(|| word.map(Arc::from));
             name.map(|name| Mention::User(UserId(name)))
         };
         mentions.extend(mention.filter(|mention| !mentions.contains(mention)));
@@ -71,6 +75,8 @@ mod tests {
             ("@花子さん", vec![Mention::User(UserId::new("花子"))]),
             ("mail me: carol@aizuchi.example", vec![]),
             ("@ nobody", vec![]),
+            ("@everyone lunch? @here", vec![]),
+            ("@everyone and @bob", vec![bob()]),
         ] {
             assert_eq!(parse_mentions(text, "Aizuchi", &users), expected, "{text}");
         }

@@ -113,6 +113,7 @@ impl ContextView {
             persona: PersonaView::new(persona),
             agent_system_prompt: None,
             current_time: renderer.speakers.format_time_with_zone(now),
+            weekday: renderer.speakers.weekday(now, persona.language),
             current_channel_name: name_or_id(&history.channel_name, history.channel_id.as_str()),
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,

@@ -159,6 +159,7 @@ pub fn step_values(step: &Step) -> Value {
         step.lease.map(|lease| lease.token),
         step.lease.map(|lease| lease.until.as_millisecond()),
         step.waiting_since.as_millisecond(),
+        step.second_looks,
     ])
 }
 
@@ -321,6 +322,7 @@ struct StepRow {
     decision: DecisionId,
     is_owed: i64,
     redrafts: u32,
+    second_looks: u32,
     follow_ms: Option<i64>,
     since_ms: i64,
     generation: u64,
@@ -345,7 +347,8 @@ impl StepRow {
             (None, _) | (_, None) => None,
         };
         let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
-        let (is_owed, redrafts) = (self.is_owed != 0, self.redrafts);
+        let (is_owed, redrafts, second_looks) =
+            (self.is_owed != 0, self.redrafts, self.second_looks);
         let waiting_since = to_timestamp(self.since_ms)?;
         let event = self.into_event()?;
         Ok(Step {
@@ -354,6 +357,7 @@ impl StepRow {
             decision,
             is_owed,
             redrafts,
+            second_looks,
             follow_up_due,
             waiting_since,
             generation,

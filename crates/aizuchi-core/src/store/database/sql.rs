@@ -48,6 +48,7 @@ macro_rules! step_json {
         "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
             'verb', s.verb, 'piece', s.piece, 'due_ms', s.due_ms, 'ready_ms', s.ready_ms,
             'decision', s.decision, 'is_owed', s.is_owed, 'redrafts', s.redrafts,
+            'second_looks', s.second_looks,
             'follow_ms', s.follow_ms, 'since_ms', s.since_ms, 'generation', s.generation, 'attempts', s.attempts,
             'token', s.token, 'lease_until_ms', s.lease_until_ms, 'draft', o.draft, 'key', o.key,
             'text', o.text, 'reaction_on', o.reaction_on, 'notes', o.notes, 'dispatched_ms', o.dispatched_ms)"
@@ -322,10 +323,10 @@ statements! {
     PUT_STEPS = "
         INSERT INTO steps
             (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, redrafts,
-             follow_ms, generation, attempts, token, lease_until_ms, since_ms)
+             follow_ms, generation, attempts, token, lease_until_ms, since_ms, second_looks)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT),
             CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), CAST(value ->> 9 AS BIGINT), CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), CAST(value ->> 13 AS BIGINT),
-            CAST(value ->> 14 AS BIGINT), CAST(value ->> 15 AS BIGINT)
+            CAST(value ->> 14 AS BIGINT), CAST(value ->> 15 AS BIGINT), CAST(value ->> 16 AS BIGINT)
         FROM json_each(?1)
         WHERE true
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET
@@ -333,7 +334,8 @@ statements! {
             ready_ms = excluded.ready_ms, decision = excluded.decision, is_owed = excluded.is_owed,
             redrafts = excluded.redrafts, follow_ms = excluded.follow_ms,
             generation = excluded.generation, attempts = excluded.attempts, token = excluded.token,
-            lease_until_ms = excluded.lease_until_ms, since_ms = excluded.since_ms";
+            lease_until_ms = excluded.lease_until_ms, since_ms = excluded.since_ms,
+            second_looks = excluded.second_looks";
     DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
     PUT_OWED = "
         INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)

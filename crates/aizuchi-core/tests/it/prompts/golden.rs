@@ -116,10 +116,11 @@ fn seed_000_prints_its_examples() {
     }
 }
 
-/// Seed 002's fields, as the seed prints them.
+/// Seed 002's fields, as the seed prints them but for three places: it counts four fields where there are more, its
+/// scale of confidence says nothing about the conversation, and its `null` means the same as its `0`.
 pub const SEED_002_FIELDS: &str = "## 出力フィールド
 
-あなたの判断は以下の4つのフィールドで構成されます。
+あなたの判断は以下のフィールドで構成されます。
 
 ### should_respond (boolean)
 - `true`: 応答すべき
@@ -133,11 +134,11 @@ pub const SEED_002_FIELDS: &str = "## 出力フィールド
 - 例: 「活発な会話が続いており、割り込む必要がないため」
 
 ### confidence (float: 0.0-1.0)
-判断の確信度を数値で示してください：
-- 1.0: 完全に確信（状況が明確で、今後も変わる可能性が低い）
-- 0.7-0.9: かなり確信（多少の不確実性はあるが、ほぼ判断可能）
-- 0.4-0.6: やや不確実（状況が変わる可能性がある）
-- 0.0-0.3: 非常に不確実（追加情報が必要）
+判断の確信度を数値で示してください。`true` なら声をかけるべきことが、`false` ならその必要がないことが、どれだけはっきりしているかで決めます：
+- 0.9-1.0: `true` で、質問や頼みごとが1分以上残っていて力になれるか、2や3にはっきり当てはまる。`false` で、何も残っていない
+- 0.7-0.8: `true` で、力になれるのが一部だけか、何を求めているのかが推測でしかない
+- 0.4-0.6: 「誰の番か」の条件のどれかに当てはまるか疑わしい。または、出たばかりで、先に応じそうな人たちが話している（`true` で待つ）
+- 0.0-0.3: 当て推量
 
 ### delay_seconds (integer | null)
 応答するまでの遅延秒数を指定してください（should_respond=trueの場合のみ有効）：
@@ -146,7 +147,7 @@ pub const SEED_002_FIELDS: &str = "## 出力フィールド
 - `0`: 即座の応答が必要な場合（困っている人がいる、緊急性がある）
 - `30-120`: 会話を見守りたい場合（他の人が反応するかもしれない）
 - `180-600`: 会話の流れを妨げたくない場合、様子を見る場合
-- `null` または省略: 即座に応答（should_respond=falseの場合は無視される）
+- `null` または省略: 人が返事をするくらいの間合いに任せる（should_respond=falseの場合は無視される）
 
 **考慮事項**:
 - 会話が活発な場合は遅延を長めに
@@ -156,7 +157,7 @@ pub const SEED_002_FIELDS: &str = "## 出力フィールド
 ";
 
 #[test]
-fn seed_002_has_its_fields_word_for_word() {
+fn seed_002_has_its_fields() {
     let context = Arc::new(seed_000(None));
     let prompt = prompts(Language::Ja).judge(&persona(Language::Ja), &context, &scene());
     assert!(prompt.text.contains(SEED_002_FIELDS), "{}", prompt.text);

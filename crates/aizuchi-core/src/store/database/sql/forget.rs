@@ -45,11 +45,12 @@ statements! {
             (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = memos.id) AS lines
         FROM memos WHERE workspace = ?1";
 
-    /// The reasons in the ledger, which may quote unsent texts.
+    /// The reasons in the ledger, which may quote unsent texts. Those of gates are fixed.
     REASONS = "
         SELECT id, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words,
             EXISTS (SELECT 1 FROM messages WHERE decision = decisions.id AND author = ?2) AS covers
-        FROM decisions WHERE workspace = ?1 AND (why IS NOT NULL OR judgment IS NOT NULL)";
+        FROM decisions WHERE workspace = ?1
+            AND (judgment IS NOT NULL OR (why IS NOT NULL AND gate IS NULL))";
     ERASE_REASON = "
         UPDATE decisions SET why = NULL, judgment = json_set(judgment, '$.reason', ''), revision = ?2
         WHERE id = ?1";

@@ -1,0 +1,2 @@
+-- How often a decision was looked at again without a new message.
+ALTER TABLE steps ADD COLUMN second_looks INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,158 @@
+//! Verdicts that are not the last word: an unsure yes, and a silence that asks to look again. Transcripts on every
+//! store.
+
+use aizuchi_core::decision::AttemptResult;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode};
+use insta::assert_snapshot;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, START, TestStore, on_every_store, top_level,
+};
+
+const UNSURE: &str = r#"{"should_respond": true, "reason": "they may still answer", "confidence": 0.5, "delay_seconds": 60}"#;
+const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;
+
+/// Alice asks, and the judge is called after 90 seconds. It answers with these in turn.
+async fn asked(store: TestStore, answers: &[&str]) -> Harness {
+    let harness = Harness::new(store).await;
+    for answer in answers {
+        harness.mind.script.push(PromptVerb::Judge, Ok(answer));
+    }
+    harness.says("alice", "does anyone have a ladder?").await;
+    harness
+}
+
+/// When the judge was called, in seconds since the start.
+async fn judged_at(harness: &Harness) -> Vec<i64> {
+    let rows = harness.decisions("garden").await;
+    let attempts = rows.iter().flat_map(|row| &row.attempts);
+    let judged = attempts.filter(|attempt| &*attempt.verb == "judge");
+    judged.map(|attempt| attempt.at.as_second() - START).collect()
+}
+
+#[tokio::test]
+async fn an_unsure_yes_is_looked_at_once_more_after_its_delay() {
+    let transcript = on_every_store(async |store| {
+        let harness = asked(store, &[UNSURE, JOIN]).await;
+        harness.pass(100).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        // It is a row: a restart does not lose it.
+        let harness = harness.restart().await;
+        harness.pass(1000).await;
+        assert_eq!(judged_at(&harness).await, [90, 150]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does anyone have a ladder?
+     150s (persona): Here I am.
+    [m000] spoke: nobody answers (judge superseded, judge kept, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_yes_that_stays_unsure_is_silence() {
+    let transcript = on_every_store(async |store| {
+        let harness = asked(store, &[]).await;
+        harness.mind.script.set_default(PromptVerb::Judge, UNSURE);
+        harness.pass(10_000).await;
+        assert_eq!(judged_at(&harness).await, [90, 150]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does anyone have a ladder?
+    [m000] chose_silence: I was not sure enough (0.50 of at least 0.70) (judge superseded, judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn without_a_delay_it_is_looked_at_after_one_more_wait() {
+    on_every_store(async |store| {
+        let harness = asked(store, &[&UNSURE.replace("60", "null"), JOIN]).await;
+        harness.pass(1000).await;
+        assert_eq!(judged_at(&harness).await, [90, 180]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_silence_may_ask_to_look_again_once() {
+    let transcript = on_every_store(async |store| {
+        let harness = asked(store, &[]).await;
+        harness.mind.script.set_default(PromptVerb::Judge, LATER);
+        harness.pass(10_000).await;
+        assert_eq!(judged_at(&harness).await, [90, 210]);
+        // What is new opens a decision of its own, which may be looked at again, too.
+        harness.mind.script.push(PromptVerb::Judge, Ok(LATER));
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("bob", "does anyone have a spade?").await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does anyone have a ladder?
+    10000s bob: does anyone have a spade?
+    10210s (persona): Here I am.
+    [m000] chose_silence: not yet (judge superseded, judge kept)
+    [m001] spoke: nobody answers (judge superseded, judge kept, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_new_message_takes_the_place_of_the_second_look() {
+    let transcript = on_every_store(async |store| {
+        let harness = asked(store, &[LATER, JOIN]).await;
+        harness.pass(100).await;
+        harness.says("bob", "@alice yes, behind the shed").await;
+        harness.pass(10_000).await;
+        assert_eq!(judged_at(&harness).await, [90]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does anyone have a ladder?
+     100s bob: @alice yes, behind the shed
+    [m000 m001] chose_silence by nothing_open: nobody waits for an answer (judge superseded)
+    ");
+}
+
+#[tokio::test]
+async fn a_mention_comes_before_the_second_look() {
+    on_every_store(async |store| {
+        let harness = asked(store, &[LATER]).await;
+        harness.pass(100).await;
+        harness.says("bob", "@Aizuchi do you?").await;
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        harness.pass(10_000).await;
+        assert!(harness.step_of(&top_level("garden")).await.is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_delay_of_years_is_capped_and_one_of_no_time_is_not_at_once() {
+    for (delay, expected) in [("999999999", 90 + 3600), ("0", 120)] {
+        on_every_store(async |store| {
+            let harness = asked(store, &[&LATER.replace("120", delay)]).await;
+            harness.pass(10_000).await;
+            assert_eq!(judged_at(&harness).await, [90, expected]);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_is_asked_once() {
+    on_every_store(async |store| {
+        let mut rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+        rules.facilitation.min_messages = 0;
+        let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
+        harness.mind.script.set_default(PromptVerb::Judge, LATER);
+        harness.says("alice", "does anyone have a ladder?").await;
+        harness.pass(10_000).await;
+        let judged = &harness.decisions("garden").await[0].attempts;
+        assert_eq!(judged.len(), 1);
+        assert_eq!(judged[0].result, AttemptResult::Kept);
+    })
+    .await;
+}

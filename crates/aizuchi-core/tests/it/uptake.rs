@@ -1,0 +1,201 @@
+//! It does not speak over what was answered, whether or not the answer names anybody: the default wait, on every
+//! store, with a judge that always wants to speak.
+
+use std::path::Path;
+
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::prompt::PromptVerb;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use aizuchi_harness::harness::{Harness, JOIN_IN_60, START, TestStore, on_every_store};
+
+/// A room in which these speak, each so many seconds after the one before. The judge always says yes, with a delay.
+async fn room(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
+    let harness = Harness::new(store).await;
+    harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
+    for (seconds, user, text) in messages {
+        harness.pass(*seconds).await;
+        harness.says(user, text).await;
+    }
+    harness
+}
+
+#[tokio::test]
+async fn an_answer_that_names_nobody_is_not_spoken_over() {
+    let transcript = on_every_store(async |store| {
+        let harness = room(
+            store,
+            &[
+                (0, "carol", "good morning"),
+                (30, "ann", "where is the key for the shed?"),
+                (100, "bob", "on the hook by the door"),
+                (20, "ann", "got it, thanks!"),
+            ],
+        )
+        .await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s carol: good morning
+      30s ann: where is the key for the shed?
+     130s bob: on the hook by the door
+     150s ann: got it, thanks!
+    [m000 m001] dropped: whoever waited for it is content (judge kept)
+    [m002 m003] chose_silence by nothing_open: nobody waits for an answer ()
+    ");
+}
+
+#[tokio::test]
+async fn an_arrangement_between_two_is_theirs() {
+    let transcript = on_every_store(async |store| {
+        let harness = room(
+            store,
+            &[
+                (0, "ann", "anyone free for lunch?"),
+                (95, "bob", "me! 12:30?"),
+                (15, "ann", "great, see you then"),
+            ],
+        )
+        .await;
+        harness.pass(10_000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s ann: anyone free for lunch?
+      95s bob: me! 12:30?
+     110s ann: great, see you then
+    [m000] dropped: it was taken up by bob meanwhile (0.52) (judge kept)
+    [m001 m002] chose_silence by nothing_open: nobody waits for an answer ()
+    ");
+}
+
+#[tokio::test]
+async fn a_question_after_greetings_and_one_to_everyone_are_open() {
+    for question in ["does anyone know when the shop opens?", "@everyone when does the shop open?"]
+    {
+        on_every_store(async |store| {
+            let harness =
+                room(store, &[(0, "ken", "hi Mia"), (5, "mia", "hey Ken"), (5, "mia", question)])
+                    .await;
+            harness.pass(10_000).await;
+            let transcript = harness.transcript().await;
+            assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{transcript}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
+    for (text, is_judged) in [
+        ("our cat is at the vet, I am so worried", true),
+        ("we won the cup! 🎉", true),
+        ("プリンターが動かなくて困っています", true),
+        ("it rains again", false),
+        ("ok", false),
+        ("了解です", false),
+    ] {
+        on_every_store(async |store| {
+            let harness = room(store, &[(0, "ann", text)]).await;
+            harness.pass(10_000).await;
+            let judged = !harness.mind.prompt_texts(PromptVerb::Judge).is_empty();
+            assert_eq!(judged, is_judged, "{text}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_reply_to_the_personas_own_post_is_judged() {
+    on_every_store(async |store| {
+        let harness = room(store, &[(0, "ann", "where is the key for the shed?")]).await;
+        harness.mind.script.set_default(PromptVerb::Reply, "Is it on the hook by the door?");
+        harness.pass(1000).await;
+        let before = harness.mind.prompt_texts(PromptVerb::Judge).len();
+        harness.says("ann", "yes, there it is").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), before + 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_by_name_is_owed_an_answer() {
+    for (text, is_answered) in [
+        ("Aizuchi, could you sum that up?", true),
+        ("Aizuchi、まとめてください", true),
+        ("Aizuchi is slow today", false),
+    ] {
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.says("ann", text).await;
+            harness.pass(5).await;
+            assert_eq!(harness.platform.posted_texts().len(), usize::from(is_answered), "{text}");
+        })
+        .await;
+    }
+}
+
+/// What the persona did in rooms that were written for this by writers who did not know the models.
+#[derive(Debug, Default, PartialEq)]
+struct Count {
+    answered: usize,
+    spoken_over: usize,
+    plainly_answered: usize,
+    plainly_spoken_over: usize,
+    open: usize,
+    dropped: usize,
+}
+
+/// The judge always says yes with a delay, and the reply never chooses silence, so that the structure decides alone.
+#[tokio::test]
+async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fit_structure");
+    let mut count = Count::default();
+    for name in ["rooms", "rooms2"] {
+        let rooms = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
+        for room in rooms.lines() {
+            let room: Value = serde_json::from_str(room).unwrap();
+            let spoke = speaks_in(&room).await;
+            let is_plain = room["plain"] == true;
+            if room["status"] == "answered" {
+                count.answered += 1;
+                count.spoken_over += usize::from(spoke);
+                count.plainly_answered += usize::from(is_plain);
+                count.plainly_spoken_over += usize::from(is_plain && spoke);
+            } else {
+                count.open += 1;
+                count.dropped += usize::from(!spoke);
+            }
+        }
+    }
+    // What was measured: see docs/eval.md. A change of the models changes it.
+    assert_snapshot!(
+        format!("{count:?}"),
+        @"Count { answered: 240, spoken_over: 104, plainly_answered: 150, plainly_spoken_over: 61, open: 160, dropped: 30 }"
+    );
+}
+
+/// Whether it speaks after the question of a room.
+async fn speaks_in(room: &Value) -> bool {
+    let harness = Harness::new(TestStore::volatile()).await;
+    harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
+    let mut asked = None;
+    for (index, message) in room["messages"].as_array().unwrap().iter().enumerate() {
+        let at = message["at"].as_f64().unwrap() as i64;
+        harness.pass(START + at - harness.clock.now().as_second()).await;
+        let author = message["author"].as_str().unwrap();
+        let id: MessageId = harness.says(author, message["text"].as_str().unwrap()).await;
+        if room["asked"] == index {
+            asked = Some(id);
+        }
+    }
+    harness.pass(4000).await;
+    let messages = harness.messages("garden").await;
+    let asked = messages.iter().position(|message| Some(&message.message.id) == asked.as_ref());
+    messages[asked.unwrap()..]
+        .iter()
+        .any(|message| message.message.author.id.as_str() == "u-persona")
+}

@@ -1,0 +1,117 @@
+//! The words, pairs of words and Japanese endings by which answers differ from other talk. They are those that stand
+//! often in the scenes of the fit; `examples/fit_structure` writes the list.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::reader::is_japanese;
+
+/// Of a longer text the beginning is enough.
+const MAX_LETTERS: usize = 300;
+
+static NUMBERS: LazyLock<HashMap<&'static str, u16>> =
+    LazyLock::new(|| include_str!("vocabulary.txt").lines().zip(0..).collect());
+
+/// How many forms the list holds.
+pub fn len() -> usize {
+    NUMBERS.len()
+}
+
+/// The numbers of the listed forms in a text in lower case, sorted, each once.
+pub fn listed_forms(body: &str) -> Vec<u16> {
+    let mut numbers = Vec::new();
+    each_form(body, |form| numbers.extend(NUMBERS.get(form)));
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// Passes on the forms of a text: Latin words, neighboring pairs of them and the first, two or three neighboring
+/// Japanese letters, where a run of these begins and ends, and the marks that end a sentence.
+pub fn each_form(body: &str, mut visit: impl FnMut(&str)) {
+    let end = body.char_indices().nth(MAX_LETTERS).map_or(body.len(), |(end, _)| end);
+    let (mut form, mut before) = (String::new(), "");
+    for run in runs(&body[..end]) {
+        match script(run.chars().next()) {
+            Script::Latin => {
+                visit(run);
+                form.clear();
+                form.extend([if before.is_empty() { "^" } else { before }, " ", run]);
+                visit(&form);
+                before = run;
+            }
+            Script::Japanese => each_japanese_form(run, &mut form, &mut visit),
+            Script::Mark => visit(run),
+            Script::Other => {}
+        }
+    }
+}
+
+fn each_japanese_form(run: &str, form: &mut String, visit: &mut impl FnMut(&str)) {
+    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    let letters = starts.len() - 1;
+    for size in [2, 3] {
+        for at in 0..(letters + 1).saturating_sub(size) {
+            visit(&run[starts[at]..starts[at + size]]);
+        }
+        form.clear();
+        form.extend(["$", &run[starts[letters.saturating_sub(size)]..]]);
+        visit(form);
+    }
+    form.clear();
+    form.extend(["^", &run[..starts[letters.min(2)]]]);
+    visit(form);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Japanese,
+    Mark,
+    Other,
+}
+
+fn script(letter: Option<char>) -> Script {
+    match letter {
+        Some('a'..='z' | '\'') => Script::Latin,
+        Some('?' | '!' | '？' | '！' | '…' | '。' | '、') => Script::Mark,
+        Some('ー') => Script::Japanese,
+        Some(letter) if is_japanese(letter) && !"・゛゜".contains(letter) => Script::Japanese,
+        Some(_) | None => Script::Other,
+    }
+}
+
+/// The parts of one script. Each mark stands alone.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = script(rest.chars().next());
+        let is_end = |(number, letter): (usize, char)| {
+            script(Some(letter)) != first || (number > 0 && first == Script::Mark)
+        };
+        let mut letters = rest.char_indices().enumerate();
+        let end = letters
+            .find(|(number, (_, letter))| is_end((*number, *letter)))
+            .map_or(rest.len(), |(_, (at, _))| at);
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        (!run.is_empty()).then_some(run)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_words_pairs_and_endings() {
+        let forms = |text: &str| {
+            let mut forms = Vec::new();
+            each_form(text, |form| forms.push(form.to_owned()));
+            forms.join("|")
+        };
+        assert_eq!(forms("on it, sir!"), "on|^ on|it|on it|sir|it sir|!");
+        assert_eq!(forms("棚です。"), "棚で|です|$です|棚です|$棚です|^棚で|。");
+        assert_eq!(forms("は 9"), "$は|$は|^は");
+    }
+}
