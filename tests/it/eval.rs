@@ -625,6 +625,27 @@ fn dumped_decision_prompts_do_not_contain_the_label() {
 }
 
 #[test]
+fn an_item_may_have_threads_and_replies() {
+    let text = [("ann", "who has the key?"), ("bob", "I do"), ("cid", "and the gate is open")];
+    let mut at_top = item("top", "SILENT", "SILENT/handled", text);
+    at_top["context"][1]["thread"] = 0.into();
+    at_top["context"][2]["reply_to"] = 0.into();
+    let mut in_thread = at_top.clone();
+    (in_thread["id"], in_thread["thread"]) = ("thread".into(), 0.into());
+    let folder = folder(&[("items.jsonl", &json_lines(&[at_top, in_thread]))]);
+    let (code, _, stderr) = eval(folder.path(), &["items.jsonl", "--dump-prompts", "prompts"]);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    let dumped = |id: &str| {
+        std::fs::read_to_string(folder.path().join(format!("prompts/{id}.txt"))).unwrap()
+    };
+    let (top, thread) = (dumped("top"), dumped("thread"));
+    let judged = |dumped: &str| dumped.split("## To be judged").nth(1).unwrap().to_owned();
+    assert!(judged(&top).starts_with(": top level") && judged(&top).contains("### Thread: "));
+    assert!(top.contains("“bob” has probably taken it up"), "{top}");
+    assert!(judged(&thread).starts_with(": thread") && !judged(&thread).contains("the gate"));
+}
+
+#[test]
 fn the_error_of_an_invalid_item_has_no_chat_text() {
     let with = |change: &dyn Fn(&mut Value)| {
         let text = [("ann", CHAT), ("bob", "hm"), ("ann", "so")];
@@ -641,6 +662,15 @@ fn the_error_of_an_invalid_item_has_no_chat_text() {
         (with(&|item| item["context"][2]["t"] = 1.into()), "the t of line 3 is no time before "),
         (with(&|item| item["context"][0]["t"] = (-1).into()), "line 2 is older than the one be"),
         (with(&|item| item["context"][1]["author"] = " ".into()), "the author of line 2 is empty"),
+        (
+            with(&|item| item["context"][1]["reply_to"] = 1.into()),
+            "the reply_to of line 2 is no line before",
+        ),
+        (
+            with(&|item| item["context"][1]["thread"] = 1.into()),
+            "the thread of line 2 is no top-level line",
+        ),
+        (with(&|item| item["thread"] = 3.into()), "its thread is no top-level line of its context"),
     ] {
         let folder = folder(&[("items.jsonl", &format!("\n{line}\n"))]);
         let (code, _, stderr) = eval(folder.path(), &["items.jsonl"]);

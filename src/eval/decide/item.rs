@@ -32,6 +32,9 @@ pub struct DecisionItem {
     pub language: Language,
     /// At least one message, oldest first.
     pub context: Vec<ItemMessage>,
+    /// The message of the context under which the thread stands that is judged; without one, the top level is.
+    #[serde(default)]
+    pub thread: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -51,6 +54,12 @@ pub struct ItemMessage {
     pub text: String,
     #[serde(default)]
     pub bot: bool,
+    /// The message of the context, counted from 0, in whose thread it stands.
+    #[serde(default)]
+    pub thread: Option<usize>,
+    /// The message that it is a reply to on its platform, which tells that message's author.
+    #[serde(default)]
+    pub reply_to: Option<usize>,
 }
 
 /// The half that an item belongs to: rules are tuned on one and verified on the other.
@@ -150,8 +159,22 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
         if to_single_line(&message.author).is_empty() {
             return Err(format!("the author of line {number} is empty"));
         }
+        if message.reply_to.is_some_and(|replied| replied >= index) {
+            return Err(format!("the reply_to of line {number} is no line before it"));
+        }
+        if message.thread.is_some_and(|parent| !is_parent(&item.context[..index], parent)) {
+            return Err(format!("the thread of line {number} is no top-level line before it"));
+        }
+    }
+    if item.thread.is_some_and(|parent| !is_parent(&item.context, parent)) {
+        return Err("its thread is no top-level line of its context".to_owned());
     }
     Ok(item)
+}
+
+/// Whether a thread may stand under the message at `index`.
+fn is_parent(context: &[ItemMessage], index: usize) -> bool {
+    context.get(index).is_some_and(|message| message.thread.is_none())
 }
 
 fn is_file_name(id: &str) -> bool {

@@ -11,7 +11,7 @@ use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
@@ -65,27 +65,34 @@ impl ItemPrompts {
 
 /// The context that a mind sees: the item's messages without its label.
 pub fn item_context(item: &DecisionItem) -> Context {
-    let conversation = ConversationId {
+    // Ids in ascending order keep messages with the same time in their order.
+    let id = |number: usize| MessageId::new(format!("{number:06}"));
+    let conversation = |thread: Option<usize>| ConversationId {
         workspace: WorkspaceId::new("eval"),
         channel: ChannelId::new("general"),
-        thread: None,
+        thread: thread.map(id),
     };
+    let author = |number: usize| UserId::new(&*item.context[number].author);
     let messages = item.context.iter().enumerate().map(|(number, message)| {
         let kind = if message.bot { AuthorKind::Bot } else { AuthorKind::Human };
         Arc::new(Message {
-            conversation: conversation.clone(),
-            // Ids in ascending order keep messages with the same time in their order.
-            id: MessageId::new(format!("{number:06}")),
+            conversation: conversation(message.thread),
+            id: id(number),
             at: item.message_timestamp(message),
             author: Author { id: UserId::new(&*message.author), kind },
             text: message.text.as_str().into(),
-            mentions: Vec::new(),
+            mentions: message
+                .reply_to
+                .map(|replied| Mention::User(author(replied)))
+                .into_iter()
+                .collect(),
             edits: 0,
         })
     });
-    let channel = conversation.channel.clone();
+    let target = conversation(item.thread);
+    let channel = target.channel.clone();
     let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
-    Context::new(conversation, history)
+    Context::new(target, history)
 }
 
 /// Asks a mind about each item, several at a time. Calls `progress` after each answer.
