@@ -226,7 +226,11 @@ impl Toolbox {
                 return texts::tools::search_failed(self.language).to_owned();
             }
         };
+        let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
+        if has_found && found.is_empty() {
+            return texts::tools::found_in_prompt(self.language).to_owned();
+        }
         found.truncate(arguments.limit());
         self.seen_messages.extend(found.iter().map(|found| found.message.clone()));
         messages.extend(found.iter().map(message_ref));

@@ -58,5 +58,8 @@ texts! {
         / "一度に実行できるのは {most} 件までなので、残りの {count} 件は実行していません。";
     empty_query: "Give words to search for." / "検索クエリを入力してください";
     search_failed: "The search does not work right now." / "いまは検索できません。";
+    found_in_prompt:
+        "Everything that was found stands in the conversation above."
+        / "見つかった発言は、すべて上の会話に含まれています。";
     nothing_found: "Nothing was found." / "検索結果が見つかりませんでした";
 }

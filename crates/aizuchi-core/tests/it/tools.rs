@@ -150,6 +150,25 @@ async fn search_results_are_public_and_fenced() {
     .await;
 }
 
+/// It must not be told that there is nothing.
+#[tokio::test]
+async fn what_the_prompt_holds_already_is_not_printed_again() {
+    on_every_store(async |store| {
+        let harness = harness(store).await;
+        harness.says("bob", "the VPN certificates expire on Friday").await;
+        harness.pass(5).await;
+        let question = json!({ "query": "VPN certificate" });
+        let calls = [("search_messages", question)];
+        harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+        harness.says("alice", "@Aizuchi when do they expire?").await;
+        harness.pass(10).await;
+        let (asked, _) = exchanges(&harness).await.pop().unwrap();
+        let found = "> Everything that was found stands in the conversation above.\n";
+        assert!(asked.ends_with(found), "{asked}");
+    })
+    .await;
+}
+
 /// A prompt may repeat a search result, so it is deleted with it.
 #[tokio::test]
 async fn a_prompt_with_a_search_result_is_deleted_with_its_message() {
