@@ -52,7 +52,7 @@ struct UserNames {
 /// From this number on, timers of judged conversations are evicted.
 const MAX_TIMERS: usize = 2000;
 /// From this probability on a question has a timer. A timer too many costs a judgment, one too few a silence.
-const OPEN_QUESTION: f32 = 0.4;
+const OPEN_QUESTION: f32 = 0.25;
 
 impl ChannelCache {
     pub fn new(rulebook: Arc<Rulebook>) -> Self {
