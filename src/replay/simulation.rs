@@ -452,6 +452,10 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
             Some(ReplayEventKind::Dropped)
         }
         StepResult::Withdrawn { .. } => Some(ReplayEventKind::Dropped),
+        // A reply that became doubtful; the judge is called again.
+        StepResult::LookAgain { .. } if !matches!(event, Event::Judge(_)) => {
+            Some(ReplayEventKind::Dropped)
+        }
         StepResult::Posted(_) => match event {
             Event::Post(item) if item.reaction_to.is_some() => Some(ReplayEventKind::React),
             Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Some(ReplayEventKind::Speak),

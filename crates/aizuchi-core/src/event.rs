@@ -265,7 +265,7 @@ pub struct Claim {
     pub attempt: u32,
     /// How often an owed answer was started again.
     pub redrafts: u32,
-    /// How often its decision was looked at again without a new message.
+    /// How often its decision was looked at again.
     pub second_looks: u32,
 }
 

@@ -154,8 +154,9 @@ impl Inbox {
         client_message_id: Option<Arc<str>>,
         cursor: Option<Cursor>,
     ) -> Result<HearReceipt, StoreError> {
-        let heard = self.address(heard);
+        let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard);
+        let heard = self.address_calls(heard);
         if let Some(request) = &command {
             // Before it is stored, since a stored message is not carried out again.
             self.carry_out_once(request, &heard).await?;
@@ -298,16 +299,30 @@ impl Inbox {
         stored
     }
 
-    /// In a direct message every message is addressed to the persona, and elsewhere those that call it by its name.
-    fn address(&self, heard: Heard) -> Heard {
-        let mentions = |conversation: &ConversationId, text: &str, mentions: Vec<Mention>| {
-            let ConversationId { workspace, channel, .. } = conversation;
-            let is_direct = || self.channel_cache.is_direct(workspace, channel);
-            let is_call = || self.persona_name.as_deref().is_some_and(|name| is_call(text, name));
-            if mentions.contains(&Mention::Persona) || !(is_direct() || is_call()) {
-                return mentions;
+    /// In a direct message every message is addressed to the persona.
+    fn address_direct_messages(&self, heard: Heard) -> Heard {
+        self.address_if(heard, |conversation, _| {
+            self.channel_cache.is_direct(&conversation.workspace, &conversation.channel)
+        })
+    }
+
+    /// A message that calls the persona by its name is addressed to it, unless a user has that name. Commands are not
+    /// called: most of them cannot be undone.
+    fn address_calls(&self, heard: Heard) -> Heard {
+        self.address_if(heard, |ConversationId { workspace, .. }, text| {
+            self.persona_name.as_deref().is_some_and(|name| {
+                is_call(text, name) && !self.channel_cache.has_human_named(workspace, name)
+            })
+        })
+    }
+
+    /// Adds a mention of the persona to a human's message or an edit for which this holds.
+    fn address_if(&self, heard: Heard, holds: impl Fn(&ConversationId, &str) -> bool) -> Heard {
+        let mentions = |conversation: &ConversationId, text: &str, mut mentions: Vec<Mention>| {
+            if !mentions.contains(&Mention::Persona) && holds(conversation, text) {
+                mentions.push(Mention::Persona);
             }
-            mentions.into_iter().chain([Mention::Persona]).collect()
+            mentions
         };
         match heard {
             Heard::Message(message, arrival) if message.is_human() => {

@@ -1,2 +1,2 @@
--- How often a decision was looked at again without a new message.
+-- How often a decision was looked at again.
 ALTER TABLE steps ADD COLUMN second_looks INTEGER NOT NULL DEFAULT 0;

@@ -41,7 +41,10 @@ impl Agent {
         trace.seen_revision = Some(context.revision);
         let gate_input = self.gate_input(&context);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
-        let gate_result = gate_input.check_before_judging(&self.settings.gates);
+        // Whether anybody waits is what a second look asks the judge.
+        let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
+        let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
+        let gate_result = gate_input.check_before_judging(&gates);
         let evaluation = trace.evaluation.insert(Evaluation {
             mode,
             passed_gates: gate_result.passed,
@@ -252,7 +255,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         #[serde(default)]
         delay_seconds: Option<u32>,
         #[serde(default)]
-        look_again_seconds: Option<u32>,
+        look_again_seconds: serde_json::Value,
         #[serde(default)]
         about: Option<String>,
         #[serde(default)]
@@ -284,8 +287,13 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         reason: truncate_reason(&to_single_line(&raw.reason)),
         confidence: raw.confidence,
         delay_seconds: raw.delay_seconds,
-        look_again_seconds: raw.look_again_seconds.filter(|_| !raw.should_respond),
-        about: resolve_message(raw.about.as_deref(), prompt),
+        // Some models write 0 for "no".
+        look_again_seconds: raw
+            .look_again_seconds
+            .as_f64()
+            .filter(|seconds| *seconds > 0.0 && !raw.should_respond)
+            .map(|seconds| seconds as u32),
+        about: resolve_message(raw.about.as_deref(), raw.should_respond, prompt),
         conversation_state: raw.conversation_state.as_deref().and_then(ConversationState::parse),
         // Anything else in this field may be chat text, and the ledger would keep it.
         reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
@@ -317,9 +325,9 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// Finds the message that the model named by its printed time and author; otherwise the newest open question, else
-/// the newest human message.
-fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
+/// Finds the message that the model named by its printed time and author; otherwise, if it wants to answer, the newest
+/// open question, else the newest human message.
+fn resolve_message(about: Option<&str>, answers: bool, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
     let found = named.and_then(|named| {
@@ -327,6 +335,9 @@ fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
         target.find(|message| named == prompt.speakers.message_label(message))
     });
     let open = || {
+        if !answers {
+            return None;
+        }
         let analysis = ConversationAnalysis::new(&prompt.context);
         analysis.open_questions().next_back().map(|question| question.message)
     };

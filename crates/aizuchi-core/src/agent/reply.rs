@@ -225,9 +225,11 @@ impl Agent {
             return None;
         }
         let language = self.persona.language;
+        let is_facilitator = self.gate_input(context).mode() == Mode::Facilitator;
+        let may_look_again = claim.second_looks == 0 && !is_facilitator;
         let why = match ConversationAnalysis::new(context).standing(about) {
             Standing::Open => return None,
-            Standing::ProbablyOpen | Standing::ProbablyTakenUp if claim.second_looks == 0 => {
+            Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
                 return Some(StepResult::LookAgain { due: self.now() });
             }
             Standing::ProbablyOpen => return None,

@@ -27,7 +27,7 @@ const CALLING: Cues = Cues::TROUBLE
     .union(Cues::GOOD_NEWS);
 /// What a verdict was about is surely taken up below the first and surely open above the second.
 const TAKEN_UP: f32 = 0.3;
-const STILL_OPEN: f32 = 0.7;
+const STILL_OPEN: f32 = 0.6;
 /// Users who wrote longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// What counts as recent activity.

@@ -328,14 +328,13 @@ fn has_spoken_last(context: &Context) -> bool {
 }
 
 fn is_directed_elsewhere(message: &Message) -> bool {
-    if Cues::of(&message.text).contains(Cues::TO_ALL) {
-        return false;
-    }
     let names = |mention: &Mention| match mention {
         Mention::User(user) => *user != message.author.id,
         Mention::Persona => false,
     };
-    message.mentions.iter().any(names) && !message.mentions.contains(&Mention::Persona)
+    message.mentions.iter().any(names)
+        && !message.mentions.contains(&Mention::Persona)
+        && !Cues::of(&message.text).contains(Cues::TO_ALL)
 }
 
 fn has_reached_limits(spent: &BudgetUsage, limits: &BudgetLimits, share: f64) -> bool {

@@ -127,7 +127,7 @@ impl PendingState {
             // Handled above: `is_posted` is set.
             StepResult::Posted(_) => Completion::default(),
             StepResult::Withdrawn { why } => self.withdraw(why, context, now),
-            StepResult::LookAgain { due } => self.look_again(due, context, now),
+            StepResult::LookAgain { due } => self.look_again(claim, due, context, now),
             StepResult::Redraft { due } => self.restart_draft(due, now),
             StepResult::Retry { due } => {
                 self.retry(due);
@@ -258,10 +258,12 @@ impl PendingState {
         }
     }
 
-    /// Judges the same decision once more: at `due` or, if messages came meanwhile, when they have rested. A user
-    /// who mentioned the persona comes first.
+    /// Judges the same decision once more at `due`. If messages came while it was judged, that is when they have
+    /// rested; if they made a reply doubtful, it is at once, since they are what is to be judged. A user who mentioned
+    /// the persona comes first.
     fn look_again(
         &mut self,
+        claim: &Claim,
         due: Timestamp,
         context: &CompletionContext,
         now: Timestamp,
@@ -269,10 +271,14 @@ impl PendingState {
         if !self.owed.is_empty() {
             self.resume_waiting(now);
         } else if let Some(step) = &mut self.step {
-            let due = step.follow_up_due.filter(|_| context.has_unseen()).unwrap_or(due).max(now);
+            let is_judged_now = matches!(claim.event, Event::Judge(_));
+            let rested = step.follow_up_due.filter(|_| is_judged_now && context.has_unseen());
+            let waiting_since = rested.map_or(now, |_| step.waiting_since);
+            let (redrafts, second_looks) = (step.redrafts, step.second_looks + 1);
             let judge = Event::Judge(step.event.conversation().clone());
+            let due = rested.unwrap_or(due).max(now);
             let next = new_step(judge, due, step.decision, step.generation + 1);
-            *step = Step { second_looks: step.second_looks + 1, ..next };
+            *step = Step { waiting_since, redrafts, second_looks, ..next };
         }
         Completion {
             unsent: Some(UnsentFate::Dropped),

@@ -23,8 +23,8 @@ pub struct Step {
     /// How often an owed answer was started again: once at most to include more messages, and whenever one of
     /// its source messages has changed.
     pub redrafts: u32,
-    /// How often its decision was looked at again without a new message, because a verdict was unsure or asked for
-    /// it, or because it became unclear whether a user still waits.
+    /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
+    /// unclear whether a user still waits. A message that takes the place of the second look begins anew.
     pub second_looks: u32,
     /// Set if messages are queued behind an owed answer, or came while work was in progress. If they turn out
     /// not to have been considered, they are judged at this time, once this step is done.
@@ -319,6 +319,9 @@ impl PendingState {
         self.replace_step(Event::Judge(conversation), judge_due(debounce, since));
         if let Some(step) = &mut self.step {
             step.waiting_since = since;
+            if !has_work {
+                step.second_looks = 0;
+            }
             if !has_work && attempts > 0 {
                 // It failed before, and a new message must not make it retry sooner or more often.
                 step.attempts = attempts;

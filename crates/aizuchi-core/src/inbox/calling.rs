@@ -1,18 +1,16 @@
 //! Whether a message calls the persona by its name without a mark: "Aizuchi, could you …", 「Aizuchi、…」. Talk about
-//! it, as in "Aizuchi is slow today", is no call, and where in doubt it is talk about it.
+//! it, as in "Aizuchi is slow today", is no call. A call is owed an answer, so where in doubt it is talk about it.
 
-use aizuchi_structure::cues::Cues;
 use aizuchi_structure::prose;
 
 /// What may stand before the name.
-const GREETINGS: [&str; 16] = [
+const GREETINGS: [&str; 14] = [
     "hey",
     "hi",
     "hello",
     "ok",
     "okay",
     "yo",
-    "so",
     "please",
     "ねえ",
     "ねぇ",
@@ -20,33 +18,11 @@ const GREETINGS: [&str; 16] = [
     "すみません",
     "すいません",
     "おーい",
-    "こんにちは",
     "おはよう",
 ];
 const HONORIFICS: [&str; 5] = ["さん", "ちゃん", "くん", "君", "様"];
-/// What a request to the one who was named begins with.
-const REQUESTS: [&str; 38] = [
-    "can",
-    "could",
-    "would",
-    "will",
-    "do",
-    "did",
-    "does",
-    "are",
-    "is",
-    "have",
-    "should",
-    "shall",
-    "what",
-    "what's",
-    "when",
-    "where",
-    "who",
-    "who's",
-    "how",
-    "why",
-    "which",
+/// A sentence that begins so asks its reader for something.
+const IMPERATIVES: [&str; 13] = [
     "please",
     "tell",
     "help",
@@ -58,15 +34,17 @@ const REQUESTS: [&str; 38] = [
     "give",
     "show",
     "find",
-    "look",
-    "say",
-    "list",
     "write",
     "translate",
-    "any",
 ];
-/// What a request ends with.
-const REQUEST_ENDINGS: [&str; 12] = [
+/// A sentence that begins so asks, if it has a question mark or speaks to its reader.
+const QUESTION_WORDS: [&str; 20] = [
+    "can", "could", "would", "will", "do", "did", "does", "are", "is", "should", "what", "what's",
+    "when", "where", "who", "who's", "how", "why", "which", "any",
+];
+const READER: [&str; 4] = ["you", "your", "me", "us"];
+/// What a Japanese sentence that asks its reader for something ends with, or holds.
+const REQUESTS: [&str; 16] = [
     "ください",
     "下さい",
     "教えて",
@@ -75,66 +53,89 @@ const REQUEST_ENDINGS: [&str; 12] = [
     "くれる",
     "もらえる",
     "くれない",
-    "頼む",
     "まとめて",
     "助けて",
-    "ほしい",
+    "どう思",
+    "知ってる",
+    "知っていますか",
+    "わかりますか",
+    "分かりますか",
+    "できますか",
 ];
 
 /// Whether `text` surely calls the one with this name.
 pub fn is_call(text: &str, name: &str) -> bool {
-    let prose = prose(text);
-    let name = name.to_lowercase();
-    let text = prose.trim();
-    !name.is_empty() && (calls_at_start(text, &name) || calls_at_end(text, &name))
-}
-
-fn calls_at_start(text: &str, name: &str) -> bool {
-    let text = without_greeting(text);
-    let Some(rest) = text.strip_prefix(name) else { return false };
-    let rest = HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest);
-    let body = rest.trim_start_matches(is_pause);
-    let is_marked = rest.starts_with(|letter: char| !letter.is_whitespace() && is_pause(letter));
-    let is_apart = rest.starts_with(char::is_whitespace);
-    let first = body.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').next();
-    let begins_request = first.is_some_and(|first| REQUESTS.contains(&first));
-    if is_marked {
-        return begins_request || is_request(body);
+    let (text, name) = (prose(text), name.to_lowercase());
+    let text = text.trim();
+    if name.is_empty() {
+        return false;
     }
-    is_apart
-        && begins_request
-        && body.split_whitespace().take(4).any(|word| word == "you" || word == "me")
+    match behind_name(text, &name) {
+        Some((body, true)) => is_request(first_sentence(body)),
+        Some((body, false)) => {
+            let mut words = words(body);
+            let begins = words.next().is_some_and(|word| QUESTION_WORDS.contains(&word));
+            begins && words.next() == Some("you")
+        }
+        None => calls_at_end(text, &name),
+    }
 }
 
-/// `…, Aizuchi?`, 「…、Aizuchi？」.
+/// What stands behind the name that a text begins with, and whether a comma or a colon separates them.
+pub fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
+    let rest = without_greeting(text).strip_prefix(name)?;
+    let rest = HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest);
+    let is_marked = rest.starts_with(is_mark);
+    let is_apart = is_marked || rest.starts_with(char::is_whitespace);
+    let body = rest.trim_start_matches(|letter| is_mark(letter) || char::is_whitespace(letter));
+    is_apart.then_some((body, is_marked))
+}
+
+/// `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.
 fn calls_at_end(text: &str, name: &str) -> bool {
     let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric());
     let end = HONORIFICS.iter().find_map(|honorific| end.strip_suffix(honorific)).unwrap_or(end);
     let Some(before) = end.strip_suffix(name) else { return false };
     let before = before.trim_end();
-    before.ends_with([',', '、', '，']) && is_request(text)
+    let is_marked = before.ends_with(is_mark);
+    let mut words = words(before);
+    let first = words.next();
+    let asks = first.is_some_and(|word| QUESTION_WORDS.contains(&word)) && first != Some("did");
+    let speaks_to_reader = asks && words.take(2).any(|word| word == "you");
+    is_marked && (speaks_to_reader || REQUESTS.iter().any(|request| before.contains(request)))
 }
 
-/// Whether a text asks for something or speaks to its reader.
-fn is_request(text: &str) -> bool {
-    let sentence = text.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    let cues = Cues::of(text);
-    let asks = cues.contains(Cues::ASKS) && cues.intersects(Cues::SECOND_PERSON | Cues::JAPANESE);
-    asks || REQUEST_ENDINGS.iter().any(|ending| sentence.ends_with(ending))
-        || (cues.contains(Cues::SECOND_PERSON) && cues.contains(Cues::QUESTION_WORD))
+/// Whether a sentence asks its reader for something.
+fn is_request(sentence: &str) -> bool {
+    let first = words(sentence).next().unwrap_or_default();
+    let asks = QUESTION_WORDS.contains(&first)
+        && (sentence.contains(['?', '？']) || words(sentence).any(|word| READER.contains(&word)));
+    asks || IMPERATIVES.contains(&first) || REQUESTS.iter().any(|part| sentence.contains(part))
+}
+
+/// A text up to the mark that ends its first sentence.
+fn first_sentence(text: &str) -> &str {
+    let end = text.find(['.', '!', '?', '。', '！', '？', '…', '\n']);
+    let mark = |end: usize| text[end..].chars().next().map_or(0, char::len_utf8);
+    end.map_or(text, |end| &text[..end + mark(end)])
 }
 
 fn without_greeting(text: &str) -> &str {
     let greeting = GREETINGS.iter().find_map(|greeting| {
         let rest = text.strip_prefix(greeting)?;
-        rest.starts_with(is_pause).then_some(rest)
+        rest.starts_with(|letter| is_mark(letter) || char::is_whitespace(letter)).then_some(rest)
     });
+    let is_pause = |letter: char| is_mark(letter) || letter.is_whitespace();
     greeting.map_or(text, |rest| rest.trim_start_matches(is_pause))
 }
 
-fn is_pause(letter: char) -> bool {
-    letter.is_whitespace()
-        || matches!(letter, ',' | ':' | '、' | '，' | '：' | '!' | '！' | '…' | '。')
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    words.filter(|word| !word.is_empty())
+}
+
+fn is_mark(letter: char) -> bool {
+    matches!(letter, ',' | ':' | '、' | '，' | '：')
 }
 
 #[cfg(test)]
@@ -154,10 +155,18 @@ mod tests {
             ("ねえ、Aizuchi、まとめてください", true),
             ("これどう思う、Aizuchi？", true),
             ("Aizuchi is slow today", false),
+            ("Aizuchi: is down again", false),
+            ("Aizuchi, which we set up in May, is down", false),
+            ("Aizuchi! What a day", false),
+            ("Aizuchi: list of open bugs", false),
+            ("Aizuchi: does summaries", false),
+            ("Aizuchi… why is it always slow", false),
+            ("Aizuchi: release notes\nBob, can you review them?", false),
             ("Aizuchi, the bot, was restarted", false),
             ("Aizuchi: a companion for your chat", false),
             ("is Aizuchi down again?", false),
             ("did you ask Aizuchi?", false),
+            ("have you tried our bot, Aizuchi?", false),
             ("thanks Aizuchi", false),
             ("Aizuchi does what you tell it", false),
             ("who is Aizuchi?", false),
@@ -165,6 +174,7 @@ mod tests {
             ("> Aizuchi, could you sum this up?", false),
             ("Aizuchiって便利ですか", false),
             ("Aizuchiは寝てる？", false),
+            ("Aizuchi、今日も落ちてる？", false),
             ("Aizuchiさんに聞いてください", false),
             ("Aizuchis, what do you do?", false),
             ("", false),

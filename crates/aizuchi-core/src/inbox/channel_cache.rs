@@ -10,8 +10,8 @@ use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId, Visibility,
-    WorkspaceId,
+    AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::context::talk::Talk;
 use crate::rhythm::tempo::Tempo;
@@ -47,6 +47,7 @@ struct ChannelCacheState {
 struct UserNames {
     names: HashMap<UserId, String>,
     users: HashMap<String, UserId>,
+    humans: BTreeSet<UserId>,
 }
 
 /// From this number on, timers of judged conversations are evicted.
@@ -123,6 +124,9 @@ impl ChannelCache {
         self.write(|state| {
             let users = state.user_names.entry(user.workspace.clone()).or_default();
             users.insert(user.id.clone(), user.name.to_lowercase());
+            if user.kind == AuthorKind::Human {
+                users.humans.insert(user.id.clone());
+            }
             let key = (user.workspace.clone(), user.id.clone());
             match user.role {
                 Role::Admin => state.admins.insert(key),
@@ -239,6 +243,17 @@ impl ChannelCache {
         self.rulebook.opted_out.contains(user) || self.read(|state| state.opted_out.contains(&key))
     }
 
+    /// Whether a human of the workspace has this name.
+    pub fn has_human_named(&self, workspace: &WorkspaceId, name: &str) -> bool {
+        self.read(|state| {
+            let names = state.user_names.get(workspace);
+            names.is_some_and(|names| {
+                let user = names.users.get(&name.to_lowercase());
+                user.is_some_and(|user| names.humans.contains(user))
+            })
+        })
+    }
+
     pub fn role(&self, workspace: &WorkspaceId, user: &UserId) -> Role {
         let key = (workspace.clone(), user.clone());
         let is_admin = self.read(|state| state.admins.contains(&key));
@@ -288,7 +303,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::chat::{Author, AuthorKind, Role};
+    use crate::chat::{Author, Role};
 
     fn conversation(thread: Option<&str>) -> ConversationId {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));

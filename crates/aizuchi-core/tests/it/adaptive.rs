@@ -149,7 +149,8 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
     assert_snapshot!(report.await, @"
        0s alice: does anyone have a ladder?
       90s u-carol: hm
-    [m000 m9] chose_silence: they get along (judge superseded, judge kept)
+      90s (persona): Here I am.
+    [m000 m9] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 

@@ -450,7 +450,10 @@ impl Simulation {
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
             let is_open = || match is_blind {
-                true => ConversationAnalysis::new(&post.context).standing(about) == Standing::Open,
+                true => matches!(
+                    ConversationAnalysis::new(&post.context).standing(about),
+                    Standing::Open | Standing::ProbablyOpen
+                ),
                 // The model has seen every message of the conversation itself.
                 false => post
                     .context

@@ -130,15 +130,58 @@ async fn a_mention_comes_before_the_second_look() {
 }
 
 #[tokio::test]
-async fn a_delay_of_years_is_capped_and_one_of_no_time_is_not_at_once() {
-    for (delay, expected) in [("999999999", 90 + 3600), ("0", 120)] {
+async fn the_time_of_the_second_look_has_bounds() {
+    for (delay, expected) in [
+        ("999999999", vec![90, 90 + 3600]),
+        ("90.5", vec![90, 180]),
+        ("1", vec![90, 120]),
+        // Some models write these for "no".
+        ("0", vec![90]),
+        ("-1", vec![90]),
+        ("\"never\"", vec![90]),
+    ] {
         on_every_store(async |store| {
             let harness = asked(store, &[&LATER.replace("120", delay)]).await;
             harness.pass(10_000).await;
-            assert_eq!(judged_at(&harness).await, [90, expected]);
+            assert_eq!(judged_at(&harness).await, expected, "{delay}");
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn busy_talk_does_not_postpone_what_waits_for_a_second_look() {
+    on_every_store(async |store| {
+        let harness = asked(store, &[&LATER.replace("120", "3600")]).await;
+        harness.pass(100).await;
+        for _ in 0..100 {
+            harness.says("bob", "my tulips are late").await;
+            harness.pass(50).await;
+        }
+        let judged = judged_at(&harness).await;
+        assert!(judged[1] <= 100 + 3600 + 50, "{judged:?}");
+    })
+    .await;
+}
+
+/// A message comes while the reply is drafted. By the structure it may have taken the question up.
+#[tokio::test]
+async fn a_draft_that_became_doubtful_is_dropped_and_the_judge_looks_again() {
+    let transcript = on_every_store(async |store| {
+        let harness = asked(store, &[JOIN]).await;
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
+            there.says("bob", "there was one").await;
+        });
+        harness.pass(10_000).await;
+        assert_eq!(judged_at(&harness).await, [90, 90]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does anyone have a ladder?
+      90s bob: there was one
+    [m000 m001] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    ");
 }
 
 #[tokio::test]

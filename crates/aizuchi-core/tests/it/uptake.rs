@@ -138,6 +138,18 @@ async fn a_call_by_name_is_owed_an_answer() {
     }
 }
 
+#[tokio::test]
+async fn a_name_that_a_user_has_calls_that_user() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("Aizuchi", "hello").await;
+        harness.says("ann", "Aizuchi, could you sum that up?").await;
+        harness.pass(5).await;
+        assert!(harness.platform.posted_texts().is_empty());
+    })
+    .await;
+}
+
 /// What the persona did in rooms that were written for this by writers who did not know the models.
 #[derive(Debug, Default, PartialEq)]
 struct Count {
@@ -174,7 +186,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // What was measured: see docs/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 104, plainly_answered: 150, plainly_spoken_over: 61, open: 160, dropped: 30 }"
+        @"Count { answered: 240, spoken_over: 105, plainly_answered: 150, plainly_spoken_over: 61, open: 160, dropped: 30 }"
     );
 }
 
