@@ -39,7 +39,7 @@ const MAX_LATER: usize = 20;
 /// How much a message of a scene counts beside one of a room: there are far fewer, and each is sure.
 const SCENE_LINK_WEIGHT: f32 = 2.5;
 const SCENE_UPTAKE_WEIGHT: f32 = 3.0;
-const ROOM_UPTAKE_WEIGHT: f32 = 0.03;
+const ROOM_UPTAKE_WEIGHT: f32 = 0.1;
 
 struct Corpora {
     irc: Vec<Room>,

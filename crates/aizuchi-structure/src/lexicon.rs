@@ -660,6 +660,7 @@ pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
         ],
     ),
     (Cues::OFFERS, Position::FirstWord, &["me", "omw"]),
+    (Cues::OFFERS, Position::SentenceEnd, &["i do", "i am", "i have", "i can", "i will", "i did"]),
     (
         Cues::AGAIN,
         Position::Anywhere,

@@ -335,7 +335,7 @@ mod tests {
         for (messages, expected) in [
             (vec![("ann", "who has the key?")], "open"),
             (vec![("ann", "does anyone know when the shop opens?")], "open"),
-            (vec![("ann", "鍵はどこですか")], "open"),
+            (vec![("ann", "誰か鍵の場所を知りませんか")], "open"),
             (vec![("ann", "どなたかご存じでしょうか。")], "open"),
             (vec![("ann", "who has the key?"), ("ann", "it is urgent")], "open"),
             (vec![("ann", "I'm stuck, the printer in room 4 won't print anything")], "open"),
@@ -444,7 +444,7 @@ mod tests {
         let asked = ("ann", "where is the key for the shed?");
         assert_eq!(standing(&[asked]), Standing::Open);
         let answered =
-            standing(&[asked, ("bob", "on the hook by the door"), ("ann", "got it, thanks")]);
+            standing(&[asked, ("bob", "ann: on the hook by the door"), ("ann", "got it, thanks")]);
         let Standing::TakenUp(Some((user, probability))) = answered else { panic!("{answered:?}") };
         assert!(user.as_str() == "bob" && probability > 0.5);
         let context = context(&[asked]);

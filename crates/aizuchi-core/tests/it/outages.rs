@@ -122,7 +122,7 @@ async fn all_steps_wait_while_a_platform_is_behind() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     1210s carol: @alice, in spring
-    [m000] dropped: it was taken up by carol meanwhile (0.97) (judge kept)
+    [m000] dropped: it was taken up by carol meanwhile (0.96) (judge kept)
     [m002] chose_silence by directed: everything new was said to somebody else ()
     ");
 }

@@ -66,7 +66,7 @@ async fn an_arrangement_between_two_is_theirs() {
        0s ann: anyone free for lunch?
       95s bob: me! 12:30?
      110s ann: great, see you then
-    [m000] dropped: it was taken up by bob meanwhile (0.52) (judge kept)
+    [m000] dropped: it was taken up by bob meanwhile (0.60) (judge kept)
     [m001 m002] chose_silence by nothing_open: nobody waits for an answer ()
     ");
 }
@@ -186,7 +186,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // What was measured: see docs/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 105, plainly_answered: 150, plainly_spoken_over: 61, open: 160, dropped: 30 }"
+        @"Count { answered: 240, spoken_over: 109, plainly_answered: 150, plainly_spoken_over: 64, open: 160, dropped: 31 }"
     );
 }
 
