@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::{Agent, Attempts, StateCall, StepError, StepTrace};
-use crate::chat::{ConversationId, MessageId, to_single_line};
+use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::clock::duration_from_seconds;
 use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
@@ -156,8 +156,8 @@ impl Agent {
     }
 
     /// When to look once more, if this verdict of silence is not the last word: the judge may ask for it, and a yes
-    /// that was not sure enough may be by then. Without a delay that is after one more wait. Each decision is looked
-    /// at again once at most.
+    /// that was not sure enough may be by then. Without a delay that is after one more wait. The same messages are
+    /// looked at again once at most.
     fn second_look_due(
         &self,
         claim: &Claim,
@@ -282,6 +282,9 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
     if !(0.0..=1.0).contains(&raw.confidence) {
         return Err("confidence is not between 0.0 and 1.0".to_owned());
     }
+    let open = || newest_open_question(&prompt.context).filter(|_| raw.should_respond);
+    let about = find_message(raw.about.as_deref(), prompt).or_else(open);
+    let about = about.or_else(|| prompt.context.newest_human_message());
     Ok(Judgment {
         should_respond: raw.should_respond,
         reason: truncate_reason(&to_single_line(&raw.reason)),
@@ -293,7 +296,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
             .as_f64()
             .filter(|seconds| *seconds > 0.0 && !raw.should_respond)
             .map(|seconds| seconds as u32),
-        about: resolve_message(raw.about.as_deref(), raw.should_respond, prompt),
+        about: about.map(|message| message.id.clone()),
         conversation_state: raw.conversation_state.as_deref().and_then(ConversationState::parse),
         // Anything else in this field may be chat text, and the ledger would keep it.
         reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
@@ -325,24 +328,18 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// Finds the message that the model named by its printed time and author; otherwise, if it wants to answer, the newest
-/// open question, else the newest human message.
-fn resolve_message(about: Option<&str>, answers: bool, prompt: &Prompt) -> Option<MessageId> {
-    let named = about.map(|about| about.replace("**", ""));
-    let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
-    let found = named.and_then(|named| {
-        let mut target = prompt.context.target_messages().iter().rev();
-        target.find(|message| named == prompt.speakers.message_label(message))
-    });
-    let open = || {
-        if !answers {
-            return None;
-        }
-        let analysis = ConversationAnalysis::new(&prompt.context);
-        analysis.open_questions().next_back().map(|question| question.message)
-    };
-    let found = found.or_else(open).or_else(|| prompt.context.newest_human_message());
-    found.map(|message| message.id.clone())
+/// The message that the model named by its printed time and author.
+fn find_message<'p>(about: Option<&str>, prompt: &'p Prompt) -> Option<&'p Arc<Message>> {
+    let named = about?.replace("**", "");
+    let named = named.trim().trim_end_matches(':');
+    let mut target = prompt.context.target_messages().iter().rev();
+    target.find(|message| named == prompt.speakers.message_label(message))
+}
+
+/// What a yes is about that names no message.
+fn newest_open_question(context: &Context) -> Option<&Arc<Message>> {
+    let analysis = ConversationAnalysis::new(context);
+    analysis.open_questions().next_back().map(|question| question.message)
 }
 
 /// Why the persona stayed silent, for users.

@@ -210,8 +210,8 @@ impl Agent {
     }
 
     /// Withdraws an unsolicited reply to `about` if that was taken up. `seen_revision` is what the model has seen:
-    /// while nobody has written since, its word stands. Where it is unclear the judge looks again, once for each
-    /// decision; after that, the more probable counts.
+    /// while nobody has written since, its word stands. Where it is unclear the judge looks again; if it has already,
+    /// the more probable counts.
     pub(super) fn check_standing(
         &self,
         claim: &Claim,

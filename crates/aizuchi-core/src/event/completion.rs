@@ -326,13 +326,11 @@ impl PendingState {
         if !self.owed.is_empty() {
             let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
             let redrafts = step.redrafts + u32::from(step.is_owed);
-            let (follow_up_due, second_looks) = (step.follow_up_due, step.second_looks);
-            *step = Step { is_owed: true, follow_up_due, redrafts, second_looks, ..reply };
+            *step = Step { is_owed: true, follow_up_due: step.follow_up_due, redrafts, ..reply };
         } else if let Some(due) = step.follow_up_due {
             let judge =
                 new_step(Event::Judge(conversation), due.max(now), step.decision, generation);
-            let (waiting_since, second_looks) = (step.waiting_since, step.second_looks);
-            *step = Step { waiting_since, second_looks, ..judge };
+            *step = Step { waiting_since: step.waiting_since, ..judge };
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Step {
     /// its source messages has changed.
     pub redrafts: u32,
     /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
-    /// unclear whether a user still waits. A message that takes the place of the second look begins anew.
+    /// unclear whether a user still waits. It begins anew with each message that replaces the work.
     pub second_looks: u32,
     /// Set if messages are queued behind an owed answer, or came while work was in progress. If they turn out
     /// not to have been considered, they are judged at this time, once this step is done.
@@ -319,9 +319,6 @@ impl PendingState {
         self.replace_step(Event::Judge(conversation), judge_due(debounce, since));
         if let Some(step) = &mut self.step {
             step.waiting_since = since;
-            if !has_work {
-                step.second_looks = 0;
-            }
             if !has_work && attempts > 0 {
                 // It failed before, and a new message must not make it retry sooner or more often.
                 step.attempts = attempts;
@@ -337,12 +334,7 @@ impl PendingState {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
             let next = new_step(event, due, step.decision, generation);
-            *step = Step {
-                lease: step.lease,
-                waiting_since: step.waiting_since,
-                second_looks: step.second_looks,
-                ..next
-            };
+            *step = Step { lease: step.lease, waiting_since: step.waiting_since, ..next };
         }
     }
 

@@ -1,6 +1,7 @@
 //! Whether a message calls the persona by its name without a mark: "Aizuchi, could you …", 「Aizuchi、…」. Talk about
 //! it, as in "Aizuchi is slow today", is no call. A call is owed an answer, so where in doubt it is talk about it.
 
+use aizuchi_structure::cues::Cues;
 use aizuchi_structure::prose;
 
 /// What may stand before the name.
@@ -37,12 +38,6 @@ const IMPERATIVES: [&str; 13] = [
     "write",
     "translate",
 ];
-/// A sentence that begins so asks, if it has a question mark or speaks to its reader.
-const QUESTION_WORDS: [&str; 20] = [
-    "can", "could", "would", "will", "do", "did", "does", "are", "is", "should", "what", "what's",
-    "when", "where", "who", "who's", "how", "why", "which", "any",
-];
-const READER: [&str; 4] = ["you", "your", "me", "us"];
 /// What a Japanese sentence that asks its reader for something ends with, or holds.
 const REQUESTS: [&str; 16] = [
     "ください",
@@ -72,17 +67,13 @@ pub fn is_call(text: &str, name: &str) -> bool {
     }
     match behind_name(text, &name) {
         Some((body, true)) => is_request(first_sentence(body)),
-        Some((body, false)) => {
-            let mut words = words(body);
-            let begins = words.next().is_some_and(|word| QUESTION_WORDS.contains(&word));
-            begins && words.next() == Some("you")
-        }
+        Some((body, false)) => asks(body) && words(body).nth(1) == Some("you"),
         None => calls_at_end(text, &name),
     }
 }
 
 /// What stands behind the name that a text begins with, and whether a comma or a colon separates them.
-pub fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
+fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     let rest = without_greeting(text).strip_prefix(name)?;
     let rest = HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest);
     let is_marked = rest.starts_with(is_mark);
@@ -97,20 +88,28 @@ fn calls_at_end(text: &str, name: &str) -> bool {
     let end = HONORIFICS.iter().find_map(|honorific| end.strip_suffix(honorific)).unwrap_or(end);
     let Some(before) = end.strip_suffix(name) else { return false };
     let before = before.trim_end();
-    let is_marked = before.ends_with(is_mark);
-    let mut words = words(before);
-    let first = words.next();
-    let asks = first.is_some_and(|word| QUESTION_WORDS.contains(&word)) && first != Some("did");
-    let speaks_to_reader = asks && words.take(2).any(|word| word == "you");
-    is_marked && (speaks_to_reader || REQUESTS.iter().any(|request| before.contains(request)))
+    // "have you asked it, Aizuchi?" may name what "it" is.
+    let is_past = || words(before).next().is_some_and(|word| matches!(word, "did" | "have"));
+    let speaks_to_reader =
+        || asks(before) && !is_past() && words(before).skip(1).take(2).any(|word| word == "you");
+    let requests = || REQUESTS.iter().any(|request| before.contains(request));
+    before.ends_with(is_mark) && (speaks_to_reader() || requests())
 }
 
 /// Whether a sentence asks its reader for something.
 fn is_request(sentence: &str) -> bool {
     let first = words(sentence).next().unwrap_or_default();
-    let asks = QUESTION_WORDS.contains(&first)
-        && (sentence.contains(['?', '？']) || words(sentence).any(|word| READER.contains(&word)));
-    asks || IMPERATIVES.contains(&first) || REQUESTS.iter().any(|part| sentence.contains(part))
+    asks(sentence)
+        || IMPERATIVES.contains(&first)
+        || REQUESTS.iter().any(|part| sentence.contains(part))
+}
+
+/// Whether an English sentence is a question, not only part of one that begins like it.
+fn asks(sentence: &str) -> bool {
+    let cues = Cues::of(sentence);
+    cues.contains(Cues::QUESTION_WORD)
+        && cues.intersects(Cues::ASKS | Cues::SECOND_PERSON)
+        && !cues.contains(Cues::JAPANESE)
 }
 
 /// A text up to the mark that ends its first sentence.

@@ -362,6 +362,7 @@ mod tests {
             (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
             (vec![ask, ("u-Bob", None, "I do not")], 90),
             (vec![ask, ("u-Bob", None, "I do, ann")], 300),
+            (vec![ask, ("u-Bob", None, "hannah does")], 90),
             (vec![ask, ("u-Bob", None, "yes, there is one in the shed")], 300),
             (vec![ask, ("u-Ann", None, "(ann here)")], 90),
             // Another user's reply in the question's thread settles it.

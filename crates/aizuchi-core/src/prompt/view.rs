@@ -92,7 +92,6 @@ pub struct MemoryInputView {
     pub persona: PersonaView,
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
-    pub weekday: &'static str,
     /// Empty for the workspace's memory.
     pub current_channel_name: String,
     pub target_thread_ts: Option<String>,

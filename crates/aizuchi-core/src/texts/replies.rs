@@ -20,7 +20,7 @@ texts! {
         "it was taken up by {name} meanwhile ({probability:.2})"
         / "その間に {name} さんが応じました（{probability:.2}）";
     /// The user who waited for the reply is content.
-    asker_is_content: "whoever waited for it is content" / "待っていた人は納得したようです";
+    asker_is_content: "the one who asked is content" / "待っていた人は納得したようです";
     probably_taken_up:
         "people went on, and probably nobody waits for it any more"
         / "会話が進み、待っている人はおそらくもういません";

@@ -181,6 +181,7 @@ struct Post {
     mode: Mode,
     context: Context,
     redrafts: u32,
+    second_looks: u32,
 }
 
 /// The model, the platform and the users of a schedule, which share its state.
@@ -450,10 +451,14 @@ impl Simulation {
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.item);
             let about = notes.about.as_ref().unwrap();
             let is_open = || match is_blind {
-                true => matches!(
-                    ConversationAnalysis::new(&post.context).standing(about),
-                    Standing::Open | Standing::ProbablyOpen
-                ),
+                true => match ConversationAnalysis::new(&post.context).standing(about) {
+                    Standing::Open => true,
+                    // Where the judge does not look again, the more probable counts.
+                    Standing::ProbablyOpen => {
+                        post.second_looks > 0 || post.mode == Mode::Facilitator
+                    }
+                    Standing::ProbablyTakenUp | Standing::TakenUp(_) => false,
+                },
                 // The model has seen every message of the conversation itself.
                 false => post
                     .context
@@ -577,7 +582,8 @@ impl Platform for Simulation {
         let harness = self.harness();
         let context = harness.store.store.context(&item.conversation, &window(50)).await.unwrap();
         let step = harness.step_of(&item.conversation).await;
-        let redrafts = step.map_or(0, |step| step.redrafts);
+        let (redrafts, second_looks) =
+            step.map_or((0, 0), |step| (step.redrafts, step.second_looks));
         let mode = self.mode();
         let muted = self.log.lock().unwrap().muted;
         let meanwhile = {
@@ -592,7 +598,7 @@ impl Platform for Simulation {
         let posted = self.platform.post(item).await;
         if self.platform.posted_texts().len() > before {
             let item = item.clone();
-            let post = Post { item, muted, mode, context, redrafts };
+            let post = Post { item, muted, mode, context, redrafts, second_looks };
             self.log.lock().unwrap().posts.push(post);
         }
         posted

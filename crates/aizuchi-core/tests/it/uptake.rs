@@ -42,7 +42,7 @@ async fn an_answer_that_names_nobody_is_not_spoken_over() {
       30s ann: where is the key for the shed?
      130s bob: on the hook by the door
      150s ann: got it, thanks!
-    [m000 m001] dropped: whoever waited for it is content (judge kept)
+    [m000 m001] dropped: the one who asked is content (judge kept)
     [m002 m003] chose_silence by nothing_open: nobody waits for an answer ()
     ");
 }

@@ -32,7 +32,6 @@ impl MemoryInputView {
             persona: PersonaView::new(persona),
             agent_system_prompt: None,
             current_time: renderer.speakers.format_time_with_zone(now),
-            weekday: renderer.speakers.weekday(now, persona.language),
             current_channel_name: name_or_id(&input.channel_name, channel_id),
             target_thread_ts,
             scope: key.scope.name(),
