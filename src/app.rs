@@ -134,7 +134,7 @@ impl App {
             metrics.clone(),
             seed,
         )?;
-        let runner = Runner::new(agent, in_flight, config.runner_settings())?;
+        let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
             clock: clock.clone(),

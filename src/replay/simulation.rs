@@ -71,12 +71,13 @@ pub fn run(
     });
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
+    let channel_cache = Arc::new(ChannelCache::new(policy.config.agent_settings().rulebook));
     let inbox = Inbox {
         store: store.clone(),
         in_flight: in_flight.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
-        channel_cache: Arc::new(ChannelCache::new(policy.config.agent_settings().rulebook)),
+        channel_cache: channel_cache.clone(),
         wait_settings: policy.config.wait_settings(),
         redaction: Redaction::Drop,
         persona_name: None,
@@ -127,7 +128,7 @@ pub fn run(
         },
         seed: settings.seed,
     };
-    let runner = Runner::new(agent, in_flight, policy.config.runner_settings())?;
+    let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     let mut simulation =
         Simulation { pool: LocalPool::new(), clock, inbox, recorder, known_users: HashSet::new() };
     let stop = CancellationToken::new();

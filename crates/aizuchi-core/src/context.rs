@@ -2,6 +2,7 @@
 //! memories that may be known there, and the users in it. Judging, replying and remembering share it.
 
 pub mod channel_messages;
+pub mod links;
 pub mod state;
 pub mod talk;
 pub mod conversation_analysis;
@@ -18,6 +19,7 @@ use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
 };
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::links::MessageLinks;
 use crate::context::state::ConversationState;
 use crate::memo::Memo;
 use crate::memory::{Lineage, MemoryId, MessageRef};
@@ -223,6 +225,9 @@ pub struct Context {
     pub memory_ids: Vec<MemoryId>,
     /// The known names of everyone who wrote or is mentioned.
     pub names: BTreeMap<UserId, Arc<str>>,
+    /// What messages of the target reply to, as it was found when they were heard. Where it is missing, it is found
+    /// again from the messages here.
+    pub links: BTreeMap<MessageId, MessageLinks>,
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
     pub channel_status: ChannelStatus,
@@ -257,6 +262,7 @@ impl Context {
             recalled_messages: Vec::new(),
             memory_ids: Vec::new(),
             names: BTreeMap::new(),
+            links: BTreeMap::new(),
             new_messages: BTreeSet::new(),
             channel_status: ChannelStatus::default(),
             owed: Vec::new(),

@@ -3,6 +3,7 @@
 
 pub mod calling;
 pub mod channel_cache;
+pub mod conversation_cache;
 pub mod in_flight;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::decision::gate::Gate;
 use crate::event::{Debounce, Disposition, OnNewMessage};
 use crate::inbox::calling::is_call;
 use crate::inbox::channel_cache::ChannelCache;
+use crate::inbox::conversation_cache::HeardLinks;
 use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
@@ -164,6 +166,9 @@ impl Inbox {
         // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
         // of the commit. The lock only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
+        let links = if command.is_none() { self.find_links(&heard).await? } else { None };
+        let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
+        let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
             None => self.disposition(&heard),
@@ -176,6 +181,8 @@ impl Inbox {
         }
         let conversation = conversation_of(&heard).cloned();
         let message = author_and_arrival(&heard);
+        let changed = changed_conversations(&heard);
+        let is_new_in_cache = links.as_ref().map(|links| links.is_new);
         let began = Instant::now();
         let now = self.clock.now();
         let remember = self.remember_delay.map(|interval| now + interval);
@@ -184,10 +191,19 @@ impl Inbox {
             client_message_id,
             cursor,
             disposition,
+            links: links.map(|links| links.links).unwrap_or_default(),
             remember_at: remember,
             now,
         };
-        let receipt = self.store.hear(entry).await?;
+        let receipt = self.store.hear(entry).await;
+        let is_cached = is_new_in_cache.is_some_and(|is_new_in_cache| {
+            receipt.as_ref().is_ok_and(|receipt| receipt.is_new || !is_new_in_cache)
+        });
+        if !is_cached {
+            let conversations = &self.channel_cache.conversations;
+            changed.iter().for_each(|conversation| conversations.drop_messages(conversation));
+        }
+        let receipt = receipt?;
         if let Some((author, arrival)) = message.filter(|_| receipt.is_new) {
             self.metrics.record_heard(author, arrival);
             self.metrics.record_hear_duration(began);
@@ -196,6 +212,62 @@ impl Inbox {
             self.in_flight.cancel(&conversation);
         }
         Ok(receipt)
+    }
+
+    /// Finds what a message replies to, and reads its conversation from the store if it is not known yet. `None` if the
+    /// conversation has no such message, or not yet.
+    async fn find_links(&self, heard: &Heard) -> Result<Option<HeardLinks>, StoreError> {
+        let conversations = &self.channel_cache.conversations;
+        let now = self.clock.now();
+        match heard {
+            Heard::Message(message, Arrival::Live) if self.is_listened_to(message) => {
+                let names = self.channel_cache.names_in(message);
+                loop {
+                    if let Some(links) = conversations.push(message, &names) {
+                        return Ok(Some(links));
+                    }
+                    self.read_conversation(&message.conversation, now).await?;
+                }
+            }
+            Heard::Edit(Edit { conversation, .. })
+            | Heard::Deletion(Deletion { conversation, .. })
+                if !conversations.has_timer(conversation) =>
+            {
+                self.read_conversation(conversation, now).await?;
+                Ok(None)
+            }
+            Heard::Message(..)
+            | Heard::Edit(_)
+            | Heard::Deletion(_)
+            | Heard::Reaction(_)
+            | Heard::Channel(_)
+            | Heard::User(_) => Ok(None),
+        }
+    }
+
+    /// Takes a conversation over from the store.
+    async fn read_conversation(
+        &self,
+        conversation: &ConversationId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let conversations = &self.channel_cache.conversations;
+        let Some(missing) = conversations.missing(conversation, now) else { return Ok(()) };
+        let context = self.store.context(conversation, &conversation_cache::window(now)).await?;
+        let messages = context.target_messages().iter();
+        let names: Vec<_> =
+            messages.flat_map(|message| self.channel_cache.names_in(message)).collect();
+        conversations.restore(missing, &context, &names, &self.wait_settings.bounds());
+        Ok(())
+    }
+
+    fn is_listened_to(&self, message: &Message) -> bool {
+        let ConversationId { workspace, channel, .. } = &message.conversation;
+        let is_off = || self.channel_cache.mode(workspace, channel) == Mode::Off;
+        let has_opted_out = || {
+            message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id)
+        };
+        !is_off() && !has_opted_out()
     }
 
     /// Announces once per channel what the persona hears and stores, after it may have joined the channel.
@@ -292,6 +364,7 @@ impl Inbox {
         // Before the store, because the order applies even if the caller stops waiting here.
         self.channel_cache.apply_order(&order);
         let stored = self.store.order(order.clone(), self.clock.now()).await;
+        self.channel_cache.conversations.drop_all_messages(order.workspace());
         if stored.is_err() {
             let orders = self.store.orders(order.workspace()).await?;
             self.channel_cache.replace_orders(order.workspace(), &orders);
@@ -375,7 +448,7 @@ impl Inbox {
         }
         let mode = self.channel_cache.mode(workspace, channel);
         if message.is_human() && mode != Mode::Off {
-            self.channel_cache.record_message(message);
+            self.channel_cache.conversations.record_message(message);
         }
         let disposition = disposition(message, arrival, mode, &self.wait_settings, now, || {
             self.debounce(conversation, mode, now, || self.rest_due(message, now))
@@ -400,7 +473,8 @@ impl Inbox {
                 now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
             }
             WaitStrategy::Adaptive => {
-                self.channel_cache.judge_due_after_message(message, now, &settings.bounds())
+                let conversations = &self.channel_cache.conversations;
+                conversations.judge_due_after_message(message, now, &settings.bounds())
             }
         }
     }
@@ -422,7 +496,7 @@ impl Inbox {
                 WaitStrategy::Fixed => {
                     now + fixed_wait(&self.wait_settings, self.random_draw(message, what))
                 }
-                WaitStrategy::Adaptive => self.channel_cache.judge_due_after_change(
+                WaitStrategy::Adaptive => self.channel_cache.conversations.judge_due_after_change(
                     conversation,
                     message,
                     now,
@@ -540,6 +614,20 @@ fn conversation_of(heard: &Heard) -> Option<&ConversationId> {
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
         Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
+    }
+}
+
+/// The conversations whose messages change: a message that opened a thread is part of both.
+fn changed_conversations(heard: &Heard) -> Vec<ConversationId> {
+    let with_thread = |conversation: &ConversationId, message: &MessageId| {
+        let thread = ConversationId { thread: Some(message.clone()), ..conversation.clone() };
+        vec![conversation.clone(), thread]
+    };
+    match heard {
+        Heard::Message(message, _) => vec![message.conversation.clone()],
+        Heard::Edit(edit) => with_thread(&edit.conversation, &edit.message),
+        Heard::Deletion(deletion) => with_thread(&deletion.conversation, &deletion.message),
+        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => Vec::new(),
     }
 }
 

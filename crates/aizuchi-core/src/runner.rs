@@ -20,6 +20,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionResult};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
 use crate::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
+use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;
 use crate::store::{CompletionReceipt, Store, StoreError};
@@ -71,6 +72,7 @@ pub struct Runner {
     store: Arc<dyn Store>,
     agent: Agent,
     in_flight: Arc<InFlight>,
+    channel_cache: Arc<ChannelCache>,
     clock: Clock,
     metrics: Arc<Metrics>,
     heartbeat: Heartbeat,
@@ -109,6 +111,7 @@ impl Runner {
     pub fn new(
         agent: Agent,
         in_flight: Arc<InFlight>,
+        channel_cache: Arc<ChannelCache>,
         settings: RunnerSettings,
     ) -> anyhow::Result<Self> {
         let max_step_duration = agent.settings.max_step_duration();
@@ -127,6 +130,7 @@ impl Runner {
             },
             agent,
             in_flight,
+            channel_cache,
             settings,
             running_memory_jobs: AtomicUsize::new(0),
         })
@@ -406,7 +410,14 @@ impl Runner {
     async fn commit(&self, claim: &Claim, outcome: Outcome) -> CompletionReceipt {
         for attempt in 1..=MAX_COMMIT_ATTEMPTS {
             match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
-                Ok(receipt) => return receipt,
+                Ok(receipt) => {
+                    if matches!(outcome.result, StepResult::Posted(_)) {
+                        // The post is a message of the conversation, too.
+                        let conversations = &self.channel_cache.conversations;
+                        conversations.drop_messages(claim.event.conversation());
+                    }
+                    return receipt;
+                }
                 Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
                     self.clock
                         .sleep_until(self.clock.now() + SignedDuration::from_millis(200))

@@ -20,6 +20,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
+use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
@@ -241,6 +242,8 @@ pub struct InboxEntry {
     /// the rest is a duplicate.
     pub cursor: Option<Cursor>,
     pub disposition: Disposition,
+    /// What messages of its conversation reply to, where that was found since the last message.
+    pub links: Vec<(MessageId, MessageLinks)>,
     /// When the message is due to be remembered, if it is.
     pub remember_at: Option<Timestamp>,
     pub now: Timestamp,
@@ -249,7 +252,15 @@ pub struct InboxEntry {
 impl InboxEntry {
     /// An entry that is stored and not remembered.
     pub fn new(heard: Heard, disposition: Disposition, now: Timestamp) -> Self {
-        Self { heard, client_message_id: None, cursor: None, disposition, remember_at: None, now }
+        Self {
+            heard,
+            client_message_id: None,
+            cursor: None,
+            disposition,
+            links: Vec::new(),
+            remember_at: None,
+            now,
+        }
     }
 }
 

@@ -323,11 +323,7 @@ impl Harness {
         let store = store.restart().await;
         let restarted = Self::from_parts(store, clock, mind, platform);
         let harness = Self { next_message, ..restarted }.with_options(options);
-        for channel in harness.store.archive.channels(&workspace()).await.unwrap() {
-            harness.inbox.channel_cache.update_channel(&channel);
-        }
-        let orders = harness.store.store.orders(&workspace()).await.unwrap();
-        harness.inbox.channel_cache.replace_orders(&workspace(), &orders);
+        harness.inbox.load_workspace(&*harness.store.archive, &workspace()).await.unwrap();
         harness
     }
 
@@ -586,7 +582,7 @@ pub fn build_parts_with(
     let channel_cache = Arc::new(ChannelCache::new(options.settings.rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
-        channel_cache,
+        channel_cache: channel_cache.clone(),
         redaction: Redaction::Drop,
         persona_name: Some("Aizuchi".into()),
         is_announcing: true,
@@ -634,7 +630,8 @@ pub fn build_parts_with(
     let lease =
         settings.lease.max(agent.settings.max_step_duration() + SignedDuration::from_secs(10));
     let runner =
-        Runner::new(agent, in_flight, runner::RunnerSettings { lease, ..settings }).unwrap();
+        Runner::new(agent, in_flight, channel_cache, runner::RunnerSettings { lease, ..settings })
+            .unwrap();
     (Arc::new(inbox), runner)
 }
 

@@ -2,7 +2,8 @@
 //! it begins something new, and from these whether somebody still waits for an answer. The field calls it
 //! *conversation disentanglement* and *reply-to recognition*.
 //!
-//! Four small fitted models weigh cheap features of the messages; no language model is asked. They were fitted by `examples/fit_structure`, which also measures them (`docs/eval.md` has the figures).
+//! Four small fitted models weigh cheap features of the messages; no language model is asked. They were fitted by
+//! `examples/fit_structure`, which also measures them (`docs/eval.md` has the figures).
 
 pub mod cues;
 pub mod features;
@@ -25,6 +26,10 @@ use crate::network::{Network, sigmoid, softmax};
 use crate::uptake::Progress;
 use crate::utterance::Utterance;
 
+/// The version of the links' table and features. Links of another version are made anew.
+pub const LINKS_VERSION: u32 = 1;
+/// A link that is less probable than this is none.
+const MIN_PROBABILITY: f32 = 0.02;
 /// Questions further up than this are history.
 const MAX_QUESTION_DISTANCE: usize = 25;
 /// A reply to another user may still be a question to everyone.
@@ -75,6 +80,18 @@ pub fn prose(text: &str) -> String {
     reader::Prose::new(text).text
 }
 
+/// Leaves out the improbable, and rounds the rest to three digits, so that few short rows hold it.
+fn round(probabilities: &mut [f32]) {
+    let is_kept = |probability: &f32| *probability >= MIN_PROBABILITY;
+    let total: f32 = probabilities.iter().copied().filter(is_kept).sum();
+    for probability in probabilities {
+        *probability = match is_kept(probability) {
+            true => (*probability / total * 1000.0).round() / 1000.0,
+            false => 0.0,
+        };
+    }
+}
+
 /// The structure of the newest messages of a conversation.
 #[derive(Clone, Debug)]
 pub struct ConversationStructure<'m> {
@@ -113,8 +130,32 @@ impl<'m> ConversationStructure<'m> {
             scores.push(network.score(set.active(), buffer));
         });
         softmax(&mut scores);
+        round(&mut scores);
         self.links.push(scores);
         self.utterances.push(utterance);
+    }
+
+    /// Adds the next message with the links that it has had before: the probability that it begins something new, and
+    /// the messages that it may reply to.
+    pub fn push_linked(&mut self, utterance: Utterance, begins: f32, parents: &[(usize, f32)]) {
+        let index = self.len();
+        let mut links = vec![0.0; index.min(WINDOW) + 1];
+        links[0] = begins;
+        for (parent, probability) in parents {
+            if let Some(link) = index.checked_sub(*parent).and_then(|back| links.get_mut(back)) {
+                *link = *probability;
+            }
+        }
+        self.links.push(links);
+        self.utterances.push(utterance);
+    }
+
+    /// The messages that the one at `index` may reply to, each with the probability.
+    pub fn parents(&self, index: usize) -> impl Iterator<Item = (usize, f32)> {
+        let parents = self.links[index].iter().enumerate().skip(1);
+        parents
+            .filter(|(_, probability)| **probability > 0.0)
+            .map(move |(back, probability)| (index - back, *probability))
     }
 
     pub fn utterances(&self) -> &[Utterance] {

@@ -92,14 +92,7 @@ pub struct RecentActivity {
 impl<'a> ConversationAnalysis<'a> {
     pub fn new(context: &'a Context) -> Self {
         let target = context.target_messages();
-        let mut talk = Talk::default();
-        let authors = target.iter().map(|message| &message.author.id);
-        for user in authors.chain(context.names.keys()).collect::<BTreeSet<_>>() {
-            talk.add_user(user, context.display_name(user));
-        }
-        for message in target {
-            talk.push(message);
-        }
+        let talk = Talk::from_context(context);
         let first = target.len() - talk.structure().len();
         let mut analysis = Self { questions: Vec::new(), context, target, talk, first };
         let newest = target.len().saturating_sub(MAX_MESSAGES).max(first);
@@ -173,7 +166,7 @@ impl<'a> ConversationAnalysis<'a> {
         if structure.asking(index) > 0.0 {
             return structure.open(index) < SETTLED || in_thread();
         }
-        if self.replies_to_persona(index) {
+        if self.talk.replied_to_persona(index, Cues::empty()) > OPEN {
             return false;
         }
         let goes_on = message.addressee.is_some() || structure.begins(index) < OPEN;
@@ -181,13 +174,6 @@ impl<'a> ConversationAnalysis<'a> {
         let calls_for_a_word = message.cues.intersects(CALLING) && !is_closing(message.cues);
         !is_waiting
             && (goes_on || !calls_for_a_word || structure.uptake(index).open < OPEN || in_thread())
-    }
-
-    /// Whether a message most probably replies to one of the persona's. `index` is in the structure.
-    fn replies_to_persona(&self, index: usize) -> bool {
-        let own = (0..index)
-            .filter(|parent| self.target[parent + self.first].author.kind == AuthorKind::Persona);
-        own.map(|parent| self.talk.structure().link(index, parent)).sum::<f32>() > OPEN
     }
 
     /// Whether this message of the target still waits for a word. One that is not there any more does not.

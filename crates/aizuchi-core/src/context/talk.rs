@@ -1,22 +1,36 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
+use std::collections::BTreeSet;
+
 use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
+use crate::context::Context;
+use crate::context::links::{LinkSource, MessageLinks};
+use aizuchi_structure::cues::Cues;
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
 use aizuchi_structure::utterance::Utterance;
 use aizuchi_structure::{ConversationStructure, Models};
 
 /// How many messages are kept. The oldest of them only give context.
-const MAX_MESSAGES: usize = 2 * WINDOW;
+pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
 /// The newest messages of a conversation.
 #[derive(Debug)]
 pub struct Talk {
     structure: ConversationStructure<'static>,
-    messages: Vec<MessageId>,
+    messages: Vec<TalkMessage>,
     /// Their place is the number that the structure knows them by.
     users: Vec<UserId>,
     names: NameIndex,
+}
+
+#[derive(Clone, Debug)]
+struct TalkMessage {
+    id: MessageId,
+    is_own: bool,
+    links_source: LinkSource,
+    /// Its links are in the store, or on their way there.
+    is_stored: bool,
 }
 
 impl Default for Talk {
@@ -31,14 +45,44 @@ impl Default for Talk {
 }
 
 impl Talk {
+    /// The newest messages of a context's target.
+    pub fn from_context(context: &Context) -> Self {
+        let mut talk = Self::default();
+        talk.add_users_of(context);
+        for message in context.target_messages() {
+            talk.push_stored(message, context);
+        }
+        talk
+    }
+
+    /// Adds the next message of a context's target, with the links that the store has of it.
+    pub fn push_stored(&mut self, message: &Message, context: &Context) {
+        // The parent of a thread begins it, whatever it is in the channel.
+        let is_here = message.conversation == context.conversation;
+        let links = context.links.get(&message.id).filter(|_| is_here);
+        self.push(message, links);
+        if let Some(pushed) = self.messages.last_mut() {
+            pushed.is_stored = links.is_some() || !is_here;
+        }
+    }
+
+    /// Learns the names of a context's users.
+    pub fn add_users_of(&mut self, context: &Context) {
+        let authors = context.target_messages().iter().map(|message| &message.author.id);
+        for user in authors.chain(context.names.keys()).collect::<BTreeSet<_>>() {
+            self.add_user(user, context.display_name(user));
+        }
+    }
+
     /// Learns a user's name.
     pub fn add_user(&mut self, user: &UserId, name: &str) {
         let number = self.number(user);
         self.names.insert(number, &name.to_lowercase());
     }
 
-    /// Adds the next message. The names of those that it may address are known by now.
-    pub fn push(&mut self, message: &Message) {
+    /// Adds the next message, with the links that it is known to have. The names of those that it may address are
+    /// known by now.
+    pub fn push(&mut self, message: &Message, links: Option<&MessageLinks>) {
         let author = self.number(&message.author.id);
         let mentioned = message.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
@@ -48,12 +92,50 @@ impl Talk {
         let seconds = message.at.as_millisecond() as f64 / 1000.0;
         let utterance = Utterance::new(author, seconds, &message.text, &mentioned, &self.names);
         let is_bot = message.author.kind == AuthorKind::Bot;
-        self.structure.push(Utterance { is_bot, ..utterance });
-        self.messages.push(message.id.clone());
+        let utterance = Utterance { is_bot, ..utterance };
+        match links {
+            Some(links) => {
+                let parents = links.parents.iter();
+                let parents: Vec<(usize, f32)> = parents
+                    .filter_map(|(parent, probability)| {
+                        Some((self.index_of(parent)?, *probability))
+                    })
+                    .collect();
+                self.structure.push_linked(utterance, links.begins, &parents);
+            }
+            None => self.structure.push(utterance),
+        }
+        self.messages.push(TalkMessage {
+            id: message.id.clone(),
+            is_own: message.author.kind == AuthorKind::Persona,
+            links_source: links.map_or(LinkSource::SHIPPED, |links| links.source),
+            is_stored: false,
+        });
         if self.messages.len() > MAX_MESSAGES {
             self.messages.drain(..WINDOW);
             self.structure = self.structure.slice(WINDOW..MAX_MESSAGES + 1);
         }
+    }
+
+    /// The links that are not in the store yet, by message. They count as stored from now on.
+    pub fn take_unstored_links(&mut self) -> Vec<(MessageId, MessageLinks)> {
+        let unstored = (0..self.messages.len()).filter(|index| !self.messages[*index].is_stored);
+        let unstored: Vec<usize> = unstored.collect();
+        let links = |index: &usize| (self.messages[*index].id.clone(), self.links(*index));
+        let taken = unstored.iter().map(links).collect();
+        for index in unstored {
+            self.messages[index].is_stored = true;
+        }
+        taken
+    }
+
+    fn links(&self, index: usize) -> MessageLinks {
+        let parents = self.structure.parents(index);
+        let parents =
+            parents.map(|(parent, probability)| (self.messages[parent].id.clone(), probability));
+        let parents = parents.collect();
+        let source = self.messages[index].links_source;
+        MessageLinks { begins: self.structure.begins(index), parents, source }
     }
 
     pub fn structure(&self) -> &ConversationStructure<'static> {
@@ -61,7 +143,16 @@ impl Talk {
     }
 
     pub fn index_of(&self, message: &MessageId) -> Option<usize> {
-        self.messages.iter().rposition(|other| other == message)
+        self.messages.iter().rposition(|other| other.id == *message)
+    }
+
+    /// The probability that a message replies to one of the persona's that has these cues.
+    pub fn replied_to_persona(&self, index: usize, cues: Cues) -> f32 {
+        let parents = self.structure.parents(index).filter(|(parent, _)| {
+            self.messages[*parent].is_own
+                && self.structure.utterances()[*parent].cues.contains(cues)
+        });
+        parents.map(|(_, probability)| probability).sum()
     }
 
     pub fn user(&self, number: u32) -> &UserId {

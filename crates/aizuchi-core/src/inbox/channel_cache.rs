@@ -1,5 +1,5 @@
-//! What the inbox needs to know about channels without asking the store: names, visibility, modes, opted-out
-//! users, and how users talk there.
+//! What the inbox needs to know about channels without asking the store: names, visibility, modes and opted-out
+//! users.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,15 +7,10 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
-use jiff::Timestamp;
-
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
-    Visibility, WorkspaceId,
+    AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
 };
-use crate::context::talk::Talk;
-use crate::rhythm::tempo::Tempo;
-use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
+use crate::inbox::conversation_cache::ConversationCache;
 use crate::rules::{FacilitationRules, Mode, Rulebook};
 use crate::store::{Order, StandingOrders};
 use aizuchi_structure::names::leading_name;
@@ -25,6 +20,7 @@ use aizuchi_structure::names::leading_name;
 pub struct ChannelCache {
     rulebook: Arc<Rulebook>,
     state: RwLock<ChannelCacheState>,
+    pub conversations: ConversationCache,
     order_lock: Turns<()>,
 }
 
@@ -35,29 +31,19 @@ struct ChannelCacheState {
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
     user_names: HashMap<WorkspaceId, UserNames>,
-    /// The newest messages of the conversations that have a timer.
-    talks: HashMap<ConversationId, Talk>,
-    tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
-    /// The timers of conversations that wait to be judged, and of some that were judged: see [`MAX_TIMERS`].
-    judge_timers: HashMap<ConversationId, JudgeTimer>,
 }
 
 /// The names of a workspace's users, in lower case.
 #[derive(Debug, Default)]
 struct UserNames {
-    names: HashMap<UserId, String>,
-    users: HashMap<String, UserId>,
+    names: HashMap<UserId, Arc<str>>,
+    users: HashMap<Arc<str>, UserId>,
     humans: BTreeSet<UserId>,
 }
 
-/// From this number on, timers of judged conversations are evicted.
-const MAX_TIMERS: usize = 2000;
-/// From this probability on a question has a timer. A timer too many costs a judgment, one too few a silence.
-const OPEN_QUESTION: f32 = 0.25;
-
 impl ChannelCache {
     pub fn new(rulebook: Arc<Rulebook>) -> Self {
-        Self { rulebook, state: RwLock::default(), order_lock: Turns::default() }
+        Self { rulebook, ..Self::default() }
     }
 
     /// Held while a message is stored, so that no order comes between. Messages do not block each other.
@@ -123,7 +109,7 @@ impl ChannelCache {
     pub fn update_user(&self, user: &User) {
         self.write(|state| {
             let users = state.user_names.entry(user.workspace.clone()).or_default();
-            users.insert(user.id.clone(), user.name.to_lowercase());
+            users.insert(user.id.clone(), user.name.to_lowercase().into());
             if user.kind == AuthorKind::Human {
                 users.humans.insert(user.id.clone());
             }
@@ -135,70 +121,16 @@ impl ChannelCache {
         });
     }
 
-    /// Records a human message, whatever its disposition.
-    pub fn record_message(&self, message: &Message) {
-        let conversation = &message.conversation;
-        let key = (conversation.workspace.clone(), conversation.channel.clone());
-        self.write(|state| {
-            state.tempos.entry(key).or_default().record_message(message.at);
-            if let Some(parent) = &conversation.thread {
-                let top_level = ConversationId { thread: None, ..conversation.clone() };
-                if let Some(timer) = state.judge_timers.get_mut(&top_level) {
-                    timer.record_thread_reply(parent, &message.author.id);
-                }
-            }
-        });
-    }
-
-    /// Records a message and returns when to judge the conversation, if no message follows. Hearing a message
-    /// twice can only make that earlier.
-    pub fn judge_due_after_message(
-        &self,
-        message: &Message,
-        now: Timestamp,
-        bounds: &WaitBounds,
-    ) -> Timestamp {
-        self.write(|state| {
-            state.evict_judged(now);
-            let names = state.user_names.entry(message.conversation.workspace.clone()).or_default();
-            let talk = state.talks.entry(message.conversation.clone()).or_default();
-            let called = names.user_called_by(&message.text);
-            for user in message.referenced_users().chain(called) {
-                let name = names.names.get(user);
-                talk.add_user(user, name.map_or(user.as_str(), String::as_str));
-            }
-            if talk.index_of(&message.id).is_none() {
-                talk.push(message);
-            }
-            let (talk, structure) = (&*talk, talk.structure());
-            let is_open = |id: &MessageId| {
-                talk.index_of(id).is_some_and(|index| structure.open(index) >= OPEN_QUESTION)
+    /// The names of the users that a message may address: those that it mentions, and one whom it calls by name.
+    pub fn names_in(&self, message: &Message) -> Vec<(UserId, Arc<str>)> {
+        self.read(|state| {
+            let Some(names) = state.user_names.get(&message.conversation.workspace) else {
+                return Vec::new();
             };
-            let asks = |index: usize| structure.asking(index) > 0.0;
-            let is_open_question =
-                talk.index_of(&message.id).is_some_and(asks) && is_open(&message.id);
-            let new_message =
-                NewMessage { message: &message.id, author: &message.author.id, is_open_question };
-            let tempo =
-                state.tempos.get(&channel_key(&message.conversation)).copied().unwrap_or_default();
-            let timer = state.judge_timers.entry(message.conversation.clone()).or_default();
-            timer.record_message(new_message, is_open, now, &tempo, bounds)
-        })
-    }
-
-    /// Records an edit or deletion and returns when to judge the conversation, if no message follows.
-    pub fn judge_due_after_change(
-        &self,
-        conversation: &ConversationId,
-        message: &MessageId,
-        now: Timestamp,
-        bounds: &WaitBounds,
-    ) -> Timestamp {
-        self.write(|state| {
-            state.evict_judged(now);
-            let tempo = state.tempos.get(&channel_key(conversation)).copied().unwrap_or_default();
-            let timer = state.judge_timers.entry(conversation.clone()).or_default();
-            timer.record_change(message, now, &tempo, bounds)
+            let called = names.user_called_by(&message.text);
+            let users = message.referenced_users().chain(called);
+            let name = |user: &UserId| names.names.get(user).unwrap_or(&user.0).clone();
+            users.map(|user| (user.clone(), name(user))).collect()
         })
     }
 
@@ -248,7 +180,7 @@ impl ChannelCache {
         self.read(|state| {
             let names = state.user_names.get(workspace);
             names.is_some_and(|names| {
-                let user = names.users.get(&name.to_lowercase());
+                let user = names.users.get(name.to_lowercase().as_str());
                 user.is_some_and(|user| names.humans.contains(user))
             })
         })
@@ -269,17 +201,8 @@ impl ChannelCache {
     }
 }
 
-impl ChannelCacheState {
-    fn evict_judged(&mut self, now: Timestamp) {
-        if self.judge_timers.len() >= MAX_TIMERS {
-            self.judge_timers.retain(|_, timer| !timer.is_judged(now));
-            self.talks.retain(|conversation, _| self.judge_timers.contains_key(conversation));
-        }
-    }
-}
-
 impl UserNames {
-    fn insert(&mut self, user: UserId, name: String) {
+    fn insert(&mut self, user: UserId, name: Arc<str>) {
         if let Some(before) = self.names.insert(user.clone(), name.clone())
             && self.users.get(&before) == Some(&user)
         {
@@ -291,102 +214,5 @@ impl UserNames {
     /// The user whose full name a text begins with. A workspace has too many users to look for each.
     fn user_called_by(&self, text: &str) -> Option<&UserId> {
         self.users.get(leading_name(text)?.to_lowercase().as_str())
-    }
-}
-
-fn channel_key(conversation: &ConversationId) -> (WorkspaceId, ChannelId) {
-    (conversation.workspace.clone(), conversation.channel.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use jiff::SignedDuration;
-
-    use super::*;
-    use crate::chat::{Author, Role};
-
-    fn conversation(thread: Option<&str>) -> ConversationId {
-        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
-        ConversationId { workspace, channel, thread: thread.map(MessageId::new) }
-    }
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn cache() -> ChannelCache {
-        let cache = ChannelCache::default();
-        for name in ["Ann", "Bob"] {
-            let (workspace, id) = (WorkspaceId::new("w"), UserId::new(format!("u-{name}")));
-            cache.update_user(&User {
-                workspace,
-                id,
-                name: name.into(),
-                kind: AuthorKind::Human,
-                role: Role::Member,
-            });
-        }
-        cache
-    }
-
-    /// The wait in seconds after the last of these messages, which are 30 seconds apart.
-    fn waits(cache: &ChannelCache, messages: &[(&str, Option<&str>, &str)]) -> i64 {
-        let bounds = WaitBounds {
-            min_rest: SignedDuration::from_secs(15),
-            max_rest: SignedDuration::from_secs(300),
-            max_wait: SignedDuration::from_secs(3600),
-        };
-        let heard = messages.iter().zip(0..).map(|((who, thread, text), number)| {
-            let message = Message {
-                conversation: conversation(*thread),
-                id: MessageId::new(format!("{number}")),
-                at: at(30 * number),
-                author: Author { id: UserId::new(*who), kind: AuthorKind::Human },
-                text: (*text).into(),
-                mentions: Vec::new(),
-                edits: 0,
-            };
-            cache.record_message(&message);
-            let due = cache.judge_due_after_message(&message, message.at, &bounds);
-            due.duration_since(message.at).as_secs()
-        });
-        heard.last().unwrap()
-    }
-
-    #[test]
-    fn users_can_be_asked_and_answered_by_name() {
-        let ask = ("u-Ann", None, "who has a ladder?");
-        for (messages, expected) in [
-            (vec![("u-Ann", None, "who has a ladder?")], 90),
-            (vec![("u-Ann", None, "ok, who has a ladder?")], 90),
-            (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
-            (vec![ask, ("u-Bob", None, "I do not")], 90),
-            (vec![ask, ("u-Bob", None, "I do, ann")], 300),
-            (vec![ask, ("u-Bob", None, "hannah does")], 90),
-            (vec![ask, ("u-Bob", None, "yes, there is one in the shed")], 300),
-            (vec![ask, ("u-Ann", None, "(ann here)")], 90),
-            // Another user's reply in the question's thread settles it.
-            (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),
-            (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Ann", None, "anyone?")], 90),
-        ] {
-            assert_eq!(waits(&cache(), &messages), expected, "{messages:?}");
-        }
-    }
-
-    #[test]
-    fn a_former_name_matches_no_user() {
-        for (text, expected) in [("bob: who has a ladder?", 90), ("robert: who has a ladder?", 300)]
-        {
-            let cache = cache();
-            let (workspace, id) = (WorkspaceId::new("w"), UserId::new("u-Bob"));
-            cache.update_user(&User {
-                workspace,
-                id,
-                name: "Robert".into(),
-                kind: AuthorKind::Human,
-                role: Role::Member,
-            });
-            assert_eq!(waits(&cache, &[("u-Ann", None, text)]), expected, "{text}");
-        }
     }
 }

@@ -179,7 +179,7 @@ impl Cursors for DatabaseStore {
 #[async_trait]
 impl Store for DatabaseStore {
     async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
-        self.write(|reply| WriteRequest::Hear { entry, reply }).await
+        self.write(|reply| WriteRequest::Hear { entry: entry.into(), reply }).await
     }
 
     async fn claim(

@@ -24,6 +24,7 @@ use crate::store::database::{DatabaseStore, MAX_READERS, driver_error, rows};
 pub const MIGRATIONS: &[SchemaMigration] = &[
     (1, "start", include_str!("../../migrations/postgres/0001_start.sql")),
     (2, "second_looks", include_str!("../../migrations/postgres/0002_second_looks.sql")),
+    (3, "links", include_str!("../../migrations/postgres/0003_links.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

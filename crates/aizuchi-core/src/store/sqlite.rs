@@ -34,6 +34,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (11, "early reactions", include_str!("../../migrations/sqlite/0011_early_reactions.sql")),
     (12, "resets", include_str!("../../migrations/sqlite/0012_resets.sql")),
     (13, "second_looks", include_str!("../../migrations/sqlite/0013_second_looks.sql")),
+    (14, "links", include_str!("../../migrations/sqlite/0014_links.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -21,6 +21,7 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User,
     UserId, Visibility, WorkspaceId,
 };
+use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, ModelExchange};
@@ -36,6 +37,7 @@ use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     StandingOrders, Store, StoreError,
 };
+use aizuchi_structure::links::WINDOW;
 
 pub struct VolatileStore {
     state: Mutex<VolatileState>,
@@ -107,7 +109,13 @@ impl Store for VolatileStore {
             }
             match entry.heard {
                 Heard::Message(message, _) => {
-                    state.hear_message(message, entry.client_message_id, entry.disposition)
+                    let conversation = message.conversation.clone();
+                    let receipt =
+                        state.hear_message(message, entry.client_message_id, entry.disposition);
+                    if receipt.is_new {
+                        state.put_links(&conversation, entry.links);
+                    }
+                    receipt
                 }
                 Heard::Edit(edit) => state.hear_edit(&edit, entry.disposition),
                 Heard::Deletion(deletion) => state.hear_deletion(&deletion, entry.disposition),
@@ -344,6 +352,8 @@ struct MessageRecord {
     /// The revision at which it arrived or last changed.
     revision: u64,
     edited: Option<Timestamp>,
+    /// What it replies to, if that was found and still holds.
+    links: Option<MessageLinks>,
     reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions last changed.
     reactions_revision: u64,
@@ -356,6 +366,16 @@ struct ReactionRecord {
     kind: AuthorKind,
     at: Timestamp,
     removed: Option<Timestamp>,
+}
+
+impl ConversationRecord {
+    /// Drops the links of the messages that were compared with one before `first`.
+    fn drop_links_from(&mut self, first: usize) {
+        let later = self.messages[first..].iter_mut().filter(|record| record.is_visible());
+        for record in later.take(WINDOW) {
+            record.links.take_if(|links| links.source != LinkSource::Platform);
+        }
+    }
 }
 
 impl MessageRecord {
@@ -499,6 +519,7 @@ impl VolatileState {
             heard_revision: self.revision,
             revision: self.revision,
             edited: None,
+            links: None,
             reactions_revision: early_reactions.as_ref().map_or(0, |_| self.revision),
             reactions: early_reactions.unwrap_or_default(),
             message: Arc::new(message),
@@ -576,6 +597,36 @@ impl VolatileState {
             conversation.messages.iter().rev().find(|other| other.message.id == message.1)
         });
         messages.into_iter().any(has_changed)
+    }
+
+    /// Keeps what messages of a conversation reply to.
+    fn put_links(&mut self, conversation: &ConversationId, links: Vec<(MessageId, MessageLinks)>) {
+        for (message, links) in links {
+            if let Some(record) = self.message_mut(conversation, &message) {
+                record.links.get_or_insert(links);
+            }
+        }
+    }
+
+    /// A message has changed or is gone, so its links and those of the messages that were compared with it are found
+    /// anew.
+    fn drop_outdated_links(&mut self, conversation: &ConversationId, message: &MessageId) {
+        let thread = ConversationId { thread: Some(message.clone()), ..conversation.clone() };
+        if let Some(record) = self.conversations.get_mut(&thread) {
+            record.drop_links_from(0);
+        }
+        let Some(record) = self.conversations.get_mut(conversation) else { return };
+        let Some(index) = record.messages.iter().rposition(|other| other.message.id == *message)
+        else {
+            return;
+        };
+        let changed = &mut record.messages[index];
+        let is_certain =
+            changed.links.as_ref().is_some_and(|links| links.source == LinkSource::Platform);
+        if !is_certain || changed.is_deleted {
+            changed.links = None;
+        }
+        record.drop_links_from(index + 1);
     }
 
     fn message_mut(

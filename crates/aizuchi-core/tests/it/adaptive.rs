@@ -136,7 +136,7 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
                 "m9",
                 clock.now(),
                 "carol",
-                "hm",
+                "my tulips are late",
             );
             let heard =
                 aizuchi_core::chat::Heard::Message(message, aizuchi_core::chat::Arrival::Live);
@@ -148,7 +148,7 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
     });
     assert_snapshot!(report.await, @"
        0s alice: does anyone have a ladder?
-      90s u-carol: hm
+      90s u-carol: my tulips are late
       90s (persona): Here I am.
     [m000 m9] spoke: nobody answers (judge kept, reply kept)
     ");

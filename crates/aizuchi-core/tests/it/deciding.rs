@@ -183,7 +183,7 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
        0s carol: they do
        0s alice: what can we do?
       10s bob: @alice water them
-    [m000 m001 m002] dropped: it was taken up by bob meanwhile (0.90) (judge kept, reply kept)
+    [m000 m001 m002] dropped: it was taken up by bob meanwhile (0.93) (judge kept, reply kept)
     [m003] chose_silence by directed: everything new was said to somebody else ()
     ");
 }

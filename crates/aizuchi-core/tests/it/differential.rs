@@ -1,12 +1,14 @@
 //! The same random operations on two stores, which must look the same after every step: the volatile store is simple
 //! enough to read, the databases have batches, statements and indexes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_core::chat::{
     Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange, Role,
     UserId, Visibility,
 };
+use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::context::{ContextWindow, StateHash};
 use aizuchi_core::decision::gate::Gate;
@@ -278,7 +280,9 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
                 (AuthorKind::Human, false) => Disposition::Judge(rest(number)),
                 (AuthorKind::Bot | AuthorKind::Persona, _) => Disposition::Settled(Gate::OtherBot),
             };
-            InboxEntry::new(Heard::Message(message, Arrival::Live), follows, at(0))
+            let links = vec![(message.id.clone(), links(number, &message.id))];
+            let heard = Heard::Message(message, Arrival::Live);
+            InboxEntry { links, ..InboxEntry::new(heard, follows, at(0)) }
         }
         Operation::Edit { id, mention } => {
             let edit = Edit {
@@ -319,6 +323,22 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
     }
 }
 
+/// Links to the messages before, some of them certain, some of an older version.
+fn links(number: u8, message: &MessageId) -> MessageLinks {
+    let before = |back: u8| {
+        let number = number.saturating_sub(back);
+        MessageId::new(format!("{}{number:02}", &message.as_str()[..1]))
+    };
+    match number % 7 {
+        0 => MessageLinks::reply_to(before(3)),
+        rest => MessageLinks {
+            begins: if rest == 1 { 0.0 } else { 0.1 * f32::from(rest) },
+            parents: BTreeMap::from([(before(1), 0.123), (before(2), 0.04)]),
+            source: if rest == 2 { LinkSource::Models(77) } else { LinkSource::SHIPPED },
+        },
+    }
+}
+
 /// A result that fits the claim.
 async fn outcome(
     store: &TestStore,
@@ -345,6 +365,7 @@ async fn outcome(
             closing.state_hash = Some(context.state_hash());
             StepResult::Silent(closing)
         }
+        (Event::Judge(_) | Event::Reply(_), 11) => StepResult::LookAgain { due: at(second + 7) },
         (Event::Judge(_), 8) if context.newest_human_message().is_some() => {
             let on = context.newest_human_message().map(|message| message.id.clone()).unwrap();
             let words = DraftContent::Reaction { emoji: "👍".to_owned(), on: on.clone() };

@@ -148,6 +148,8 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
 async fn a_message_whose_caller_has_gone_still_wakes_the_runner() {
     on_every_database(async |store| {
         let live = RunningHarness::start(store).await;
+        let known = message(top_level("garden"), "m-0", live.harness.clock.now(), "alice", "hm");
+        live.harness.inbox.hear(Heard::Message(known, Arrival::Live)).await.unwrap();
         // Polled once, so that the write is in flight, then dropped.
         let heard = live.harness.inbox.hear(live.mention("garden")).now_or_never();
         assert!(heard.is_none());
@@ -218,7 +220,8 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
         };
         let settings =
             RunnerSettings { lease: SignedDuration::from_secs(100), ..RunnerSettings::default() };
-        let refused = Runner::new(agent, Arc::default(), settings).err().unwrap().to_string();
+        let refused =
+            Runner::new(agent, Arc::default(), Arc::default(), settings).err().unwrap().to_string();
         assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
     })
     .await;

@@ -13,6 +13,7 @@ mod crash;
 mod deciding;
 mod defects;
 mod fence;
+mod links;
 mod flow;
 mod memory;
 mod memos;

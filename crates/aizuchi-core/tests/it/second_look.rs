@@ -155,7 +155,7 @@ async fn busy_talk_does_not_postpone_what_waits_for_a_second_look() {
         let harness = asked(store, &[&LATER.replace("120", "3600")]).await;
         harness.pass(100).await;
         for _ in 0..100 {
-            harness.says("bob", "my tulips are late").await;
+            harness.says("bob", "who can help me with my tulips?").await;
             harness.pass(50).await;
         }
         let judged = judged_at(&harness).await;

@@ -66,7 +66,7 @@ async fn an_arrangement_between_two_is_theirs() {
        0s ann: anyone free for lunch?
       95s bob: me! 12:30?
      110s ann: great, see you then
-    [m000] dropped: it was taken up by bob meanwhile (0.60) (judge kept)
+    [m000] dropped: it was taken up by bob meanwhile (0.63) (judge kept)
     [m001 m002] chose_silence by nothing_open: nobody waits for an answer ()
     ");
 }
@@ -111,7 +111,7 @@ async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
 async fn a_reply_to_the_personas_own_post_is_judged() {
     on_every_store(async |store| {
         let harness = room(store, &[(0, "ann", "where is the key for the shed?")]).await;
-        harness.mind.script.set_default(PromptVerb::Reply, "Is it on the hook by the door?");
+        harness.mind.script.set_default(PromptVerb::Reply, "It is on the hook by the door.");
         harness.pass(1000).await;
         let before = harness.mind.prompt_texts(PromptVerb::Judge).len();
         harness.says("ann", "yes, there it is").await;
@@ -119,6 +119,29 @@ async fn a_reply_to_the_personas_own_post_is_judged() {
         assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), before + 1);
     })
     .await;
+}
+
+#[tokio::test]
+async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
+    for (asked, answer, is_owed) in [
+        ("Is it on the hook by the door?", "yes, there it is", true),
+        ("入り口のフックに掛かっていませんか？", "はい、ありました", true),
+        // Not to the persona, and not surely to it.
+        ("Is it on the hook by the door?", "bob: did you take it?", false),
+        ("Is it on the hook by the door?", "does anyone want tea?", false),
+    ] {
+        on_every_store(async |store| {
+            let harness = room(store, &[(0, "ann", "where is the key for the shed?")]).await;
+            harness.mind.script.set_default(PromptVerb::Reply, asked);
+            harness.pass(1000).await;
+            harness.mind.script.set_default(PromptVerb::Reply, "Good.");
+            harness.says("ann", answer).await;
+            harness.pass(2).await;
+            let posted = harness.platform.posted_texts();
+            assert_eq!(posted.len(), 1 + usize::from(is_owed), "{answer}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
@@ -186,7 +209,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // What was measured: see docs/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 109, plainly_answered: 150, plainly_spoken_over: 64, open: 160, dropped: 31 }"
+        @"Count { answered: 240, spoken_over: 107, plainly_answered: 150, plainly_spoken_over: 62, open: 160, dropped: 32 }"
     );
 }
 

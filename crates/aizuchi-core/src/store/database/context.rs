@@ -9,6 +9,7 @@ use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
 };
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::state::ConversationState;
 use crate::context::{
     BudgetUsage, ChannelMemory, ChannelStatus, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
@@ -23,6 +24,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::rows;
 use crate::store::database::sql::context as sql;
+use aizuchi_structure::LINKS_VERSION;
 
 pub async fn read(
     readers: &Readers,
@@ -36,6 +38,7 @@ pub async fn read(
     let mut newest_revision = 0;
     let mut restricted = BTreeSet::new();
     let mut new_messages = BTreeSet::new();
+    let mut links = BTreeMap::new();
     let mut messages = Vec::new();
     let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
     for message_row in rows {
@@ -45,6 +48,9 @@ pub async fn read(
         }
         if message_row.is_shared == 0 {
             restricted.insert(message_row.id.clone());
+        }
+        if let Some(message_links) = message_row.links() {
+            links.insert(message_row.id.clone(), message_links);
         }
         let message = message_row.into_message(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation && is_new {
@@ -67,6 +73,7 @@ pub async fn read(
     context.names = names;
     context.restricted_messages = restricted;
     context.new_messages = new_messages;
+    context.links = links;
     context.channel_status = channel_status.into_channel_status(before_intervention)?;
     context.newest_message_revision = newest_revision;
     context.owed = rows::parse_json(&rows::column::<String>(&row, "owed")?)?;
@@ -108,6 +115,7 @@ async fn read_row(
         .bind(window.now.as_millisecond())
         // One more for the intervention itself.
         .bind(window.intervention_messages as i64 + 1)
+        .bind(i64::from(LINKS_VERSION))
         .fetch_one(readers)
         .await
 }
@@ -192,9 +200,25 @@ struct ContextMessageRow {
     name: Option<Arc<str>>,
     named: Option<BTreeMap<UserId, Arc<str>>>,
     is_new: u8,
+    /// The version, the parent and the probability of each link.
+    links: Option<Vec<(u32, String, f32)>>,
 }
 
 impl ContextMessageRow {
+    fn links(&self) -> Option<MessageLinks> {
+        let rows = self.links.as_deref()?;
+        let version = rows.iter().map(|(version, ..)| *version).min()?;
+        let source = LinkSource::from_version(version);
+        let mut links = MessageLinks { begins: 0.0, parents: BTreeMap::new(), source };
+        for (_, parent, probability) in rows.iter().filter(|(other, ..)| *other == version) {
+            match parent.as_str() {
+                "" => links.begins = *probability,
+                parent => drop(links.parents.insert(MessageId::new(parent), *probability)),
+            }
+        }
+        Some(links)
+    }
+
     fn into_message(
         self,
         conversation: &ConversationId,

@@ -9,6 +9,7 @@ use crate::chat::{
     Channel, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction, ReactionChange,
     User, Visibility,
 };
+use crate::context::links::MessageLinks;
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
@@ -94,6 +95,7 @@ pub struct IncomingMessage<'a> {
     pub message: &'a Message,
     pub client_message_id: Option<&'a str>,
     pub disposition: Disposition,
+    pub links: &'a [(MessageId, MessageLinks)],
     pub remember_at: Option<Timestamp>,
 }
 
@@ -103,6 +105,7 @@ impl<'a> IncomingMessage<'a> {
             message,
             client_message_id: entry.client_message_id.as_deref(),
             disposition: entry.disposition,
+            links: &entry.links,
             remember_at: entry.remember_at,
         }
     }
@@ -129,7 +132,8 @@ pub async fn hear_messages(
     let mut receipts = Vec::new();
     let (mut seen_ids, mut seen_client_ids) = (HashSet::new(), HashSet::new());
     let mut new_messages = Vec::new();
-    for (index, IncomingMessage { message, client_message_id, disposition, .. }) in
+    let mut links = Vec::new();
+    for (index, IncomingMessage { message, client_message_id, disposition, links: found, .. }) in
         messages.iter().enumerate()
     {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
@@ -164,6 +168,7 @@ pub async fn hear_messages(
             effect,
             counters.revision,
         ));
+        links.extend(found.iter().flat_map(|(id, links)| link_rows(message, id, links)));
         receipts.push(counters.receipt(effect));
     }
     if new_rows.is_empty() {
@@ -171,6 +176,10 @@ pub async fn hear_messages(
     }
     let new_rows = Value::Array(new_rows).to_string();
     query(sql::PUT_MESSAGES).bind(new_rows).execute(&mut *connection).await?;
+    if !links.is_empty() {
+        let links = Value::Array(links).to_string();
+        query(sql::PUT_LINKS).bind(links).execute(&mut *connection).await?;
+    }
     effects.write(connection).await?;
     learned.write(connection).await?;
     if let Some(due) = messages.iter().filter_map(|incoming| incoming.remember_at).min() {
@@ -450,6 +459,17 @@ async fn read_message(
         _ => EditEligibility::Command,
     };
     Ok(Some((rows::message_from_row(&row)?, rows::column(&row, "edited_ms")?, eligibility)))
+}
+
+/// The rows of `links` for the message `id` of the same conversation as `heard`, in the order of [`sql::PUT_LINKS`].
+fn link_rows(heard: &Message, id: &MessageId, links: &MessageLinks) -> impl Iterator<Item = Value> {
+    let ConversationId { workspace, channel, .. } = &heard.conversation;
+    let beginning = ("", links.begins);
+    let parents = links.parents.iter().map(|(parent, probability)| (parent.as_str(), *probability));
+    let rows = [beginning].into_iter().chain(parents).filter(|(_, probability)| *probability > 0.0);
+    rows.map(move |(parent, probability)| {
+        json!([workspace, channel, id, links.source.version(), parent, probability])
+    })
 }
 
 /// The row of `messages` for a message, in the order of [`sql::PUT_MESSAGES`].

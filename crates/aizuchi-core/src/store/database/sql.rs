@@ -198,6 +198,13 @@ statements! {
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
+    PUT_LINKS = "
+        INSERT INTO links (workspace, channel, message, version, parent, probability)
+        SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4,
+            CAST(value ->> 5 AS DOUBLE PRECISION)
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO NOTHING";
     UNDELETED_MESSAGE = "
         SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention

@@ -15,7 +15,7 @@ use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError
 /// A write, and where its result goes. Each kind has a result of its own.
 pub enum WriteRequest {
     Hear {
-        entry: InboxEntry,
+        entry: Box<InboxEntry>,
         reply: Reply<HearReceipt>,
     },
     Claim {

@@ -299,6 +299,7 @@ impl VolatileState {
                 record.is_redacted = true;
                 record.revision = revision;
             }
+            self.drop_outdated_links(&message.conversation, &message.id);
         }
         self.last_change = self.revision;
     }

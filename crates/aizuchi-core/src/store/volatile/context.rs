@@ -28,6 +28,12 @@ impl VolatileState {
         let restricted = restricted.map(|record| record.message.id.clone()).collect();
         let new_messages = records.iter().filter(is_new);
         let new_messages = new_messages.map(|record| record.message.id.clone()).collect();
+        let links = records.iter().filter(|record| record.message.conversation == *conversation);
+        let links = links.filter_map(|record| {
+            let links = record.links.as_ref().filter(|links| links.source.is_current())?;
+            Some((record.message.id.clone(), links.clone()))
+        });
+        let links = links.collect();
         let channel_status = self.channel_status(conversation, record, window);
         let messages: Vec<Arc<Message>> =
             records.iter().map(|record| record.message.clone()).collect();
@@ -57,6 +63,7 @@ impl VolatileState {
             channel_memories: self.active_channels(conversation, window),
             pending_commands: commands,
             names,
+            links,
             new_messages,
             channel_status,
             restricted_messages: restricted,

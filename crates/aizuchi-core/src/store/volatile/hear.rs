@@ -97,6 +97,7 @@ impl VolatileState {
         let Some((before, after)) = self.edit_message(edit) else {
             return self.receipt(None);
         };
+        self.drop_outdated_links(&edit.conversation, &edit.message);
         // Bots edit their messages all the time; that must not cost prompts.
         if before.is_human() {
             self.forget_exchanges(&edit.conversation, &edit.message);
@@ -164,6 +165,7 @@ impl VolatileState {
         let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
         record.message = Arc::new(erased);
         (self.revision, self.last_change) = (revision, revision);
+        self.drop_outdated_links(conversation, &deletion.message);
         self.forget_exchanges(conversation, &deletion.message);
         let dead_letters = self.dead_letters.iter_mut();
         dead_letters

@@ -1,6 +1,6 @@
 //! The statement that reads a context.
 
-/// The message `m` by the user `u`, as a JSON list.
+/// The message `m` by the user `u`, as a JSON list; if it is one of the target ?3, with its links of the version ?15.
 macro_rules! message_json {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
@@ -11,7 +11,10 @@ macro_rules! message_json {
                      FROM json_each(m.mentions)) AS j
                  CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.person) END,
             CASE m.decision WHEN (SELECT id FROM decisions INDEXED BY decisions_open
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) THEN 1 ELSE 0 END)"
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) THEN 1 ELSE 0 END,
+            CASE m.thread WHEN ?3 THEN
+                (SELECT json_group_array(json_array(l.version, l.parent, l.probability)) FROM links AS l
+                 WHERE l.workspace = ?1 AND l.channel = ?2 AND l.message = m.id AND l.version IN (0, ?15)) END)"
     };
 }
 

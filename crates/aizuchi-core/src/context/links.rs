@@ -1,0 +1,58 @@
+//! Which earlier message a message most probably replies to, as the store keeps it.
+
+use std::collections::BTreeMap;
+
+use aizuchi_structure::LINKS_VERSION;
+
+use crate::chat::MessageId;
+
+/// The links of one message. They are found when it is heard, kept with it, and made anew when it or a message before
+/// it is edited or deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageLinks {
+    /// The probability that it begins something new.
+    pub begins: f32,
+    /// The messages that it may reply to, each with the probability.
+    pub parents: BTreeMap<MessageId, f32>,
+    pub source: LinkSource,
+}
+
+/// Who says what a message replies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkSource {
+    /// The platform. This is certain, and stays.
+    Platform,
+    /// The shipped models of this version ([`LINKS_VERSION`]).
+    Models(u32),
+}
+
+impl MessageLinks {
+    /// The links of a message that replies to `parent`, as the platform says.
+    pub fn reply_to(parent: MessageId) -> Self {
+        Self { begins: 0.0, parents: BTreeMap::from([(parent, 1.0)]), source: LinkSource::Platform }
+    }
+}
+
+impl LinkSource {
+    pub const SHIPPED: Self = Self::Models(LINKS_VERSION);
+
+    /// The number that the store keeps: 0 for the platform.
+    pub fn version(self) -> u32 {
+        match self {
+            Self::Platform => 0,
+            Self::Models(version) => version,
+        }
+    }
+
+    pub fn from_version(version: u32) -> Self {
+        match version {
+            0 => Self::Platform,
+            version => Self::Models(version),
+        }
+    }
+
+    /// Whether links from here still hold.
+    pub fn is_current(self) -> bool {
+        self == Self::Platform || self == Self::SHIPPED
+    }
+}

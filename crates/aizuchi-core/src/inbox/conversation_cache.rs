@@ -1,0 +1,395 @@
+//! What the inbox knows about conversations: their newest messages, what these reply to, and when each is judged.
+//! All of it is read back from the store where it is missing, so that a restart changes no decision.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
+use crate::context::links::MessageLinks;
+use crate::context::talk::{self, Talk};
+use crate::context::{Context, ContextWindow};
+use crate::rhythm::tempo::Tempo;
+use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
+use aizuchi_structure::cues::Cues;
+
+/// From this number on, conversations that were judged are evicted.
+const MAX_CONVERSATIONS: usize = 2000;
+/// From this probability on a question has a timer. A timer too many costs a judgment, one too few a silence.
+const OPEN_QUESTION: f32 = 0.25;
+/// A message surely answers a question of the persona's if it replies to one with this probability.
+const SURELY_ANSWERS: f32 = 0.8;
+
+#[derive(Debug, Default)]
+pub struct ConversationCache {
+    state: Mutex<CacheState>,
+}
+
+#[derive(Debug, Default)]
+struct CacheState {
+    conversations: HashMap<ConversationId, Arc<Mutex<CachedConversation>>>,
+    tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
+}
+
+#[derive(Debug, Default)]
+struct CachedConversation {
+    /// `None` if it is to be read from the store.
+    talk: Option<Talk>,
+    timer: Option<JudgeTimer>,
+    /// How often the talk was dropped.
+    drops: u64,
+}
+
+/// A conversation's messages are to be read from the store, unless they change meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Missing {
+    drops: u64,
+}
+
+/// What a message was found to be when it was heard.
+#[derive(Clone, Debug, Default)]
+pub struct HeardLinks {
+    /// The links to be stored with it: its own, and those of other messages that have none yet.
+    pub links: Vec<(MessageId, MessageLinks)>,
+    /// Whether it was not heard before.
+    pub is_new: bool,
+    /// Whether it surely answers a question of the persona's.
+    pub answers_persona: bool,
+}
+
+/// The window in which a conversation is read back at `now`.
+pub fn window(now: Timestamp) -> ContextWindow {
+    ContextWindow {
+        messages: talk::MAX_MESSAGES,
+        thread_messages: talk::MAX_MESSAGES,
+        since: Timestamp::MIN,
+        // No memories are wanted.
+        active_since: Timestamp::MAX,
+        threads_since: Timestamp::MAX,
+        recent_since: Timestamp::MAX,
+        now,
+        intervention_messages: 0,
+    }
+}
+
+impl ConversationCache {
+    /// Whether a conversation has to be read from the store first.
+    pub fn missing(&self, conversation: &ConversationId, now: Timestamp) -> Option<Missing> {
+        self.state.lock().evict_judged(now);
+        let cached = self.conversation(conversation);
+        let cached = cached.lock();
+        cached.talk.is_none().then_some(Missing { drops: cached.drops })
+    }
+
+    /// Takes over a conversation as the store has it, unless it has changed since it was found missing. `names` are
+    /// those of users that the context does not know.
+    pub fn restore(
+        &self,
+        missing: Missing,
+        context: &Context,
+        names: &[(UserId, Arc<str>)],
+        bounds: &WaitBounds,
+    ) {
+        let mut tempo = Tempo::default();
+        let (talk, timer) = restored(context, names, &mut tempo, bounds);
+        let key = channel_key(&context.conversation);
+        self.state.lock().tempos.entry(key).or_insert(tempo);
+        let cached = self.conversation(&context.conversation);
+        let mut cached = cached.lock();
+        if cached.drops == missing.drops && cached.talk.is_none() {
+            cached.talk = Some(talk);
+            cached.timer.get_or_insert(timer);
+        }
+    }
+
+    /// Whether it is known when a conversation is judged.
+    pub fn has_timer(&self, conversation: &ConversationId) -> bool {
+        self.conversation(conversation).lock().timer.is_some()
+    }
+
+    /// Adds a message and finds what it replies to. `names` are those of the users that it may address. `None` if its
+    /// conversation is missing.
+    pub fn push(&self, message: &Message, names: &[(UserId, Arc<str>)]) -> Option<HeardLinks> {
+        let cached = self.conversation(&message.conversation);
+        let mut cached = cached.lock();
+        let talk = cached.talk.as_mut()?;
+        for (user, name) in names {
+            talk.add_user(user, name);
+        }
+        let is_new = talk.index_of(&message.id).is_none();
+        if is_new {
+            talk.push(message, None);
+        }
+        let index = talk.index_of(&message.id)?;
+        let is_to_another = talk.structure().utterances()[index].addressee.is_some();
+        let answers_persona =
+            !is_to_another && talk.replied_to_persona(index, Cues::ASKS) >= SURELY_ANSWERS;
+        Some(HeardLinks { links: talk.take_unstored_links(), is_new, answers_persona })
+    }
+
+    /// Reads a conversation from the store when it is next needed, because its messages have changed or a message that
+    /// was added here is not in the store.
+    pub fn drop_messages(&self, conversation: &ConversationId) {
+        let cached = self.state.lock().conversations.get(conversation).cloned();
+        if let Some(cached) = cached {
+            cached.lock().drop_messages();
+        }
+    }
+
+    /// The same for all conversations of a workspace.
+    pub fn drop_all_messages(&self, workspace: &WorkspaceId) {
+        let state = self.state.lock();
+        let conversations = state.conversations.iter();
+        conversations
+            .filter(|(conversation, _)| conversation.workspace == *workspace)
+            .for_each(|(_, cached)| cached.lock().drop_messages());
+    }
+
+    /// Records a human message, whatever its disposition.
+    pub fn record_message(&self, message: &Message) {
+        let conversation = &message.conversation;
+        let mut state = self.state.lock();
+        state.tempos.entry(channel_key(conversation)).or_default().record_message(message.at);
+        if let Some(parent) = &conversation.thread {
+            let top_level = ConversationId { thread: None, ..conversation.clone() };
+            let cached = state.conversations.get(&top_level).cloned();
+            drop(state);
+            if let Some(cached) = cached {
+                cached.lock().record_thread_reply(parent, &message.author.id);
+            }
+        }
+    }
+
+    /// Records that a message was heard and returns when to judge its conversation, if no message follows. Hearing a
+    /// message twice can only make that earlier.
+    pub fn judge_due_after_message(
+        &self,
+        message: &Message,
+        now: Timestamp,
+        bounds: &WaitBounds,
+    ) -> Timestamp {
+        let tempo = self.tempo(&message.conversation);
+        let cached = self.conversation(&message.conversation);
+        let mut cached = cached.lock();
+        let CachedConversation { talk, timer, .. } = &mut *cached;
+        let timer = timer.get_or_insert_default();
+        record_message(timer, talk.as_ref(), message, now, &tempo, bounds)
+    }
+
+    /// Records an edit or deletion and returns when to judge the conversation, if no message follows.
+    pub fn judge_due_after_change(
+        &self,
+        conversation: &ConversationId,
+        message: &MessageId,
+        now: Timestamp,
+        bounds: &WaitBounds,
+    ) -> Timestamp {
+        let tempo = self.tempo(conversation);
+        let cached = self.conversation(conversation);
+        let mut cached = cached.lock();
+        cached.timer.get_or_insert_default().record_change(message, now, &tempo, bounds)
+    }
+
+    fn tempo(&self, conversation: &ConversationId) -> Tempo {
+        self.state.lock().tempos.get(&channel_key(conversation)).copied().unwrap_or_default()
+    }
+
+    fn conversation(&self, conversation: &ConversationId) -> Arc<Mutex<CachedConversation>> {
+        let mut state = self.state.lock();
+        match state.conversations.get(conversation) {
+            Some(cached) => cached.clone(),
+            None => state.conversations.entry(conversation.clone()).or_default().clone(),
+        }
+    }
+}
+
+impl CacheState {
+    fn evict_judged(&mut self, now: Timestamp) {
+        if self.conversations.len() < MAX_CONVERSATIONS {
+            return;
+        }
+        self.conversations.retain(|_, cached| {
+            let is_judged = |cached: &CachedConversation| {
+                cached.timer.as_ref().is_none_or(|timer| timer.is_judged(now))
+            };
+            // What somebody works with stays.
+            cached.try_lock().is_none_or(|cached| !is_judged(&cached))
+        });
+    }
+}
+
+impl CachedConversation {
+    fn record_thread_reply(&mut self, parent: &MessageId, author: &UserId) {
+        if let Some(timer) = &mut self.timer {
+            timer.record_thread_reply(parent, author);
+        }
+    }
+
+    fn drop_messages(&mut self) {
+        self.talk = None;
+        self.drops += 1;
+    }
+}
+
+/// The messages of a context's target, and its timer as it was when the newest of them was heard. `tempo` becomes that of
+/// its channel.
+fn restored(
+    context: &Context,
+    names: &[(UserId, Arc<str>)],
+    tempo: &mut Tempo,
+    bounds: &WaitBounds,
+) -> (Talk, JudgeTimer) {
+    let mut talk = Talk::default();
+    talk.add_users_of(context);
+    for (user, name) in names {
+        talk.add_user(user, name);
+    }
+    let mut timer = JudgeTimer::default();
+    let mut messages: Vec<&Arc<Message>> = context.conversation_history.iter().collect();
+    messages.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+    for message in messages {
+        if message.is_human() {
+            tempo.record_message(message.at);
+        }
+        if context.target_message(&message.id).is_some() {
+            talk.push_stored(message, context);
+            let is_waiting = message.is_human() && !message.is_addressed();
+            if is_waiting && context.new_messages.contains(&message.id) {
+                record_message(&mut timer, Some(&talk), message, message.at, tempo, bounds);
+            }
+        } else if let Some(parent) = &message.conversation.thread {
+            timer.record_thread_reply(parent, &message.author.id);
+        }
+    }
+    (talk, timer)
+}
+
+fn record_message(
+    timer: &mut JudgeTimer,
+    talk: Option<&Talk>,
+    message: &Message,
+    now: Timestamp,
+    tempo: &Tempo,
+    bounds: &WaitBounds,
+) -> Timestamp {
+    let index_of = |id: &MessageId| Some((talk?.structure(), talk?.index_of(id)?));
+    let is_open = |id: &MessageId| {
+        index_of(id).is_none_or(|(structure, index)| structure.open(index) >= OPEN_QUESTION)
+    };
+    let asks =
+        index_of(&message.id).is_some_and(|(structure, index)| structure.asking(index) > 0.0);
+    let new_message = NewMessage {
+        message: &message.id,
+        author: &message.author.id,
+        is_open_question: asks && is_open(&message.id),
+    };
+    timer.record_message(new_message, is_open, now, tempo, bounds)
+}
+
+fn channel_key(conversation: &ConversationId) -> (WorkspaceId, ChannelId) {
+    (conversation.workspace.clone(), conversation.channel.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::chat::{Author, AuthorKind, Role, User};
+    use crate::context::channel_messages::ChannelMessages;
+    use crate::inbox::channel_cache::ChannelCache;
+
+    fn conversation(thread: Option<&str>) -> ConversationId {
+        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
+        ConversationId { workspace, channel, thread: thread.map(MessageId::new) }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn cache() -> ChannelCache {
+        let cache = ChannelCache::default();
+        for name in ["Ann", "Bob"] {
+            let (workspace, id) = (WorkspaceId::new("w"), UserId::new(format!("u-{name}")));
+            cache.update_user(&User {
+                workspace,
+                id,
+                name: name.into(),
+                kind: AuthorKind::Human,
+                role: Role::Member,
+            });
+        }
+        cache
+    }
+
+    /// The wait in seconds after the last of these messages, which are 30 seconds apart.
+    fn waits(cache: &ChannelCache, messages: &[(&str, Option<&str>, &str)]) -> i64 {
+        let bounds = WaitBounds {
+            min_rest: SignedDuration::from_secs(15),
+            max_rest: SignedDuration::from_secs(300),
+            max_wait: SignedDuration::from_secs(3600),
+        };
+        let heard = messages.iter().zip(0..).map(|((who, thread, text), number)| {
+            let message = Message {
+                conversation: conversation(*thread),
+                id: MessageId::new(format!("{number}")),
+                at: at(30 * number),
+                author: Author { id: UserId::new(*who), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            };
+            let conversations = &cache.conversations;
+            if let Some(missing) = conversations.missing(&message.conversation, message.at) {
+                let empty = ChannelMessages::new(ChannelId::new("c"), "c".into());
+                let empty = Context::new(message.conversation.clone(), empty);
+                conversations.restore(missing, &empty, &[], &bounds);
+            }
+            conversations.push(&message, &cache.names_in(&message)).unwrap();
+            conversations.record_message(&message);
+            let due = conversations.judge_due_after_message(&message, message.at, &bounds);
+            due.duration_since(message.at).as_secs()
+        });
+        heard.last().unwrap()
+    }
+
+    #[test]
+    fn users_can_be_asked_and_answered_by_name() {
+        let ask = ("u-Ann", None, "who has a ladder?");
+        for (messages, expected) in [
+            (vec![("u-Ann", None, "who has a ladder?")], 90),
+            (vec![("u-Ann", None, "ok, who has a ladder?")], 90),
+            (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
+            (vec![ask, ("u-Bob", None, "I do not")], 90),
+            (vec![ask, ("u-Bob", None, "I do, ann")], 300),
+            (vec![ask, ("u-Bob", None, "hannah does")], 90),
+            (vec![ask, ("u-Bob", None, "yes, there is one in the shed")], 300),
+            (vec![ask, ("u-Ann", None, "(ann here)")], 90),
+            // Another user's reply in the question's thread settles it.
+            (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),
+            (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Ann", None, "anyone?")], 90),
+        ] {
+            assert_eq!(waits(&cache(), &messages), expected, "{messages:?}");
+        }
+    }
+
+    #[test]
+    fn a_former_name_matches_no_user() {
+        for (text, expected) in [("bob: who has a ladder?", 90), ("robert: who has a ladder?", 300)]
+        {
+            let cache = cache();
+            let (workspace, id) = (WorkspaceId::new("w"), UserId::new("u-Bob"));
+            cache.update_user(&User {
+                workspace,
+                id,
+                name: "Robert".into(),
+                kind: AuthorKind::Human,
+                role: Role::Member,
+            });
+            assert_eq!(waits(&cache, &[("u-Ann", None, text)]), expected, "{text}");
+        }
+    }
+}
