@@ -181,7 +181,7 @@ pub struct ThreadMemory {
 /// The state of the thread under a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadStatus {
-    /// No other user has replied there.
+    /// No other user has replied there, except with a question.
     Unanswered = 0,
     Answered = 1,
     /// The author asked again after the last answer.
@@ -297,20 +297,31 @@ impl Context {
         StateHash(i64::from_le_bytes(first))
     }
 
-    /// The status of the thread under this top-level message.
+    /// The status of the thread under this message, if it is another conversation than the target.
     pub fn thread_status(&self, parent: &Message) -> ThreadStatus {
-        if self.conversation.thread.is_some() {
-            return ThreadStatus::Unanswered;
+        match &self.conversation.thread {
+            Some(_) => ThreadStatus::Unanswered,
+            None => self.replies_status(parent),
         }
+    }
+
+    /// Whether the target is the thread under this message, and another user has not answered it yet.
+    pub fn opens_unanswered_thread(&self, parent: &Message) -> bool {
+        self.conversation.thread.as_ref() == Some(&parent.id)
+            && self.replies_status(parent) != ThreadStatus::Answered
+    }
+
+    fn replies_status(&self, parent: &Message) -> ThreadStatus {
         let thread = self.conversation_history.thread(&parent.id);
-        let is_other = |message: &&Arc<Message>| {
-            message.author != parent.author && message.author.kind != AuthorKind::Bot
+        let asks = |message: &Arc<Message>| message.text.trim_end().ends_with(['?', '？']);
+        let answers = |message: &Arc<Message>| {
+            let author = &message.author;
+            *author != parent.author && author.kind != AuthorKind::Bot && !asks(message)
         };
-        let Some(answer) = thread.iter().rposition(|message| is_other(&message)) else {
+        let Some(answer) = thread.iter().rposition(answers) else {
             return ThreadStatus::Unanswered;
         };
-        let asks_again = |message: &Arc<Message>| message.text.trim_end().ends_with(['?', '？']);
-        if thread[answer + 1..].iter().any(asks_again) {
+        if thread[answer + 1..].iter().any(asks) {
             ThreadStatus::Reopened
         } else {
             ThreadStatus::Answered
@@ -321,6 +332,13 @@ impl Context {
     /// since.
     pub fn is_answered_in_thread(&self, parent: &Message) -> bool {
         self.thread_status(parent) == ThreadStatus::Answered
+    }
+
+    /// Whether users go on with this top-level message in its thread, which is a conversation of its own.
+    pub fn is_left_to_thread(&self, parent: &Message) -> bool {
+        let thread = self.conversation_history.thread(&parent.id);
+        self.conversation.thread.is_none()
+            && thread.iter().any(|message| message.is_human() && message.id != parent.id)
     }
 
     /// The lineage of a text that is made from this context.

@@ -163,9 +163,9 @@ impl JudgeTimer {
         self.update_due(now, tempo, bounds)
     }
 
-    /// Records an answer to a question in its thread.
-    pub fn record_thread_reply(&mut self, question: &MessageId, author: &UserId) {
-        self.open_questions.retain(|open| open.message != *question || open.asker == *author);
+    /// Records a message in the thread of a question, which is judged there from now on.
+    pub fn record_thread_reply(&mut self, question: &MessageId) {
+        self.open_questions.retain(|open| open.message != *question);
     }
 
     /// Whether the conversation was judged by `now`, so that nothing recorded here is new.

@@ -221,7 +221,9 @@ impl Agent {
     ) -> Option<StepResult> {
         let message = context.target_message(about)?;
         let has_moved_on = context.newest_message_revision > seen_revision;
-        if !has_moved_on && !context.is_answered_in_thread(message) {
+        let is_in_thread =
+            context.is_answered_in_thread(message) || context.is_left_to_thread(message);
+        if !has_moved_on && !is_in_thread {
             return None;
         }
         let language = self.persona.language;
@@ -229,11 +231,14 @@ impl Agent {
         let may_look_again = claim.second_looks == 0 && !is_facilitator;
         let why = match ConversationAnalysis::new(context).standing(about) {
             Standing::Open => return None,
+            // It waits for enough messages in each thread, so it may have no word there.
+            Standing::InThread if is_facilitator => return None,
             Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
                 return Some(StepResult::LookAgain { due: self.now() });
             }
             Standing::ProbablyOpen => return None,
             Standing::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
+            Standing::InThread => texts::replies::goes_on_in_thread(language).to_owned(),
             Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
             Standing::TakenUp(Some((user, probability))) => {
                 let name = to_single_line(context.display_name(&user));

@@ -70,6 +70,8 @@ pub enum QuestionStatus {
     Resolved,
     /// It is part of its author's exchange with this user.
     AuthorInExchange(UserId),
+    /// Users go on with it in its thread, where it is judged.
+    InThread,
 }
 
 /// Whether what a verdict was about still waits, after users have gone on.
@@ -80,6 +82,8 @@ pub enum Standing {
     ProbablyTakenUp,
     /// By this user, with this probability; without a user if its author is content.
     TakenUp(Option<(UserId, f32)>),
+    /// Users go on with it in its thread, where it is judged.
+    InThread,
 }
 
 /// How busy it was within the last five minutes.
@@ -151,10 +155,14 @@ impl<'a> ConversationAnalysis<'a> {
     }
 
     /// Whether surely no user waits for anything that was not judged before: no new question is open, not even
-    /// improbably, and each other new message goes on with something, has been taken up, or calls for no word.
+    /// improbably, and each other new message goes on with something, has been taken up, or calls for no word. What
+    /// opened the thread is judged there until somebody answers.
     pub fn is_settled(&self, is_new: impl Fn(&Message) -> bool) -> bool {
-        let mut new = (self.first..self.target.len())
-            .filter(|index| self.target[*index].is_human() && is_new(&self.target[*index]));
+        let mut new = (self.first..self.target.len()).filter(|index| {
+            let message = &self.target[*index];
+            let is_unjudged = is_new(message) || self.context.opens_unanswered_thread(message);
+            message.is_human() && is_unjudged
+        });
         new.all(|index| self.is_settled_message(index - self.first))
     }
 
@@ -162,7 +170,7 @@ impl<'a> ConversationAnalysis<'a> {
     fn is_settled_message(&self, index: usize) -> bool {
         let structure = self.talk.structure();
         let message = &structure.utterances()[index];
-        let in_thread = || self.context.is_answered_in_thread(&self.target[index + self.first]);
+        let in_thread = || self.context.is_left_to_thread(&self.target[index + self.first]);
         if structure.asking(index) > 0.0 {
             return structure.open(index) < SETTLED || in_thread();
         }
@@ -190,6 +198,9 @@ impl<'a> ConversationAnalysis<'a> {
         if let Some(user) = answerer_in_thread(message, self.context) {
             return Standing::TakenUp(Some((user.clone(), 1.0)));
         }
+        if self.context.is_left_to_thread(message) {
+            return Standing::InThread;
+        }
         let uptake = self.talk.structure().uptake(index);
         match uptake.open {
             open if open > STILL_OPEN => Standing::Open,
@@ -210,6 +221,9 @@ impl<'a> ConversationAnalysis<'a> {
         let of = |open: f32, status| QuestionAnalysis { message, messages_since, open, status };
         if let Some(user) = answerer_in_thread(message, self.context) {
             return of(0.0, QuestionStatus::TakenUp(user.clone(), 1.0));
+        }
+        if self.context.is_left_to_thread(message) {
+            return of(0.0, QuestionStatus::InThread);
         }
         let open = structure.asking(index) * structure.open(index);
         if let Some(user) = structure.utterances()[index].addressee {
@@ -310,6 +324,7 @@ mod tests {
             Some(QuestionStatus::Directed(user)) => format!("put to {}", user.as_str()),
             Some(QuestionStatus::TakenUp(user, _)) => format!("taken up by {}", user.as_str()),
             Some(QuestionStatus::Resolved) => "resolved".to_owned(),
+            Some(QuestionStatus::InThread) => "in its thread".to_owned(),
             Some(QuestionStatus::AuthorInExchange(user)) => {
                 format!("in an exchange with {}", user.as_str())
             }

@@ -124,12 +124,13 @@ impl ChannelCache {
     /// The names of the users that a message may address: those that it mentions, and one whom it calls by name.
     pub fn names_in(&self, message: &Message) -> Vec<(UserId, Arc<str>)> {
         self.read(|state| {
-            let Some(names) = state.user_names.get(&message.conversation.workspace) else {
-                return Vec::new();
+            let names = state.user_names.get(&message.conversation.workspace);
+            let called = names.and_then(|names| names.user_called_by(&message.text));
+            let name = |user: &UserId| {
+                let known = names.and_then(|names| names.names.get(user));
+                known.unwrap_or(&user.0).clone()
             };
-            let called = names.user_called_by(&message.text);
             let users = message.referenced_users().chain(called);
-            let name = |user: &UserId| names.names.get(user).unwrap_or(&user.0).clone();
             users.map(|user| (user.clone(), name(user))).collect()
         })
     }

@@ -46,6 +46,7 @@ struct CachedConversation {
 #[derive(Clone, Copy, Debug)]
 pub struct Missing {
     drops: u64,
+    since: Timestamp,
 }
 
 /// What a message was found to be when it was heard.
@@ -80,7 +81,7 @@ impl ConversationCache {
         self.state.lock().evict_judged(now);
         let cached = self.conversation(conversation);
         let cached = cached.lock();
-        cached.talk.is_none().then_some(Missing { drops: cached.drops })
+        cached.talk.is_none().then_some(Missing { drops: cached.drops, since: now })
     }
 
     /// Takes over a conversation as the store has it, unless it has changed since it was found missing. `names` are
@@ -93,7 +94,7 @@ impl ConversationCache {
         bounds: &WaitBounds,
     ) {
         let mut tempo = Tempo::default();
-        let (talk, timer) = restored(context, names, &mut tempo, bounds);
+        let (talk, timer) = restored(context, names, &mut tempo, bounds, missing.since);
         let key = channel_key(&context.conversation);
         self.state.lock().tempos.entry(key).or_insert(tempo);
         let cached = self.conversation(&context.conversation);
@@ -157,7 +158,7 @@ impl ConversationCache {
             let cached = state.conversations.get(&top_level).cloned();
             drop(state);
             if let Some(cached) = cached {
-                cached.lock().record_thread_reply(parent, &message.author.id);
+                cached.lock().record_thread_reply(parent);
             }
         }
     }
@@ -221,9 +222,9 @@ impl CacheState {
 }
 
 impl CachedConversation {
-    fn record_thread_reply(&mut self, parent: &MessageId, author: &UserId) {
+    fn record_thread_reply(&mut self, parent: &MessageId) {
         if let Some(timer) = &mut self.timer {
-            timer.record_thread_reply(parent, author);
+            timer.record_thread_reply(parent);
         }
     }
 
@@ -240,6 +241,7 @@ fn restored(
     names: &[(UserId, Arc<str>)],
     tempo: &mut Tempo,
     bounds: &WaitBounds,
+    now: Timestamp,
 ) -> (Talk, JudgeTimer) {
     let mut talk = Talk::default();
     talk.add_users_of(context);
@@ -253,14 +255,22 @@ fn restored(
         if message.is_human() {
             tempo.record_message(message.at);
         }
-        if context.target_message(&message.id).is_some() {
+        // A thread without messages is not in the history yet, and what opens it stands at the top level.
+        let opens_thread = Some(&message.id) == context.conversation.thread.as_ref();
+        if opens_thread || context.target_message(&message.id).is_some() {
             talk.push_stored(message, context);
             let is_waiting = message.is_human() && !message.is_addressed();
-            if is_waiting && context.new_messages.contains(&message.id) {
-                record_message(&mut timer, Some(&talk), message, message.at, tempo, bounds);
+            let reply = context.target_messages().get(1);
+            let at = match opens_thread {
+                // From the first reply on it is judged there.
+                true => reply.map_or(now, |reply| reply.at),
+                false => message.at,
+            };
+            if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
+                record_message(&mut timer, Some(&talk), message, at, tempo, bounds);
             }
         } else if let Some(parent) = &message.conversation.thread {
-            timer.record_thread_reply(parent, &message.author.id);
+            timer.record_thread_reply(parent);
         }
     }
     (talk, timer)

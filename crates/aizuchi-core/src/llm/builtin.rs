@@ -109,9 +109,12 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     Err(match analysis.questions.last().map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
         Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
-        Some(QuestionStatus::Open | QuestionStatus::TakenUp(..) | QuestionStatus::Resolved) => {
-            NoOpenQuestion::Answered
-        }
+        Some(
+            QuestionStatus::Open
+            | QuestionStatus::TakenUp(..)
+            | QuestionStatus::Resolved
+            | QuestionStatus::InThread,
+        ) => NoOpenQuestion::Answered,
         None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
         None => NoOpenQuestion::NoQuestion,
     })

@@ -21,6 +21,9 @@ texts! {
         / "その間に {name} さんが応じました（{probability:.2}）";
     /// The user who waited for the reply is content.
     asker_is_content: "the one who asked is content" / "待っていた人は納得したようです";
+    /// Users write in the thread under the message, where it is judged.
+    goes_on_in_thread:
+        "it went on in its thread" / "スレッドで話が続きました";
     probably_taken_up:
         "people went on, and probably nobody waits for it any more"
         / "会話が進み、待っている人はおそらくもういません";

@@ -458,6 +458,7 @@ impl Simulation {
                         post.second_looks > 0 || post.mode == Mode::Facilitator
                     }
                     Standing::ProbablyTakenUp | Standing::TakenUp(_) => false,
+                    Standing::InThread => post.mode == Mode::Facilitator,
                 },
                 // The model has seen every message of the conversation itself.
                 false => post

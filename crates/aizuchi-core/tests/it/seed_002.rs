@@ -589,7 +589,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 }
 
 #[tokio::test]
-async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
+async fn g6_a_question_that_is_asked_again_in_its_thread_is_judged_there() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -606,9 +606,9 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() 
        0s alice: when do I cut the roses?
       10s   bob: when you cut the tulips
       20s   alice: and when is that?
-      60s (persona): Here I am.
-    [m000] spoke: nobody answers (judge kept, reply kept)
-    [m001 m002] chose_silence: they get along (judge kept)
+      80s   (persona): Here I am.
+    [m000] chose_silence by nothing_open: nobody waits for an answer ()
+    [m001 m002] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 

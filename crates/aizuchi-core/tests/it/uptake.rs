@@ -8,7 +8,7 @@ use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use aizuchi_harness::harness::{Harness, JOIN_IN_60, START, TestStore, on_every_store};
+use aizuchi_harness::harness::{Harness, JOIN_IN_60, START, TestStore, on_every_store, thread};
 
 /// A room in which these speak, each so many seconds after the one before. The judge always says yes, with a delay.
 async fn room(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
@@ -142,6 +142,60 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
         })
         .await;
     }
+}
+
+/// A question and what was written in its thread by (seconds later, author, text): what became of it.
+async fn asked_in_thread(store: TestStore, replies: &[(i64, &str, &str)]) -> String {
+    let harness = room(store, &[]).await;
+    let question = harness.says("ann", "where is the key for the shed?").await;
+    for (seconds, user, text) in replies {
+        harness.pass(*seconds).await;
+        harness.says_in(thread("garden", question.as_str()), user, text).await;
+    }
+    harness.pass(2000).await;
+    let judged = harness.mind.prompt_texts(PromptVerb::Judge).len();
+    format!("{} in {judged} calls", harness.transcript().await)
+}
+
+#[tokio::test]
+async fn a_question_with_a_thread_is_judged_there_alone() {
+    let transcript =
+        on_every_store(async |store| asked_in_thread(store, &[(10, "ann", "the old one")]).await);
+    assert_snapshot!(transcript.await, @"
+       0s ann: where is the key for the shed?
+      10s   ann: the old one
+     160s   (persona): Here I am.
+    [m000] chose_silence by nothing_open: nobody waits for an answer ()
+    [m001] spoke: give them a minute (judge kept, reply kept)
+     in 1 calls
+    ");
+    let transcript = on_every_store(async |store| {
+        let replies = [(10, "bob", "which shed?"), (20, "ann", "the one by the pond")];
+        asked_in_thread(store, &replies).await
+    });
+    // Whoever asks back deals with it.
+    assert_snapshot!(transcript.await, @"
+       0s ann: where is the key for the shed?
+      10s   bob: which shed?
+      30s   ann: the one by the pond
+    [m000] chose_silence by nothing_open: nobody waits for an answer ()
+    [m001 m002] chose_silence by nothing_open: nobody waits for an answer ()
+     in 0 calls
+    ");
+}
+
+#[tokio::test]
+async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
+    let transcript =
+        on_every_store(async |store| asked_in_thread(store, &[(100, "ann", "the old one")]).await);
+    assert_snapshot!(transcript.await, @"
+       0s ann: where is the key for the shed?
+     100s   ann: the old one
+     250s   (persona): Here I am.
+    [m000] dropped: it went on in its thread (judge kept)
+    [m001] spoke: give them a minute (judge kept, reply kept)
+     in 2 calls
+    ");
 }
 
 #[tokio::test]

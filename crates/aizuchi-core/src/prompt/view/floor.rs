@@ -44,7 +44,7 @@ pub struct QuestionView {
     pub line: String,
     pub seconds: i64,
     pub lines_since: usize,
-    /// `open`, `put_to`, `taken_up`, `content` or `in_talk`.
+    /// `open`, `put_to`, `taken_up`, `content`, `in_talk` or `in_thread`.
     pub fate: &'static str,
     /// The user that the fate refers to, if any.
     pub whom: Option<String>,
@@ -122,6 +122,7 @@ impl QuestionView {
             QuestionStatus::TakenUp(user, _) => ("taken_up", Some(user)),
             QuestionStatus::Resolved => ("content", None),
             QuestionStatus::AuthorInExchange(user) => ("in_talk", Some(user)),
+            QuestionStatus::InThread => ("in_thread", None),
         };
         Self {
             line: escape_quotes(&speakers.message_label(message)),
