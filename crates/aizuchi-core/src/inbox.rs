@@ -72,6 +72,24 @@ impl WaitSettings {
     }
 }
 
+/// What a platform delivers.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub heard: Heard,
+    /// The id that the author's client gave the message, so that a resend under another platform id is recognized.
+    pub client_message_id: Option<Arc<str>>,
+    /// How far the platform's stream has been heard with this. It is committed in the same transaction.
+    pub cursor: Option<Cursor>,
+    /// The message of the same conversation that a live message replies to, as its author marked it.
+    pub reply_to: Option<MessageId>,
+}
+
+impl From<Heard> for Delivery {
+    fn from(heard: Heard) -> Self {
+        Self { heard, client_message_id: None, cursor: None, reply_to: None }
+    }
+}
+
 /// Where platforms deliver.
 pub struct Inbox {
     pub store: Arc<dyn Store>,
@@ -103,25 +121,13 @@ pub enum Redaction {
 impl Inbox {
     /// Stores what was heard and what follows from it. Returns after the commit. Hearing is idempotent.
     pub async fn hear(&self, heard: Heard) -> Result<HearReceipt, StoreError> {
-        self.ingest(heard, None, None).await
+        self.deliver(heard.into()).await
     }
 
-    /// The same, and commits the platform's cursor in the same transaction.
-    pub async fn hear_with_cursor(
-        &self,
-        heard: Heard,
-        cursor: Cursor,
-    ) -> Result<HearReceipt, StoreError> {
-        self.ingest(heard, None, Some(cursor)).await
-    }
-
-    /// The same for a message with a client-side id, so that a resend under another platform id is recognized.
-    pub async fn hear_with_client_id(
-        &self,
-        heard: Heard,
-        client_message_id: Option<Arc<str>>,
-    ) -> Result<HearReceipt, StoreError> {
-        self.ingest(heard, client_message_id, None).await
+    /// The same with what a platform knows besides.
+    pub async fn deliver(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
+        let span = heard_span(&delivery.heard);
+        self.ingest(delivery).instrument(span).await
     }
 
     /// Loads a workspace's channels, users and standing orders into the channel cache, before its first event.
@@ -140,22 +146,8 @@ impl Inbox {
         Ok(())
     }
 
-    async fn ingest(
-        &self,
-        heard: Heard,
-        client_message_id: Option<Arc<str>>,
-        cursor: Option<Cursor>,
-    ) -> Result<HearReceipt, StoreError> {
-        let span = heard_span(&heard);
-        self.ingest_in_span(heard, client_message_id, cursor).instrument(span).await
-    }
-
-    async fn ingest_in_span(
-        &self,
-        heard: Heard,
-        client_message_id: Option<Arc<str>>,
-        cursor: Option<Cursor>,
-    ) -> Result<HearReceipt, StoreError> {
+    async fn ingest(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
+        let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
         let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard);
         let heard = self.address_calls(heard);
@@ -166,7 +158,10 @@ impl Inbox {
         // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
         // of the commit. The lock only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
-        let links = if command.is_none() { self.find_links(&heard).await? } else { None };
+        let links = match command {
+            Some(_) => None,
+            None => self.find_links(&heard, reply_to.as_ref()).await?,
+        };
         let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
@@ -214,16 +209,20 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// Finds what a message replies to, and reads its conversation from the store if it is not known yet. `None` if the
+    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it is not known yet. `None` if the
     /// conversation has no such message, or not yet.
-    async fn find_links(&self, heard: &Heard) -> Result<Option<HeardLinks>, StoreError> {
+    async fn find_links(
+        &self,
+        heard: &Heard,
+        reply_to: Option<&MessageId>,
+    ) -> Result<Option<HeardLinks>, StoreError> {
         let conversations = &self.channel_cache.conversations;
         let now = self.clock.now();
         match heard {
             Heard::Message(message, Arrival::Live) if self.is_listened_to(message) => {
                 let names = self.channel_cache.names_in(message);
                 loop {
-                    if let Some(links) = conversations.push(message, &names) {
+                    if let Some(links) = conversations.push(message, &names, reply_to) {
                         return Ok(Some(links));
                     }
                     self.read_conversation(&message.conversation, now).await?;

@@ -22,6 +22,7 @@ use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
+use aizuchi_core::inbox::Delivery;
 use aizuchi_core::store::{HearReceipt, MessageQuery, MessageRange, StoreError};
 
 /// Why an event could not be ingested.
@@ -168,8 +169,10 @@ impl DiscordPlatform {
         self.hear_author(message, &location.conversation.workspace).await?;
         let arrival =
             if message.is_content_missing { self.warn_content_missing() } else { arrival };
-        let message = self.to_message(message, location);
-        Ok(self.hear_with_cursor(Heard::Message(message, arrival), cursor).await?)
+        let heard = Heard::Message(self.to_message(message, location), arrival);
+        let reply_to = message.reply_to.clone();
+        let delivery = Delivery { cursor: cursor.take(), reply_to, ..heard.into() };
+        Ok(self.inbox.deliver(delivery).await?)
     }
 
     /// Hears an edit. A message that was not heard before is heard now.
@@ -412,10 +415,7 @@ impl DiscordPlatform {
         heard: Heard,
         cursor: &mut PendingCursor,
     ) -> Result<HearReceipt, StoreError> {
-        match cursor.take() {
-            Some(cursor) => self.inbox.hear_with_cursor(heard, cursor).await,
-            None => self.inbox.hear(heard).await,
-        }
+        self.inbox.deliver(Delivery { cursor: cursor.take(), ..heard.into() }).await
     }
 
     /// A message came without its content. Logged once an hour.

@@ -17,6 +17,7 @@ use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
+use aizuchi_core::inbox::Delivery;
 use aizuchi_core::store::{HearReceipt, StoreError};
 
 /// Why an event or a piece of history could not be ingested.
@@ -136,7 +137,9 @@ impl SlackPlatform {
         self.ensure_channel(&message.channel, message.visibility).await?;
         self.ensure_author(message).await?;
         let heard = Heard::Message(self.to_message(message), arrival);
-        Ok(Some(self.inbox.hear_with_client_id(heard, message.client_message_id.clone()).await?))
+        let client_message_id = message.client_message_id.clone();
+        let delivery = Delivery { client_message_id, ..heard.into() };
+        Ok(Some(self.inbox.deliver(delivery).await?))
     }
 
     /// Hears an edited message: as an edit, or as a new message if it is not stored yet.

@@ -16,6 +16,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
+use aizuchi_core::context::links::MessageLinks;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
@@ -89,10 +90,13 @@ pub fn item_context(item: &DecisionItem) -> Context {
             edits: 0,
         })
     });
+    let links = item.context.iter().enumerate().filter_map(|(number, message)| {
+        Some((id(number), MessageLinks::reply_to(id(message.reply_to?))))
+    });
     let target = conversation(item.thread);
     let channel = target.channel.clone();
     let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
-    Context::new(target, history)
+    Context { links: links.collect(), ..Context::new(target, history) }
 }
 
 /// Asks a mind about each item, several at a time. Calls `progress` after each answer.

@@ -68,6 +68,12 @@ async fn only_addressed_messages_are_answered() {
         harness.ren
     );
     assert_eq!(harness.count(&named).await, 1);
+    // That it is a reply is certain, and to which message.
+    let link = format!(
+        "SELECT count(*) FROM links AS l JOIN messages AS m ON m.id = l.message
+         WHERE m.text = 'well done' AND l.parent = '{message}' AND l.probability = 1 AND l.version = 0"
+    );
+    assert_eq!(harness.count(&link).await, 1);
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -110,9 +110,14 @@ impl ConversationCache {
         self.conversation(conversation).lock().timer.is_some()
     }
 
-    /// Adds a message and finds what it replies to. `names` are those of the users that it may address. `None` if its
-    /// conversation is missing.
-    pub fn push(&self, message: &Message, names: &[(UserId, Arc<str>)]) -> Option<HeardLinks> {
+    /// Adds a message and finds what it replies to, if not to `reply_to`. `names` are those of the users that it may
+    /// address. `None` if its conversation is missing.
+    pub fn push(
+        &self,
+        message: &Message,
+        names: &[(UserId, Arc<str>)],
+        reply_to: Option<&MessageId>,
+    ) -> Option<HeardLinks> {
         let cached = self.conversation(&message.conversation);
         let mut cached = cached.lock();
         let talk = cached.talk.as_mut()?;
@@ -121,7 +126,8 @@ impl ConversationCache {
         }
         let is_new = talk.index_of(&message.id).is_none();
         if is_new {
-            talk.push(message, None);
+            let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
+            talk.push(message, links.as_ref());
         }
         let index = talk.index_of(&message.id)?;
         let is_to_another = talk.structure().utterances()[index].addressee.is_some();
@@ -358,7 +364,7 @@ mod tests {
                 let empty = Context::new(message.conversation.clone(), empty);
                 conversations.restore(missing, &empty, &[], &bounds);
             }
-            conversations.push(&message, &cache.names_in(&message)).unwrap();
+            conversations.push(&message, &cache.names_in(&message), None).unwrap();
             conversations.record_message(&message);
             let due = conversations.judge_due_after_message(&message, message.at, &bounds);
             due.duration_since(message.at).as_secs()

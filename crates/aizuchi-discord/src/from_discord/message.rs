@@ -50,6 +50,8 @@ pub struct DiscordMessage {
     pub key: Option<Arc<str>>,
     /// The author of the message that this one replies to.
     pub replied_user: Option<UserId>,
+    /// The message that it replies to, if that is still there.
+    pub reply_to: Option<MessageId>,
     /// Discord withholds the content, because the bot lacks the Message Content Intent.
     pub is_content_missing: bool,
     /// The whole JSON, from which the text is read.
@@ -93,15 +95,14 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
         author.is_bot = true;
     }
     let is_forward = json["message_reference"]["type"].as_u64() == Some(FORWARD);
-    let replied_user = &json["referenced_message"]["author"]["id"];
+    let replied = Some(&json["referenced_message"]).filter(|_| !is_forward && !is_system);
     Some(DiscordMessage {
         at: id_timestamp(id)?,
         id: MessageId::new(id),
         edited_at: parse_timestamp(&json["edited_timestamp"]),
         key: parse_key(&json["nonce"]),
-        replied_user: non_empty_str(replied_user)
-            .filter(|_| !is_forward && !is_system)
-            .map(UserId::new),
+        replied_user: replied.and_then(|it| non_empty_str(&it["author"]["id"])).map(UserId::new),
+        reply_to: replied.and_then(|it| non_empty_str(&it["id"])).map(MessageId::new),
         is_content_missing: !author.is_bot && is_content_missing(json),
         author,
         channel_ref,
@@ -204,6 +205,7 @@ mod tests {
         let replied_user = json!({"id": "4", "author": {"id": "7"}});
         let reply = message(json!({"type": 19, "referenced_message": replied_user})).unwrap();
         assert_eq!(reply.replied_user, Some(UserId::new("7")));
+        assert_eq!(reply.reply_to, Some(MessageId::new("4")));
         let deleted = message(json!({"type": 19, "referenced_message": null})).unwrap();
         assert_eq!(deleted.replied_user, None);
     }
