@@ -228,6 +228,8 @@ pub struct Context {
     /// What messages of the target reply to, as it was found when they were heard. Where it is missing, it is found
     /// again from the messages here.
     pub links: BTreeMap<MessageId, MessageLinks>,
+    /// Messages that no decision covers, since they were only backfilled or start nothing.
+    pub undecided: BTreeSet<MessageId>,
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
     pub channel_status: ChannelStatus,
@@ -263,6 +265,7 @@ impl Context {
             memory_ids: Vec::new(),
             names: BTreeMap::new(),
             links: BTreeMap::new(),
+            undecided: BTreeSet::new(),
             new_messages: BTreeSet::new(),
             channel_status: ChannelStatus::default(),
             owed: Vec::new(),
@@ -308,6 +311,7 @@ impl Context {
     /// Whether the target is the thread under this message, and another user has not answered it yet.
     pub fn opens_unanswered_thread(&self, parent: &Message) -> bool {
         self.conversation.thread.as_ref() == Some(&parent.id)
+            && !parent.is_addressed()
             && self.replies_status(parent) != ThreadStatus::Answered
     }
 
@@ -334,11 +338,13 @@ impl Context {
         self.thread_status(parent) == ThreadStatus::Answered
     }
 
-    /// Whether users go on with this top-level message in its thread, which is a conversation of its own.
+    /// Whether users go on with this top-level message in its thread, which is a conversation of its own and is judged.
     pub fn is_left_to_thread(&self, parent: &Message) -> bool {
         let thread = self.conversation_history.thread(&parent.id);
-        self.conversation.thread.is_none()
-            && thread.iter().any(|message| message.is_human() && message.id != parent.id)
+        let is_decided = |message: &Arc<Message>| {
+            message.is_human() && message.id != parent.id && !self.undecided.contains(&message.id)
+        };
+        self.conversation.thread.is_none() && thread.iter().any(is_decided)
     }
 
     /// The lineage of a text that is made from this context.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{Instrument, Span, field, info_span};
+use tracing::{Instrument, Span, field, info_span, warn};
 
 use crate::chat::{
     Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Mention, Message,
@@ -18,6 +18,7 @@ use crate::chat::{
 };
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::{Command, CommandRequest, STOP_DURATION};
+use crate::context::links::MessageLinks;
 use crate::decision::gate::Gate;
 use crate::event::{Debounce, Disposition, OnNewMessage};
 use crate::inbox::calling::is_call;
@@ -162,6 +163,7 @@ impl Inbox {
             Some(_) => None,
             None => self.find_links(&heard, reply_to.as_ref()).await?,
         };
+        let given_links = given_links(&heard, reply_to);
         let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
@@ -169,15 +171,19 @@ impl Inbox {
             None => self.disposition(&heard),
         };
         let heard = self.redact(heard, disposition);
+        let mut renamed = None;
         match &heard {
             Heard::Channel(channel) => self.channel_cache.update_channel(channel),
-            Heard::User(user) => self.channel_cache.update_user(user),
+            Heard::User(user) => {
+                let is_renamed = self.channel_cache.update_user(user);
+                renamed = is_renamed.then(|| user.workspace.clone());
+            }
             Heard::Message(..) | Heard::Edit(_) | Heard::Deletion(_) | Heard::Reaction(_) => {}
         }
         let conversation = conversation_of(&heard).cloned();
         let message = author_and_arrival(&heard);
-        let changed = changed_conversations(&heard);
-        let is_new_in_cache = links.as_ref().map(|links| links.is_new);
+        let conversations = &self.channel_cache.conversations;
+        let reread = conversations.drop_unless_kept(changed_conversations(&heard));
         let began = Instant::now();
         let now = self.clock.now();
         let remember = self.remember_delay.map(|interval| now + interval);
@@ -186,19 +192,27 @@ impl Inbox {
             client_message_id,
             cursor,
             disposition,
-            links: links.map(|links| links.links).unwrap_or_default(),
+            links: match &links {
+                Some(links) => links.links.clone(),
+                None => given_links,
+            },
             remember_at: remember,
             now,
         };
-        let receipt = self.store.hear(entry).await;
-        let is_cached = is_new_in_cache.is_some_and(|is_new_in_cache| {
-            receipt.as_ref().is_ok_and(|receipt| receipt.is_new || !is_new_in_cache)
-        });
-        if !is_cached {
-            let conversations = &self.channel_cache.conversations;
-            changed.iter().for_each(|conversation| conversations.drop_messages(conversation));
+        let receipt = self.store.hear(entry).await?;
+        let is_cached = match (&links, &conversation) {
+            (Some(links), Some(conversation)) => {
+                conversations.is_current(conversation, links, receipt.is_new)
+            }
+            // The others are not to be cached, or not yet.
+            _ => !receipt.is_new || disposition.is_redacted(),
+        };
+        if is_cached {
+            reread.keep();
         }
-        let receipt = receipt?;
+        if let Some(workspace) = renamed.filter(|_| receipt.is_new) {
+            conversations.drop_all_messages(&workspace);
+        }
         if let Some((author, arrival)) = message.filter(|_| receipt.is_new) {
             self.metrics.record_heard(author, arrival);
             self.metrics.record_hear_duration(began);
@@ -209,8 +223,8 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it is not known yet. `None` if the
-    /// conversation has no such message, or not yet.
+    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it
+    /// is not known yet. `None` if the conversation has no such message, or not yet.
     async fn find_links(
         &self,
         heard: &Heard,
@@ -225,15 +239,16 @@ impl Inbox {
                     if let Some(links) = conversations.push(message, &names, reply_to) {
                         return Ok(Some(links));
                     }
-                    self.read_conversation(&message.conversation, now).await?;
+                    if !self.read_conversation(&message.conversation, now).await? {
+                        return Ok(None);
+                    }
                 }
             }
             Heard::Edit(Edit { conversation, .. })
             | Heard::Deletion(Deletion { conversation, .. })
                 if !conversations.has_timer(conversation) =>
             {
-                self.read_conversation(conversation, now).await?;
-                Ok(None)
+                self.read_conversation(conversation, now).await.map(|_| None)
             }
             Heard::Message(..)
             | Heard::Edit(_)
@@ -244,20 +259,30 @@ impl Inbox {
         }
     }
 
-    /// Takes a conversation over from the store.
+    /// Takes a conversation over from the store. Whether that can be read: a message must be heard even if not.
     async fn read_conversation(
         &self,
         conversation: &ConversationId,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let conversations = &self.channel_cache.conversations;
-        let Some(missing) = conversations.missing(conversation, now) else { return Ok(()) };
-        let context = self.store.context(conversation, &conversation_cache::window(now)).await?;
-        let messages = context.target_messages().iter();
+        let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };
+        let window = conversation_cache::window(now);
+        let context = match self.store.context(conversation, &window).await {
+            Ok(context) => context,
+            Err(StoreError::Busy(why)) => return Err(StoreError::Busy(why)),
+            Err(error) => {
+                warn!(error = %error, "the conversation cannot be read; what its message replies to is found later");
+                return Ok(false);
+            }
+        };
+        let parent = context.conversation_history.top_level_messages.iter();
+        let parent = parent.filter(|message| Some(&message.id) == conversation.thread.as_ref());
+        let messages = context.target_messages().iter().chain(parent);
         let names: Vec<_> =
             messages.flat_map(|message| self.channel_cache.names_in(message)).collect();
         conversations.restore(missing, &context, &names, &self.wait_settings.bounds());
-        Ok(())
+        Ok(true)
     }
 
     fn is_listened_to(&self, message: &Message) -> bool {
@@ -362,8 +387,11 @@ impl Inbox {
         let _turn = self.channel_cache.lock_for_order().await;
         // Before the store, because the order applies even if the caller stops waiting here.
         self.channel_cache.apply_order(&order);
+        let conversations = &self.channel_cache.conversations;
         let stored = self.store.order(order.clone(), self.clock.now()).await;
-        self.channel_cache.conversations.drop_all_messages(order.workspace());
+        if order.changes_messages() {
+            conversations.drop_all_messages(order.workspace());
+        }
         if stored.is_err() {
             let orders = self.store.orders(order.workspace()).await?;
             self.channel_cache.replace_orders(order.workspace(), &orders);
@@ -613,6 +641,16 @@ fn conversation_of(heard: &Heard) -> Option<&ConversationId> {
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
         Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
+    }
+}
+
+/// What the platform says that a message replies to.
+fn given_links(heard: &Heard, reply_to: Option<MessageId>) -> Vec<(MessageId, MessageLinks)> {
+    match (heard, reply_to) {
+        (Heard::Message(message, _), Some(parent)) => {
+            vec![(message.id.clone(), MessageLinks::reply_to(parent))]
+        }
+        _ => Vec::new(),
     }
 }
 

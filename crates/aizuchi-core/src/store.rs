@@ -327,6 +327,22 @@ pub enum Order {
 }
 
 impl Order {
+    /// Whether it takes messages out of conversations.
+    pub fn changes_messages(&self) -> bool {
+        match self {
+            Order::OptOut { .. }
+            | Order::Redact { .. }
+            | Order::Reset { .. }
+            | Order::Forget { .. } => true,
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Mode { .. }
+            | Order::OptIn { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. } => false,
+        }
+    }
+
     pub fn workspace(&self) -> &WorkspaceId {
         match self {
             Order::Mute { workspace, .. }

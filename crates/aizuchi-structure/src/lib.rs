@@ -152,7 +152,7 @@ impl<'m> ConversationStructure<'m> {
 
     /// The messages that the one at `index` may reply to, each with the probability.
     pub fn parents(&self, index: usize) -> impl Iterator<Item = (usize, f32)> {
-        let parents = self.links[index].iter().enumerate().skip(1);
+        let parents = self.links[index].iter().enumerate().skip(1).take(index);
         parents
             .filter(|(_, probability)| **probability > 0.0)
             .map(move |(back, probability)| (index - back, *probability))

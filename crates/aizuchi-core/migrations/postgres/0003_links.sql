@@ -34,13 +34,3 @@ CREATE TRIGGER links_outdated AFTER UPDATE OF text, deleted_ms, withheld ON mess
 FOR EACH ROW WHEN (old.text <> new.text OR old.withheld <> new.withheld
     OR old.deleted_ms IS DISTINCT FROM new.deleted_ms)
 EXECUTE FUNCTION drop_outdated_links();
-
-CREATE FUNCTION drop_links() RETURNS TRIGGER LANGUAGE plpgsql
-AS $$
-BEGIN
-    DELETE FROM links WHERE workspace = old.workspace AND channel = old.channel AND message = old.id;
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER links_removed AFTER DELETE ON messages
-FOR EACH ROW EXECUTE FUNCTION drop_links();

@@ -28,7 +28,3 @@ BEGIN
     DELETE FROM links WHERE workspace = old.workspace AND channel = old.channel AND message = old.id
         AND new.deleted_ms IS NOT NULL;
 END;
-CREATE TRIGGER links_removed AFTER DELETE ON messages
-BEGIN
-    DELETE FROM links WHERE workspace = old.workspace AND channel = old.channel AND message = old.id;
-END;

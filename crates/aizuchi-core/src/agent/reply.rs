@@ -227,12 +227,15 @@ impl Agent {
             return None;
         }
         let language = self.persona.language;
-        let is_facilitator = self.gate_input(context).mode() == Mode::Facilitator;
+        let gate_input = self.gate_input(context);
+        let is_facilitator = gate_input.mode() == Mode::Facilitator;
+        let min_messages = gate_input.rules.facilitation.min_messages;
+        let thread_length = context.conversation_history.thread(about).len();
         let may_look_again = claim.second_looks == 0 && !is_facilitator;
         let why = match ConversationAnalysis::new(context).standing(about) {
             Standing::Open => return None,
-            // It waits for enough messages in each thread, so it may have no word there.
-            Standing::InThread if is_facilitator => return None,
+            // It has no word there before there are enough messages.
+            Standing::InThread if is_facilitator && thread_length < min_messages => return None,
             Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
                 return Some(StepResult::LookAgain { due: self.now() });
             }

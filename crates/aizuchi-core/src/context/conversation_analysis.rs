@@ -45,6 +45,15 @@ pub struct ConversationAnalysis<'a> {
     talk: Talk,
     /// The index in `target` of the first message of `talk`.
     first: usize,
+    /// What became at the top level of the message that opened the target, if that is a thread.
+    above: Option<UptakeAbove>,
+}
+
+/// What became of the message that opened a thread, by what stands below it in the channel.
+#[derive(Debug)]
+struct UptakeAbove {
+    open: f32,
+    taken_by: Option<(UserId, f32)>,
 }
 
 /// A question or plea and its status.
@@ -98,7 +107,8 @@ impl<'a> ConversationAnalysis<'a> {
         let target = context.target_messages();
         let talk = Talk::from_context(context);
         let first = target.len() - talk.structure().len();
-        let mut analysis = Self { questions: Vec::new(), context, target, talk, first };
+        let above = uptake_above(context);
+        let mut analysis = Self { questions: Vec::new(), context, target, talk, first, above };
         let newest = target.len().saturating_sub(MAX_MESSAGES).max(first);
         let asks = |index: &usize| {
             target[*index].is_human() && analysis.talk.structure().asking(index - first) > 0.0
@@ -169,6 +179,10 @@ impl<'a> ConversationAnalysis<'a> {
     /// `index` is in the structure.
     fn is_settled_message(&self, index: usize) -> bool {
         let structure = self.talk.structure();
+        let above = self.above_of(&self.target[index + self.first]);
+        if above.is_some_and(|above| above.open < OPEN) {
+            return true;
+        }
         let message = &structure.utterances()[index];
         let in_thread = || self.context.is_left_to_thread(&self.target[index + self.first]);
         if structure.asking(index) > 0.0 {
@@ -201,6 +215,9 @@ impl<'a> ConversationAnalysis<'a> {
         if self.context.is_left_to_thread(message) {
             return Standing::InThread;
         }
+        if let Some(above) = self.above_of(message).filter(|above| above.open <= TAKEN_UP) {
+            return Standing::TakenUp(above.taken_by.clone());
+        }
         let uptake = self.talk.structure().uptake(index);
         match uptake.open {
             open if open > STILL_OPEN => Standing::Open,
@@ -210,6 +227,12 @@ impl<'a> ConversationAnalysis<'a> {
                 taker(&uptake).map(|(by, probability)| (self.talk.author(by).clone(), probability)),
             ),
         }
+    }
+
+    /// What became of a message at the top level, if it opened the thread.
+    fn above_of(&self, message: &Message) -> Option<&UptakeAbove> {
+        let opens = Some(&message.id) == self.context.conversation.thread.as_ref();
+        self.above.as_ref().filter(|_| opens)
     }
 
     /// `index` is in `target`.
@@ -229,6 +252,15 @@ impl<'a> ConversationAnalysis<'a> {
         if let Some(user) = structure.utterances()[index].addressee {
             return of(open, QuestionStatus::Directed(self.talk.user(user).clone()));
         }
+        if let Some(above) =
+            self.above_of(message).filter(|above| open >= OPEN && above.open < OPEN)
+        {
+            let status = match above.taken_by.clone() {
+                Some((user, probability)) => QuestionStatus::TakenUp(user, probability),
+                None => QuestionStatus::Resolved,
+            };
+            return of(0.0, status);
+        }
         let uptake = structure.uptake(index);
         let taken_by = || {
             let (by, probability) = taker(&uptake)?;
@@ -245,6 +277,16 @@ impl<'a> ConversationAnalysis<'a> {
         };
         of(open, status.unwrap_or(QuestionStatus::Open))
     }
+}
+
+fn uptake_above(context: &Context) -> Option<UptakeAbove> {
+    let parent = context.conversation.thread.as_ref()?;
+    let messages = &context.conversation_history.top_level_messages;
+    let has_later = messages.last().is_some_and(|newest| newest.id != *parent);
+    let talk = has_later.then(|| Talk::of_messages(messages, context))?;
+    let uptake = talk.structure().uptake(talk.index_of(parent)?);
+    let taken_by = taker(&uptake).map(|(by, probability)| (talk.author(by).clone(), probability));
+    Some(UptakeAbove { open: uptake.open, taken_by })
 }
 
 /// Who took a question up, unless its author's own words settled it.

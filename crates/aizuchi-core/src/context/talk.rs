@@ -1,6 +1,9 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
 use crate::context::Context;
@@ -27,8 +30,10 @@ pub struct Talk {
 #[derive(Clone, Debug)]
 struct TalkMessage {
     id: MessageId,
+    at: Timestamp,
     is_own: bool,
-    links_source: LinkSource,
+    /// Its links, if the platform gave them.
+    given_links: Option<MessageLinks>,
     /// Its links are in the store, or on their way there.
     is_stored: bool,
 }
@@ -47,15 +52,23 @@ impl Default for Talk {
 impl Talk {
     /// The newest messages of a context's target.
     pub fn from_context(context: &Context) -> Self {
+        Self::of_messages(context.target_messages(), context)
+    }
+
+    /// The newest of these messages of a context's channel.
+    pub fn of_messages(messages: &[Arc<Message>], context: &Context) -> Self {
         let mut talk = Self::default();
-        talk.add_users_of(context);
-        for message in context.target_messages() {
+        let authors = messages.iter().map(|message| &message.author.id);
+        for user in authors.chain(context.names.keys()).collect::<BTreeSet<_>>() {
+            talk.add_user(user, context.display_name(user));
+        }
+        for message in messages {
             talk.push_stored(message, context);
         }
         talk
     }
 
-    /// Adds the next message of a context's target, with the links that the store has of it.
+    /// Adds the next message of a context, with the links that the store has of it.
     pub fn push_stored(&mut self, message: &Message, context: &Context) {
         // The parent of a thread begins it, whatever it is in the channel.
         let is_here = message.conversation == context.conversation;
@@ -63,14 +76,6 @@ impl Talk {
         self.push(message, links);
         if let Some(pushed) = self.messages.last_mut() {
             pushed.is_stored = links.is_some() || !is_here;
-        }
-    }
-
-    /// Learns the names of a context's users.
-    pub fn add_users_of(&mut self, context: &Context) {
-        let authors = context.target_messages().iter().map(|message| &message.author.id);
-        for user in authors.chain(context.names.keys()).collect::<BTreeSet<_>>() {
-            self.add_user(user, context.display_name(user));
         }
     }
 
@@ -93,7 +98,12 @@ impl Talk {
         let utterance = Utterance::new(author, seconds, &message.text, &mentioned, &self.names);
         let is_bot = message.author.kind == AuthorKind::Bot;
         let utterance = Utterance { is_bot, ..utterance };
-        match links {
+        let is_known = |parent: &MessageId| self.index_of(parent).is_some();
+        // A reply to a message that is not here any more may still go on with what is.
+        let is_usable = |links: &&MessageLinks| {
+            links.source != LinkSource::Platform || links.parents.keys().any(is_known)
+        };
+        match links.filter(is_usable) {
             Some(links) => {
                 let parents = links.parents.iter();
                 let parents: Vec<(usize, f32)> = parents
@@ -107,8 +117,9 @@ impl Talk {
         }
         self.messages.push(TalkMessage {
             id: message.id.clone(),
+            at: message.at,
             is_own: message.author.kind == AuthorKind::Persona,
-            links_source: links.map_or(LinkSource::SHIPPED, |links| links.source),
+            given_links: links.filter(|links| links.source == LinkSource::Platform).cloned(),
             is_stored: false,
         });
         if self.messages.len() > MAX_MESSAGES {
@@ -130,16 +141,23 @@ impl Talk {
     }
 
     fn links(&self, index: usize) -> MessageLinks {
+        if let Some(links) = &self.messages[index].given_links {
+            return links.clone();
+        }
         let parents = self.structure.parents(index);
         let parents =
             parents.map(|(parent, probability)| (self.messages[parent].id.clone(), probability));
         let parents = parents.collect();
-        let source = self.messages[index].links_source;
-        MessageLinks { begins: self.structure.begins(index), parents, source }
+        MessageLinks { begins: self.structure.begins(index), parents, source: LinkSource::SHIPPED }
     }
 
     pub fn structure(&self) -> &ConversationStructure<'static> {
         &self.structure
+    }
+
+    /// When the newest message was written.
+    pub fn newest_at(&self) -> Option<Timestamp> {
+        self.messages.last().map(|message| message.at)
     }
 
     pub fn index_of(&self, message: &MessageId) -> Option<usize> {

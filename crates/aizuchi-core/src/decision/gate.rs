@@ -233,9 +233,13 @@ impl GateInput<'_> {
         humans.any(|message| self.context.new_messages.contains(&message.id))
     }
 
-    /// Whether every new message names another user, and not the persona.
+    /// Whether every new message names another user, and not the persona. What opened the thread counts as new until
+    /// somebody answers.
     fn is_directed(&self) -> bool {
-        let is_new = |message: &&Arc<Message>| self.context.new_messages.contains(&message.id);
+        let is_new = |message: &&Arc<Message>| {
+            self.context.new_messages.contains(&message.id)
+                || self.context.opens_unanswered_thread(message)
+        };
         let mut new = self
             .context
             .target_messages()

@@ -105,11 +105,11 @@ impl ChannelCache {
         });
     }
 
-    /// Learns a user's name and role.
-    pub fn update_user(&self, user: &User) {
+    /// Learns a user's name and role, and returns whether the user had another name.
+    pub fn update_user(&self, user: &User) -> bool {
         self.write(|state| {
             let users = state.user_names.entry(user.workspace.clone()).or_default();
-            users.insert(user.id.clone(), user.name.to_lowercase().into());
+            let is_renamed = users.insert(user.id.clone(), user.name.to_lowercase().into());
             if user.kind == AuthorKind::Human {
                 users.humans.insert(user.id.clone());
             }
@@ -118,7 +118,8 @@ impl ChannelCache {
                 Role::Admin => state.admins.insert(key),
                 Role::Member => state.admins.remove(&key),
             };
-        });
+            is_renamed
+        })
     }
 
     /// The names of the users that a message may address: those that it mentions, and one whom it calls by name.
@@ -203,13 +204,16 @@ impl ChannelCache {
 }
 
 impl UserNames {
-    fn insert(&mut self, user: UserId, name: Arc<str>) {
-        if let Some(before) = self.names.insert(user.clone(), name.clone())
-            && self.users.get(&before) == Some(&user)
+    /// Returns whether the user had another name.
+    fn insert(&mut self, user: UserId, name: Arc<str>) -> bool {
+        let before = self.names.insert(user.clone(), name.clone()).filter(|before| *before != name);
+        if let Some(before) = &before
+            && self.users.get(before) == Some(&user)
         {
-            self.users.remove(&before);
+            self.users.remove(before);
         }
         self.users.insert(name, user);
+        before.is_some()
     }
 
     /// The user whose full name a text begins with. A workspace has too many users to look for each.

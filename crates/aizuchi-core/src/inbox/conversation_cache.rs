@@ -55,7 +55,10 @@ pub struct HeardLinks {
     /// The links to be stored with it: its own, and those of other messages that have none yet.
     pub links: Vec<(MessageId, MessageLinks)>,
     /// Whether it was not heard before.
-    pub is_new: bool,
+    is_new: bool,
+    /// Whether it is newer than the others.
+    is_newest: bool,
+    drops: u64,
     /// Whether it surely answers a question of the persona's.
     pub answers_persona: bool,
 }
@@ -85,7 +88,7 @@ impl ConversationCache {
     }
 
     /// Takes over a conversation as the store has it, unless it has changed since it was found missing. `names` are
-    /// those of users that the context does not know.
+    /// those of the users that its messages may address.
     pub fn restore(
         &self,
         missing: Missing,
@@ -100,8 +103,7 @@ impl ConversationCache {
         let cached = self.conversation(&context.conversation);
         let mut cached = cached.lock();
         if cached.drops == missing.drops && cached.talk.is_none() {
-            cached.talk = Some(talk);
-            cached.timer.get_or_insert(timer);
+            (cached.talk, cached.timer) = (Some(talk), Some(timer));
         }
     }
 
@@ -125,6 +127,7 @@ impl ConversationCache {
             talk.add_user(user, name);
         }
         let is_new = talk.index_of(&message.id).is_none();
+        let is_newest = !is_new || talk.newest_at().is_none_or(|newest| newest <= message.at);
         if is_new {
             let links = reply_to.map(|parent| MessageLinks::reply_to(parent.clone()));
             talk.push(message, links.as_ref());
@@ -133,11 +136,29 @@ impl ConversationCache {
         let is_to_another = talk.structure().utterances()[index].addressee.is_some();
         let answers_persona =
             !is_to_another && talk.replied_to_persona(index, Cues::ASKS) >= SURELY_ANSWERS;
-        Some(HeardLinks { links: talk.take_unstored_links(), is_new, answers_persona })
+        let links = talk.take_unstored_links();
+        let drops = cached.drops;
+        Some(HeardLinks { links, is_new, is_newest, drops, answers_persona })
     }
 
-    /// Reads a conversation from the store when it is next needed, because its messages have changed or a message that
-    /// was added here is not in the store.
+    /// Whether a message that was pushed here stands in its conversation as it does in the store. `is_stored`: it is
+    /// there for the first time.
+    pub fn is_current(
+        &self,
+        conversation: &ConversationId,
+        heard: &HeardLinks,
+        is_stored: bool,
+    ) -> bool {
+        let drops = self.conversation(conversation).lock().drops;
+        heard.is_newest && heard.drops == drops && (is_stored || !heard.is_new)
+    }
+
+    /// Drops these conversations in the end, even if its owner is cancelled, unless they are kept.
+    pub fn drop_unless_kept(&self, conversations: Vec<ConversationId>) -> DropUnlessKept<'_> {
+        DropUnlessKept { cache: self, conversations }
+    }
+
+    /// Reads a conversation from the store when it is next needed, because its messages have changed.
     pub fn drop_messages(&self, conversation: &ConversationId) {
         let cached = self.state.lock().conversations.get(conversation).cloned();
         if let Some(cached) = cached {
@@ -158,7 +179,10 @@ impl ConversationCache {
     pub fn record_message(&self, message: &Message) {
         let conversation = &message.conversation;
         let mut state = self.state.lock();
-        state.tempos.entry(channel_key(conversation)).or_default().record_message(message.at);
+        // Where it is missing, it will be read from the store with this message.
+        if let Some(tempo) = state.tempos.get_mut(&channel_key(conversation)) {
+            tempo.record_message(message.at);
+        }
         if let Some(parent) = &conversation.thread {
             let top_level = ConversationId { thread: None, ..conversation.clone() };
             let cached = state.conversations.get(&top_level).cloned();
@@ -212,6 +236,25 @@ impl ConversationCache {
     }
 }
 
+/// See [`ConversationCache::drop_unless_kept`].
+#[must_use]
+pub struct DropUnlessKept<'c> {
+    cache: &'c ConversationCache,
+    conversations: Vec<ConversationId>,
+}
+
+impl DropUnlessKept<'_> {
+    pub fn keep(mut self) {
+        self.conversations.clear();
+    }
+}
+
+impl Drop for DropUnlessKept<'_> {
+    fn drop(&mut self) {
+        self.conversations.iter().for_each(|conversation| self.cache.drop_messages(conversation));
+    }
+}
+
 impl CacheState {
     fn evict_judged(&mut self, now: Timestamp) {
         if self.conversations.len() < MAX_CONVERSATIONS {
@@ -236,6 +279,7 @@ impl CachedConversation {
 
     fn drop_messages(&mut self) {
         self.talk = None;
+        self.timer = None;
         self.drops += 1;
     }
 }
@@ -250,7 +294,6 @@ fn restored(
     now: Timestamp,
 ) -> (Talk, JudgeTimer) {
     let mut talk = Talk::default();
-    talk.add_users_of(context);
     for (user, name) in names {
         talk.add_user(user, name);
     }
@@ -275,7 +318,9 @@ fn restored(
             if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
                 record_message(&mut timer, Some(&talk), message, at, tempo, bounds);
             }
-        } else if let Some(parent) = &message.conversation.thread {
+        } else if let Some(parent) =
+            message.conversation.thread.as_ref().filter(|_| message.is_human())
+        {
             timer.record_thread_reply(parent);
         }
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use aizuchi_harness::harness::{Harness, TestStore, on_every_store, top_level, window, workspace};
 
 /// Seconds since the message before, whether it is in the thread of the first question, author and text.
-const TALK: [(i64, bool, &str, &str); 16] = [
+const TALK: [(i64, bool, &str, &str); 19] = [
     (0, false, "ann", "good morning"),
     (5, false, "bob", "hey ann"),
     (40, false, "ann", "where is the key for the shed?"),
@@ -19,6 +19,9 @@ const TALK: [(i64, bool, &str, &str); 16] = [
     (3, false, "dan", "does anybody know when the shop opens?"),
     (3, false, "carol", "they look good"),
     (25, true, "bob", "the spare one, I mean"),
+    (5, false, "carol", "who has the ladder?"),
+    (5, true, "buildbot", "ticket created"),
+    (5, false, "dan", "@Aizuchi are you there?"),
     (70, false, "bob", "they do"),
     (70, false, "dan", "anyone?"),
     (4, false, "carol", "dan: at nine"),
@@ -40,7 +43,14 @@ async fn played(mut harness: Harness, restarts: bool) -> (Vec<Option<Timestamp>>
         if in_thread {
             conversation.thread = Some(MessageId::new("m002"));
         }
-        harness.says_in(conversation.clone(), user, text).await;
+        let id = harness.says_in(conversation.clone(), user, text).await;
+        if text.ends_with("opens?") {
+            harness.pass(1).await;
+            if restarts {
+                harness = harness.restart().await;
+            }
+            harness.edits(&id, "does anybody know when the baker opens?").await;
+        }
         due.push(harness.step_of(&conversation).await.map(|step| step.due));
     }
     harness.pass(2000).await;

@@ -3,12 +3,14 @@
 
 use std::path::Path;
 
-use aizuchi_core::chat::MessageId;
+use aizuchi_core::chat::{Arrival, Heard, MessageId};
 use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use aizuchi_harness::harness::{Harness, JOIN_IN_60, START, TestStore, on_every_store, thread};
+use aizuchi_harness::harness::{
+    Harness, JOIN_IN_60, START, TestStore, message, on_every_store, thread,
+};
 
 /// A room in which these speak, each so many seconds after the one before. The judge always says yes, with a delay.
 async fn room(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
@@ -196,6 +198,67 @@ async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
     [m001] spoke: give them a minute (judge kept, reply kept)
      in 2 calls
     ");
+}
+
+/// A question to the channel with an answer there, and what its asker writes in its thread then.
+#[tokio::test]
+async fn what_was_answered_in_the_channel_is_not_open_in_its_thread() {
+    on_every_store(async |store| {
+        let harness = room(store, &[]).await;
+        let question = harness.says("ann", "where is the key for the shed?").await;
+        harness.pass(40).await;
+        harness.says("bob", "on the hook by the door").await;
+        harness.pass(20).await;
+        harness.says("ann", "got it, thanks!").await;
+        harness.pass(10).await;
+        harness.says_in(thread("garden", question.as_str()), "ann", "the old one").await;
+        harness.pass(2000).await;
+        assert!(harness.platform.posted_texts().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mention_that_was_answered_is_not_open_in_its_thread() {
+    on_every_store(async |store| {
+        let harness = room(store, &[]).await;
+        let question = harness.says("ann", "@Aizuchi where is the key for the shed?").await;
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+        harness.says_in(thread("garden", question.as_str()), "ann", "the old one").await;
+        harness.pass(2000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_is_not_left_to_a_thread_that_is_not_judged() {
+    on_every_store(async |store| {
+        let harness = room(store, &[]).await;
+        let question = harness.says("ann", "where is the key for the shed?").await;
+        harness.pass(10).await;
+        let in_thread = thread("garden", question.as_str());
+        let missed = message(in_thread, "m9", harness.clock.now(), "ann", "the old one");
+        let heard = Heard::Message(missed, Arrival::Backfilled);
+        harness.inbox.hear(heard).await.unwrap();
+        harness.pass(2000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_is_judged_in_its_thread_though_somebody_is_called_there() {
+    on_every_store(async |store| {
+        let harness = room(store, &[(0, "bob", "good morning")]).await;
+        let question = harness.says("ann", "where is the key for the shed?").await;
+        harness.pass(10).await;
+        harness.says_in(thread("garden", question.as_str()), "ann", "@bob maybe you?").await;
+        harness.pass(2000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -38,6 +38,7 @@ pub async fn read(
     let mut newest_revision = 0;
     let mut restricted = BTreeSet::new();
     let mut new_messages = BTreeSet::new();
+    let mut undecided = BTreeSet::new();
     let mut links = BTreeMap::new();
     let mut messages = Vec::new();
     let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
@@ -48,6 +49,9 @@ pub async fn read(
         }
         if message_row.is_shared == 0 {
             restricted.insert(message_row.id.clone());
+        }
+        if message_row.is_undecided != 0 {
+            undecided.insert(message_row.id.clone());
         }
         if let Some(message_links) = message_row.links() {
             links.insert(message_row.id.clone(), message_links);
@@ -73,6 +77,7 @@ pub async fn read(
     context.names = names;
     context.restricted_messages = restricted;
     context.new_messages = new_messages;
+    context.undecided = undecided;
     context.links = links;
     context.channel_status = channel_status.into_channel_status(before_intervention)?;
     context.newest_message_revision = newest_revision;
@@ -200,6 +205,7 @@ struct ContextMessageRow {
     name: Option<Arc<str>>,
     named: Option<BTreeMap<UserId, Arc<str>>>,
     is_new: u8,
+    is_undecided: u8,
     /// The version, the parent and the probability of each link.
     links: Option<Vec<(u32, String, f32)>>,
 }

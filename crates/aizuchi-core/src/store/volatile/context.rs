@@ -34,6 +34,8 @@ impl VolatileState {
             Some((record.message.id.clone(), links.clone()))
         });
         let links = links.collect();
+        let undecided = records.iter().filter(|record| record.decision.is_none());
+        let undecided = undecided.map(|record| record.message.id.clone()).collect();
         let channel_status = self.channel_status(conversation, record, window);
         let messages: Vec<Arc<Message>> =
             records.iter().map(|record| record.message.clone()).collect();
@@ -64,6 +66,7 @@ impl VolatileState {
             pending_commands: commands,
             names,
             links,
+            undecided,
             new_messages,
             channel_status,
             restricted_messages: restricted,

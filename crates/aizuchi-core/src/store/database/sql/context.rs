@@ -12,6 +12,7 @@ macro_rules! message_json {
                  CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.person) END,
             CASE m.decision WHEN (SELECT id FROM decisions INDEXED BY decisions_open
                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) THEN 1 ELSE 0 END,
+            CASE WHEN m.decision IS NULL THEN 1 ELSE 0 END,
             CASE m.thread WHEN ?3 THEN
                 (SELECT json_group_array(json_array(l.version, l.parent, l.probability)) FROM links AS l
                  WHERE l.workspace = ?1 AND l.channel = ?2 AND l.message = m.id AND l.version IN (0, ?15)) END)"
