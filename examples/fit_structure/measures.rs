@@ -78,7 +78,7 @@ fn decisions<'m>(name: &str, moments: &[Moment], models: impl Fn(&Moment) -> &'m
             (moment, structure.waiting().into_iter().map(|waiting| waiting.1).fold(0.0, f32::max))
         })
         .collect();
-    for threshold in [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8] {
+    for threshold in [0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8] {
         let share = |label: &str, kind: &str| {
             let of: Vec<_> = scored
                 .iter()
