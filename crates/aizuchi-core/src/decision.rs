@@ -101,6 +101,8 @@ pub enum AttemptResult {
     Kept,
     /// Superseded by new messages: the result was discarded, its tokens are booked.
     Superseded,
+    /// It was not sure enough, asked for it, or became doubtful, so the judge was asked once more.
+    LookedAgain,
     Failed,
 }
 
@@ -196,7 +198,12 @@ impl Attempt {
         let result = match (is_current, self.result) {
             (false, AttemptResult::Kept) => AttemptResult::Superseded,
             (true, result)
-            | (false, result @ (AttemptResult::Superseded | AttemptResult::Failed)) => result,
+            | (
+                false,
+                result @ (AttemptResult::Superseded
+                | AttemptResult::LookedAgain
+                | AttemptResult::Failed),
+            ) => result,
         };
         Self { result, ..self }
     }

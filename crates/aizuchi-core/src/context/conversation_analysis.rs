@@ -180,7 +180,7 @@ impl<'a> ConversationAnalysis<'a> {
     fn is_settled_message(&self, index: usize) -> bool {
         let structure = self.talk.structure();
         let above = self.above_of(&self.target[index + self.first]);
-        if above.is_some_and(|above| above.open < OPEN) {
+        if above.is_some_and(|above| above.open < OPEN) || self.answer_to(index).is_some() {
             return true;
         }
         let message = &structure.utterances()[index];
@@ -229,6 +229,15 @@ impl<'a> ConversationAnalysis<'a> {
         }
     }
 
+    /// What the persona has said since it was addressed by this message, which is an answer. `index` is in the
+    /// structure.
+    fn answer_to(&self, index: usize) -> Option<&Arc<Message>> {
+        let index = index + self.first;
+        let is_own = |message: &&Arc<Message>| message.author.kind == AuthorKind::Persona;
+        let later = self.target[index + 1..].iter().find(is_own);
+        later.filter(|_| self.target[index].is_addressed())
+    }
+
     /// What became of a message at the top level, if it opened the thread.
     fn above_of(&self, message: &Message) -> Option<&UptakeAbove> {
         let opens = Some(&message.id) == self.context.conversation.thread.as_ref();
@@ -247,6 +256,9 @@ impl<'a> ConversationAnalysis<'a> {
         }
         if self.context.is_left_to_thread(message) {
             return of(0.0, QuestionStatus::InThread);
+        }
+        if let Some(answer) = self.answer_to(index) {
+            return of(0.0, QuestionStatus::TakenUp(answer.author.id.clone(), 1.0));
         }
         let open = structure.asking(index) * structure.open(index);
         if let Some(user) = structure.utterances()[index].addressee {

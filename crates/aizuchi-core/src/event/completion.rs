@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::chat::MessageId;
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
-use crate::decision::{DecisionId, DecisionResult, Judgment};
+use crate::decision::{AttemptResult, DecisionId, DecisionResult, Judgment};
 use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
 use crate::event::{
     Claim, DeadLetter, DecisionClosing, Draft, DraftContent, Event, OutboxItem, OutboxItemId,
@@ -38,8 +38,8 @@ pub struct Completion {
     pub outbox_items: Vec<OutboxItem>,
     /// What becomes of the items of the claim's draft that were not posted.
     pub unsent: Option<UnsentFate>,
-    /// The verdict and the text so far no longer count.
-    pub has_superseded: bool,
+    /// What became of the verdict and the text so far, if they no longer count.
+    pub retired: Option<AttemptResult>,
     /// The text so far no longer counts; the verdict does.
     pub has_redrafted: bool,
     pub dead_letter: Option<DeadLetter>,
@@ -229,7 +229,7 @@ impl PendingState {
             self.resume_waiting(now);
             return Completion {
                 unsent: Some(UnsentFate::Superseded),
-                has_superseded: true,
+                retired: Some(AttemptResult::Superseded),
                 ..Completion::default()
             };
         }
@@ -253,7 +253,7 @@ impl PendingState {
         self.resume_waiting(now);
         Completion {
             unsent: Some(UnsentFate::Dropped),
-            has_superseded: true,
+            retired: Some(AttemptResult::Superseded),
             ..Completion::default()
         }
     }
@@ -268,7 +268,8 @@ impl PendingState {
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        if !self.owed.is_empty() {
+        let is_owed = !self.owed.is_empty();
+        if is_owed {
             self.resume_waiting(now);
         } else if let Some(step) = &mut self.step {
             let is_judged_now = matches!(claim.event, Event::Judge(_));
@@ -282,7 +283,10 @@ impl PendingState {
         }
         Completion {
             unsent: Some(UnsentFate::Dropped),
-            has_superseded: true,
+            retired: Some(match is_owed {
+                true => AttemptResult::Superseded,
+                false => AttemptResult::LookedAgain,
+            }),
             ..Completion::default()
         }
     }
@@ -295,7 +299,7 @@ impl PendingState {
             self.resume_waiting(now);
             return Completion {
                 unsent: Some(UnsentFate::Superseded),
-                has_superseded: true,
+                retired: Some(AttemptResult::Superseded),
                 ..Completion::default()
             };
         }

@@ -649,12 +649,12 @@ fn owed_changes<'a>(
     closed.chain(opened)
 }
 
-/// Superseded judgments and drafts stay in the ledger, marked as such.
-fn supersede(decision: &mut Decision) {
+/// Judgments and drafts that no longer count stay in the ledger, marked as such.
+fn retire(decision: &mut Decision, result: AttemptResult) {
     decision.judgment = None;
     for attempt in &mut decision.attempts {
         if attempt.result == AttemptResult::Kept {
-            attempt.result = AttemptResult::Superseded;
+            attempt.result = result;
         }
     }
 }

@@ -137,6 +137,7 @@ pub fn attempt_result(language: Language, result: AttemptResult) -> &'static str
         AttemptResult::Superseded => {
             pick(language, "discarded: people moved on", "破棄（会話が進んだため）")
         }
+        AttemptResult::LookedAgain => pick(language, "looked at again", "改めて判断"),
         AttemptResult::Failed => pick(language, "failed", "失敗"),
     }
 }

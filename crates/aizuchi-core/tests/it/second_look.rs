@@ -46,7 +46,7 @@ async fn an_unsure_yes_is_looked_at_once_more_after_its_delay() {
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
      150s (persona): Here I am.
-    [m000] spoke: nobody answers (judge superseded, judge kept, reply kept)
+    [m000] spoke: nobody answers (judge looked_again, judge kept, reply kept)
     ");
 }
 
@@ -61,7 +61,7 @@ async fn a_yes_that_stays_unsure_is_silence() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
-    [m000] chose_silence: I was not sure enough (0.50 of at least 0.70) (judge superseded, judge kept)
+    [m000] chose_silence: I was not sure enough (0.50 of at least 0.70) (judge looked_again, judge kept)
     ");
 }
 
@@ -93,8 +93,8 @@ async fn a_silence_may_ask_to_look_again_once() {
        0s alice: does anyone have a ladder?
     10000s bob: does anyone have a spade?
     10210s (persona): Here I am.
-    [m000] chose_silence: not yet (judge superseded, judge kept)
-    [m001] spoke: nobody answers (judge superseded, judge kept, reply kept)
+    [m000] chose_silence: not yet (judge looked_again, judge kept)
+    [m001] spoke: nobody answers (judge looked_again, judge kept, reply kept)
     ");
 }
 
@@ -111,7 +111,7 @@ async fn a_new_message_takes_the_place_of_the_second_look() {
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
      100s bob: @alice yes, behind the shed
-    [m000 m001] chose_silence by nothing_open: nobody waits for an answer (judge superseded)
+    [m000 m001] chose_silence by nothing_open: nobody waits for an answer (judge looked_again)
     ");
 }
 
@@ -180,7 +180,7 @@ async fn a_draft_that_became_doubtful_is_dropped_and_the_judge_looks_again() {
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
       90s bob: there was one
-    [m000 m001] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    [m000 m001] chose_silence: they get along (judge looked_again, reply looked_again, judge kept)
     ");
 }
 

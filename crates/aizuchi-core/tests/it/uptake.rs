@@ -233,6 +233,22 @@ async fn a_mention_that_was_answered_is_not_open_in_its_thread() {
 }
 
 #[tokio::test]
+async fn what_the_persona_has_answered_is_not_open() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("bob", "@Aizuchi which size is it?").await;
+        harness.pass(10).await;
+        harness.says("bob", "half an inch, I think").await;
+        harness.says("ann", "who has a washer of that size?").await;
+        harness.pass(2000).await;
+        let prompt = harness.mind.prompt_texts(PromptVerb::Judge).remove(0);
+        let open = prompt.lines().filter(|line| line.contains("probably still open"));
+        assert_eq!(open.count(), 1, "{prompt}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_question_is_not_left_to_a_thread_that_is_not_judged() {
     on_every_store(async |store| {
         let harness = room(store, &[]).await;

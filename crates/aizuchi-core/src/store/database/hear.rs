@@ -10,8 +10,8 @@ use crate::chat::{
     User, Visibility,
 };
 use crate::context::links::MessageLinks;
-use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
+use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
 use crate::event::step::{EditedMessage, HearEffect, PendingState};
 use crate::memory::MessageRef;
@@ -74,7 +74,9 @@ impl ArrivalEffects {
             let superseded = revision_pairs(&self.superseded);
             let supersede = query(sql::SUPERSEDE_DECISIONS).bind(&superseded);
             supersede.execute(&mut *connection).await?;
-            query(sql::SUPERSEDE_ATTEMPTS).bind(superseded).execute(&mut *connection).await?;
+            let result = AttemptResult::Superseded.name();
+            let retire = query(sql::RETIRE_ATTEMPTS).bind(superseded).bind(result);
+            retire.execute(&mut *connection).await?;
             let conversations = Value::Array(self.replaced_drafts).to_string();
             query(sql::REPLACE_DRAFTS).bind(conversations).execute(&mut *connection).await?;
         }

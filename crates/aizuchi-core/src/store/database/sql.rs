@@ -413,8 +413,8 @@ statements! {
     SUPERSEDE_DECISIONS = "
         UPDATE decisions SET judgment = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT)";
-    SUPERSEDE_ATTEMPTS = "
-        UPDATE attempts SET result = 'superseded'
+    RETIRE_ATTEMPTS = "
+        UPDATE attempts SET result = ?2
         FROM json_each(?1) AS j WHERE attempts.decision = CAST(j.value ->> 0 AS BIGINT) AND attempts.result = 'kept'";
     SUPERSEDE_REPLIES = "
         UPDATE attempts SET result = 'superseded' WHERE decision = ?1 AND verb = 'reply' AND result = 'kept'";

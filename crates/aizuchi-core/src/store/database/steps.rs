@@ -208,10 +208,11 @@ async fn write_completion(
     if let Some(letter) = &completion.dead_letter {
         put_dead_letter(connection, letter).await?;
     }
-    if completion.has_superseded {
+    if let Some(result) = completion.retired {
         let decision = json!([[claim.decision, counters.revision]]).to_string();
         query(sql::SUPERSEDE_DECISIONS).bind(&decision).execute(&mut *connection).await?;
-        query(sql::SUPERSEDE_ATTEMPTS).bind(decision).execute(&mut *connection).await?;
+        let retire = query(sql::RETIRE_ATTEMPTS).bind(decision).bind(result.name());
+        retire.execute(&mut *connection).await?;
     }
     if completion.has_redrafted {
         let supersede = query(sql::SUPERSEDE_REPLIES).bind(claim.decision.0);

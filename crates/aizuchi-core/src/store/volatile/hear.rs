@@ -8,12 +8,12 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction,
     ReactionChange, User, Visibility, WorkspaceId,
 };
-use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
+use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
 use crate::event::step::{EditedMessage, HearEffect};
 use crate::rhythm::reply_delays::PreviousMessage;
-use crate::store::volatile::{ReactionRecord, VolatileState, forget_reasons, supersede};
+use crate::store::volatile::{ReactionRecord, VolatileState, forget_reasons, retire};
 use crate::store::{HearReceipt, REPLY_DELAY_LOOKBACK};
 
 impl VolatileState {
@@ -283,7 +283,8 @@ impl VolatileState {
             decision.revision = revision;
         }
         if effect.has_superseded {
-            self.decisions.entry(effect.decision).and_modify(supersede);
+            let decision = self.decisions.entry(effect.decision);
+            decision.and_modify(|decision| retire(decision, AttemptResult::Superseded));
             self.drop_drafts(conversation);
         }
     }

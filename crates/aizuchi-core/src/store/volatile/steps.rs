@@ -14,7 +14,7 @@ use crate::event::{
 };
 use crate::store::CompletionReceipt;
 use crate::store::volatile::{
-    ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, supersede,
+    ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, retire,
 };
 
 impl VolatileState {
@@ -238,8 +238,8 @@ impl VolatileState {
         }
         self.dead_letters.extend(completion.dead_letter);
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
-            if completion.has_superseded {
-                supersede(decision);
+            if let Some(result) = completion.retired {
+                retire(decision, result);
             }
             if let Some((judgment, state)) = completion.judgment {
                 decision.judgment = Some(judgment);
