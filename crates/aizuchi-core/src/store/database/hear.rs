@@ -470,6 +470,8 @@ fn link_rows(heard: &Message, id: &MessageId, links: &MessageLinks) -> impl Iter
     let parents = links.parents.iter().map(|(parent, probability)| (parent.as_str(), *probability));
     let rows = [beginning].into_iter().chain(parents).filter(|(_, probability)| *probability > 0.0);
     rows.map(move |(parent, probability)| {
+        // Three digits tell all of it, and are written as such.
+        let probability = (f64::from(probability) * 1000.0).round() / 1000.0;
         json!([workspace, channel, id, links.source.version(), parent, probability])
     })
 }
