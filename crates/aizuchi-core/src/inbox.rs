@@ -159,7 +159,7 @@ impl Inbox {
         // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
         // of the commit. The lock only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
-        let links = match command {
+        let mut links = match command {
             Some(_) => None,
             None => self.find_links(&heard, reply_to.as_ref()).await?,
         };
@@ -192,8 +192,8 @@ impl Inbox {
             client_message_id,
             cursor,
             disposition,
-            links: match &links {
-                Some(links) => links.links.clone(),
+            links: match &mut links {
+                Some(links) => std::mem::take(&mut links.links),
                 None => given_links,
             },
             remember_at: remember,
@@ -272,7 +272,7 @@ impl Inbox {
             Ok(context) => context,
             Err(StoreError::Busy(why)) => return Err(StoreError::Busy(why)),
             Err(error) => {
-                warn!(error = %error, "the conversation cannot be read; what its message replies to is found later");
+                warn!(error = %error, "the conversation cannot be read; the message is heard without links");
                 return Ok(false);
             }
         };

@@ -180,7 +180,7 @@ impl<'a> ConversationAnalysis<'a> {
     fn is_settled_message(&self, index: usize) -> bool {
         let structure = self.talk.structure();
         let above = self.above_of(&self.target[index + self.first]);
-        if above.is_some_and(|above| above.open < OPEN) || self.answer_to(index).is_some() {
+        if above.is_some_and(|above| above.open < SETTLED) || self.answer_to(index).is_some() {
             return true;
         }
         let message = &structure.utterances()[index];
@@ -291,6 +291,7 @@ impl<'a> ConversationAnalysis<'a> {
     }
 }
 
+/// `None` if the target is no thread, or nothing stands below its message in the channel.
 fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     let parent = context.conversation.thread.as_ref()?;
     let messages = &context.conversation_history.top_level_messages;

@@ -50,13 +50,13 @@ pub struct Missing {
 }
 
 /// What a message was found to be when it was heard.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct HeardLinks {
     /// The links to be stored with it: its own, and those of other messages that have none yet.
     pub links: Vec<(MessageId, MessageLinks)>,
     /// Whether it was not heard before.
     is_new: bool,
-    /// Whether it is newer than the others.
+    /// Whether no message that is known here was written after it.
     is_newest: bool,
     drops: u64,
     /// Whether it surely answers a question of the persona's.
@@ -284,8 +284,8 @@ impl CachedConversation {
     }
 }
 
-/// The messages of a context's target, and its timer as it was when the newest of them was heard. `tempo` becomes that of
-/// its channel.
+/// The messages of a context's target, and its timer as it was when the newest of them was heard. `tempo` becomes that
+/// of its channel.
 fn restored(
     context: &Context,
     names: &[(UserId, Arc<str>)],
