@@ -26,6 +26,7 @@ pub mod minds;
 mod to_provider;
 mod to_discord;
 mod to_slack;
+mod to_secret_scanner;
 mod checks;
 mod notices;
 
@@ -460,6 +461,7 @@ impl Config {
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,
+            secrets: self.secret_scanner(),
             model_timeout: self.minds.longest_call(),
             ..agent::AgentSettings::default()
         }

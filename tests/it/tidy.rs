@@ -24,7 +24,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("minijinja_contrib", &["aizuchi-core/prompt"]),
     (
         "pulldown_cmark",
-        &["aizuchi-core/platform", "aizuchi-slack", "aizuchi-discord", "aizuchi/web"],
+        &[
+            "aizuchi-core/outgoing",
+            "aizuchi-core/platform",
+            "aizuchi-slack",
+            "aizuchi-discord",
+            "aizuchi/web",
+        ],
     ),
     ("unicode_normalization", &["aizuchi-core/prompt", "aizuchi-core/recall"]),
     ("unicode_segmentation", &["aizuchi-core/platform"]),

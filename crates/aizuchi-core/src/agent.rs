@@ -36,6 +36,9 @@ use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
 use crate::memo::MemoChange;
 use crate::metrics::Metrics;
+use crate::outgoing;
+use crate::outgoing::secrets::SecretScanner;
+use crate::outgoing::urls::KnownUrls;
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
@@ -79,6 +82,8 @@ pub struct AgentSettings {
     /// Whether prompts and responses are stored, so that an operator can open a decision and read
     /// them.
     pub keeps_exchanges: bool,
+    /// Finds secrets in what models write.
+    pub secrets: SecretScanner,
     /// How long one model call may take.
     pub model_timeout: SignedDuration,
     /// How long one call to the platform may take.
@@ -139,6 +144,7 @@ impl Default for AgentSettings {
             max_delay_seconds: 3600.0,
             prices: Prices::default(),
             keeps_exchanges: true,
+            secrets: SecretScanner::default(),
             model_timeout: SignedDuration::from_secs(60),
             post_timeout: SignedDuration::from_secs(15),
         }
@@ -284,6 +290,11 @@ impl Agent {
             token_factor: self.token_corrections.factor(mind.llm.model()),
             judge_options: JudgeOptions::default(),
         }
+    }
+
+    /// A text that a model wrote, as users may see it.
+    fn screen(&self, text: &str, known: &KnownUrls) -> String {
+        outgoing::screen(text, known, &self.settings.secrets, self.persona.language)
     }
 
     fn now(&self) -> Timestamp {

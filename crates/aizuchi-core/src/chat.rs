@@ -287,12 +287,25 @@ pub fn to_single_line(text: &str) -> String {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.trim().to_owned();
     }
+    without_hidden_letters(text, ' ').trim().to_owned()
+}
+
+/// The text without invisible letters and letters that change its direction, with `\n` for every line break. Joiners
+/// and variation selectors stay.
+pub fn to_visible_text(text: &str) -> String {
+    without_hidden_letters(&text.replace("\r\n", "\n"), '\n')
+}
+
+fn without_hidden_letters(text: &str, line_break: char) -> String {
     let shapes = |letter: char| matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
     let stays = |letter: char| is_line_break(letter) || shapes(letter) || !is_invisible(letter);
     let letters = text.chars().filter(|letter| stays(*letter));
-    let flat: String =
-        letters.map(|letter| if is_line_break(letter) { ' ' } else { letter }).collect();
-    flat.trim().to_owned()
+    letters.map(|letter| if is_line_break(letter) { line_break } else { letter }).collect()
+}
+
+/// Whether a reader sees nothing of this text.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_whitespace() || is_invisible(letter))
 }
 
 /// Whether a text begins by calling a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.

@@ -16,6 +16,7 @@ pub mod context;
 pub mod decision;
 pub mod event;
 pub mod texts;
+pub mod outgoing;
 
 // Time and randomness, metrics, and the store.
 pub mod clock;

@@ -123,8 +123,8 @@ async fn nothing_in_a_commands_answer_is_live() {
     if !answers[0].contains("roses") {
         answers = adapter.command_answers(2).await;
     }
-    // A link shows its target and not its label.
-    let harmless = "• 2026-03-01: *roses* &lt;!channel&gt; <https://evil.example%7CWiki> \
-                &lt;@U0DEV00001&gt; &amp; @here";
+    // No link is live: nobody here has seen it.
+    let harmless =
+        "• 2026-03-01: *roses* &lt;!channel&gt; evil.example|Wiki &lt;@U0DEV00001&gt; &amp; @here";
     assert_eq!(answers.last().map(String::as_str), Some(harmless));
 }

@@ -18,6 +18,7 @@ use crate::decision::gate::Gate;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
+use crate::outgoing::urls::KnownUrls;
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
@@ -227,7 +228,10 @@ impl Agent {
         let mut problem = String::new();
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, superseded, attempts).await?;
-            let parsed = parse_judgment(&response, &prompt);
+            let parsed = parse_judgment(&response, &prompt).map(|judgment| Judgment {
+                reason: self.screen(&judgment.reason, &KnownUrls::default()),
+                ..judgment
+            });
             if let Some(attempt) = attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();
                 attempt.error = parsed.as_ref().err().cloned();

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, StepError, StepTrace};
-use crate::chat::{ConversationId, Message, MessageId, to_single_line};
+use crate::chat::{ConversationId, Message, MessageId, is_blank, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
@@ -18,6 +18,8 @@ use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::memo::MemoChange;
 use crate::memory::{Lineage, MessageRef};
+use crate::outgoing::urls::{KnownUrls, screen_urls};
+use crate::platform::Platform;
 use crate::platform::split::split;
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
@@ -29,6 +31,10 @@ use crate::texts;
 const MAX_REDRAFTS: u32 = 3;
 /// How many rounds of tool calls a model gets before it has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
+/// How many posts one answer takes at most; the rest is left out.
+const MAX_POSTS: usize = 5;
+/// Ends an answer that is longer.
+const ELLIPSIS: &str = "\n…";
 
 /// The messages that the reply should answer.
 fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
@@ -45,6 +51,8 @@ fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
 /// The result of the model calls.
 struct Generated {
     text: String,
+    /// The URLs of the text that may be live.
+    known_urls: KnownUrls,
     lineage: Lineage,
     memo_changes: Vec<MemoChange>,
 }
@@ -79,7 +87,7 @@ impl Agent {
             Evaluation { mode, passed_gates: gate_result.passed, conversation_state: state };
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.settled_by {
-            return self.refuse_by_gate(claim, gate, &context);
+            return Ok(self.refuse_by_gate(claim, gate, &context));
         }
         let settled = self.drop_rate_limited(&mut context);
         if !claim.is_owed
@@ -92,7 +100,7 @@ impl Agent {
         if claim.redrafts > MAX_REDRAFTS {
             // A message behind the draft changes every time. The user who waits gets an apology
             // instead.
-            return Ok(with_settled_messages(self.draft_apology(&context)?, settled));
+            return Ok(with_settled_messages(self.draft_apology(&context), settled));
         }
         context.recalled_messages = self.recall(&context).await?;
         let context = Arc::new(context);
@@ -105,16 +113,18 @@ impl Agent {
         let is_last = claim.attempt >= super::MAX_OWED_ATTEMPTS;
         let result = match generated {
             Ok(generated) => {
-                let (text, lineage) = (&generated.text, generated.lineage);
-                let due = self.due_after_typing(claim, &context, text, began);
-                let result = self.draft(&context, text, lineage, DecisionResult::Spoke)?;
+                let due = self.due_after_typing(claim, &context, &generated.text, began);
+                let platform = self.platforms.for_workspace(&conversation.workspace)?;
+                let posts = to_posts(&generated.text, &generated.known_urls, &**platform);
+                let lineage = generated.lineage;
+                let result = self.draft(&context, posts, lineage, DecisionResult::Spoke);
                 trace.memo_changes = generated.memo_changes;
                 with_due(result, due)
             }
             Err(StepError::Retryable { .. }) if claim.is_owed && is_last => {
-                self.draft_apology(&context)?
+                self.draft_apology(&context)
             }
-            Err(StepError::Permanent { .. }) if claim.is_owed => self.draft_apology(&context)?,
+            Err(StepError::Permanent { .. }) if claim.is_owed => self.draft_apology(&context),
             Err(error) => return Err(error),
         };
         Ok(with_settled_messages(result, settled))
@@ -134,22 +144,17 @@ impl Agent {
 
     /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told,
     /// once an hour.
-    fn refuse_by_gate(
-        &self,
-        claim: &Claim,
-        gate: Gate,
-        context: &Context,
-    ) -> Result<StepResult, StepError> {
+    fn refuse_by_gate(&self, claim: &Claim, gate: Gate, context: &Context) -> StepResult {
         if !claim.is_owed {
-            return Ok(StepResult::Silent(self.close_by_gate(gate)));
+            return StepResult::Silent(self.close_by_gate(gate));
         }
         if gate == Gate::Budget && !context.channel_status.has_announced_over_budget {
-            let text = texts::replies::over_budget(self.persona.language);
-            return self.draft(context, text, Lineage::default(), DecisionResult::OverBudget);
+            let posts = vec![texts::replies::over_budget(self.persona.language).to_owned()];
+            return self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
         }
         let ended =
             if gate == Gate::Budget { DecisionResult::OverBudget } else { DecisionResult::Muted };
-        Ok(self.silence_owed(gate, ended, context))
+        self.silence_owed(gate, ended, context)
     }
 
     /// Settles the owed messages without an answer.
@@ -287,6 +292,13 @@ impl Agent {
         Ok(found)
     }
 
+    /// The URLs that a reply may show as links before it has used any tool.
+    pub(super) fn known_urls(&self, context: &Context) -> KnownUrls {
+        let mut known = KnownUrls::in_context(context);
+        known.add(&self.minds.response.persona.system_prompt);
+        known
+    }
+
     /// The first prompt of a reply, and the tools that it may use.
     pub(super) async fn reply_prompt(
         &self,
@@ -321,9 +333,17 @@ impl Agent {
             let answer = call.await?;
             let is_final = answer.tool_calls.is_empty() || prompt.tools.is_empty();
             let Some(toolbox) = toolbox.as_mut().filter(|_| !is_final) else {
-                let text = final_text(answer.text, &prompt)?;
+                let known_urls = match &toolbox {
+                    Some(toolbox) => toolbox.known_urls().clone(),
+                    None => self.known_urls(context),
+                };
+                let text = self.screen(&final_text(answer.text, &prompt), &known_urls);
+                if is_blank(&text) {
+                    return Err(empty_answer());
+                }
                 let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
-                return Ok(Generated { text, lineage: prompt.lineage(), memo_changes });
+                let lineage = prompt.lineage();
+                return Ok(Generated { text, known_urls, lineage, memo_changes });
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());
@@ -351,19 +371,18 @@ impl Agent {
         }
     }
 
-    fn draft_apology(&self, context: &Context) -> Result<StepResult, StepError> {
-        let text = texts::replies::apology(self.persona.language);
-        self.draft(context, text, Lineage::default(), DecisionResult::Failed)
+    fn draft_apology(&self, context: &Context) -> StepResult {
+        let posts = vec![texts::replies::apology(self.persona.language).to_owned()];
+        self.draft(context, posts, Lineage::default(), DecisionResult::Failed)
     }
 
     fn draft(
         &self,
         context: &Context,
-        text: &str,
+        posts: Vec<String>,
         lineage: Lineage,
         ends: DecisionResult,
-    ) -> Result<StepResult, StepError> {
-        let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
+    ) -> StepResult {
         let metadata = DraftMetadata {
             // The prompt held all owed messages that still exist; the others are owed nothing any
             // more.
@@ -375,8 +394,8 @@ impl Agent {
             why: self.draft_reason(context, ends),
             only_for: None,
         };
-        let text = DraftContent::Text(split(text, platform.max_post_length()));
-        Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
+        let content = DraftContent::Text(posts);
+        StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
 
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
@@ -417,12 +436,28 @@ fn with_settled_messages(result: StepResult, settled: Vec<MessageId>) -> StepRes
 }
 
 /// The text of the last response or, if that is empty, of the latest tool round that had any.
-fn final_text(last: String, prompt: &Prompt) -> Result<String, StepError> {
+fn final_text(last: String, prompt: &Prompt) -> String {
     let before = prompt.tool_rounds.iter().rev().map(|round| &round.text);
     let mut all = std::iter::once(&last).chain(before);
-    let text = all.find(|text| !text.trim().is_empty());
-    text.cloned().ok_or_else(|| StepError::Retryable {
-        error: "the model's answer is empty".to_owned(),
-        retry_after: None,
-    })
+    all.find(|text| !is_blank(text)).cloned().unwrap_or_default()
+}
+
+fn empty_answer() -> StepError {
+    StepError::Retryable { error: "the model's answer is empty".to_owned(), retry_after: None }
+}
+
+/// The posts that a text is split into, at most [`MAX_POSTS`].
+fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -> Vec<String> {
+    let longest = platform.max_post_length();
+    let posts = split(text, longest).into_iter();
+    // What was code in the whole text may not be code in a part of it.
+    let mut posts: Vec<String> =
+        posts.flat_map(|post| split(&screen_urls(&post, known), longest)).collect();
+    if posts.len() > MAX_POSTS {
+        posts.truncate(MAX_POSTS);
+        let last = posts.pop().unwrap_or_default();
+        let shorter = split(&last, longest.saturating_sub(ELLIPSIS.len())).into_iter().next();
+        posts.push(shorter.unwrap_or_default() + ELLIPSIS);
+    }
+    posts
 }

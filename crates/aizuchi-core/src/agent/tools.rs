@@ -23,6 +23,9 @@ use crate::context::Context;
 use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
+use crate::outgoing;
+use crate::outgoing::secrets::SecretScanner;
+use crate::outgoing::urls::KnownUrls;
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
@@ -64,6 +67,9 @@ impl Agent {
             visibility: context.visibility,
             said_by: requesting_user(context),
         };
+        let mut known_urls = self.known_urls(context);
+        let visible = memos.iter().filter(|(_, memo)| memo.is_visible_from(&conversation.channel));
+        visible.for_each(|(_, memo)| known_urls.add_memo(memo));
         Ok(Some(Toolbox {
             notebook: Notebook::new(origin, memos, language, tools.zone.clone()),
             store: self.store.clone(),
@@ -71,6 +77,8 @@ impl Agent {
             began,
             prompt_messages: context.lineage().messages,
             seen_messages: context.messages().cloned().collect(),
+            known_urls,
+            secrets: self.settings.secrets.clone(),
             language,
             zone: tools.zone.clone(),
             persona_name: self.persona.name.clone(),
@@ -99,6 +107,9 @@ pub(super) struct Toolbox {
     prompt_messages: Vec<MessageRef>,
     /// Those messages, and the search results.
     seen_messages: Vec<Arc<Message>>,
+    /// The URLs of the prompt, of visible memos and of search results. Other results may repeat what the model asked for.
+    known_urls: KnownUrls,
+    secrets: SecretScanner,
     language: Language,
     zone: TimeZone,
     persona_name: String,
@@ -163,6 +174,16 @@ impl Toolbox {
         self.notebook.changes(&self.seen_messages)
     }
 
+    /// The URLs that the reply may show as links.
+    pub(super) fn known_urls(&self) -> &KnownUrls {
+        &self.known_urls
+    }
+
+    /// A text of a memo, which other channels may read later.
+    fn screen(&self, text: &str) -> String {
+        outgoing::screen(text, &self.known_urls, &self.secrets, self.language)
+    }
+
     /// The result for the model, and its lineage.
     async fn run_call(&mut self, call: &ToolCall, now: Timestamp) -> (String, Lineage) {
         let mut messages = Vec::new();
@@ -188,10 +209,16 @@ impl Toolbox {
         let tool = Tool::from_name(&call.name).ok_or(ToolCallError::UnknownTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
-            Tool::AddMemo => self.notebook.add(parse_arguments::<NewMemo>(arguments)?, now),
+            Tool::AddMemo => {
+                let memo: NewMemo = parse_arguments(arguments)?;
+                let content = self.screen(&memo.content);
+                self.notebook.add(NewMemo { content, ..memo }, now)
+            }
             Tool::EditMemo => {
                 let EditMemoArguments { memo_name, update } = parse_arguments(arguments)?;
-                self.notebook.edit(&memo_name, update, now)
+                let content = update.content.map(|content| self.screen(&content));
+                let detail = update.detail.map(|detail| self.screen(&detail));
+                self.notebook.edit(&memo_name, MemoUpdate { content, detail, ..update }, now)
             }
             Tool::RemoveMemo => {
                 self.notebook.remove(&parse_arguments::<MemoNameArguments>(arguments)?.memo_name)
@@ -233,6 +260,7 @@ impl Toolbox {
         }
         found.truncate(arguments.limit());
         self.seen_messages.extend(found.iter().map(|found| found.message.clone()));
+        found.iter().for_each(|found| self.known_urls.add(&found.message.text));
         messages.extend(found.iter().map(message_ref));
         let (language, zone, persona) = (self.language, &self.zone, self.persona_name.as_str());
         ResultFormatter { language, zone, persona_name: persona }.format(&found)
@@ -297,6 +325,8 @@ mod tests {
             began: now(),
             prompt_messages: Vec::new(),
             seen_messages: Vec::new(),
+            known_urls: KnownUrls::default(),
+            secrets: SecretScanner::default(),
             conversation: ConversationId { workspace, channel, thread: None },
             zone: TimeZone::UTC,
             persona_name: "Aizuchi".to_owned(),

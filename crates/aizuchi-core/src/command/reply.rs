@@ -12,6 +12,9 @@ use crate::command::{Command, CommandRequest, MuteScope};
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
 use crate::memory::{Memory, MemoryScope};
+use crate::outgoing;
+use crate::outgoing::secrets::SecretScanner;
+use crate::outgoing::urls::KnownUrls;
 use crate::persona::{Language, Persona};
 use crate::rules::{Mode, Rulebook};
 use crate::store::{Archive, DecisionQuery, StandingOrders, Store, StoreError};
@@ -46,7 +49,7 @@ impl CommandReplies {
         let channel = &request.conversation.channel;
         Ok(match request.command {
             Command::Why => match self.last_decision(request).await? {
-                Some(decision) => renderer.explain_decision(&decision),
+                Some(decision) => screen_stored(&renderer.explain_decision(&decision), language),
                 None => texts::commands::nothing_decided(language).to_owned(),
             },
             Command::Memory => self.memory_text(request).await?,
@@ -134,7 +137,7 @@ impl CommandReplies {
         if lines.is_empty() {
             return Ok(texts::commands::nothing_remembered(language).to_owned());
         }
-        Ok(truncate(&lines.join("\n")))
+        Ok(screen_stored(&truncate(&lines.join("\n")), language))
     }
 
     fn opt_out_text(
@@ -181,6 +184,11 @@ fn mute_text(
     let everywhere = everywhere.map(|mute| renderer.muted(mute, MuteScope::Workspace));
     let here = || orders.channel_mute(channel, renderer.now);
     everywhere.or_else(|| here().map(|mute| renderer.muted(mute, MuteScope::Channel)))
+}
+
+/// A text of a model as it was stored, perhaps by a version that screened less. None of its URLs is live.
+fn screen_stored(text: &str, language: Language) -> String {
+    outgoing::screen(text, &KnownUrls::default(), &SecretScanner::default(), language)
 }
 
 fn truncate(text: &str) -> String {

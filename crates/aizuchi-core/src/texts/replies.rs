@@ -33,5 +33,7 @@ texts! {
     people_went_on: "people went on meanwhile" / "その間に会話が進みました";
     /// The message that the reply is about.
     line_deleted: "the line was deleted" / "対象の発言が削除されました";
+    /// Stands in the place of a key or a token.
+    secret_removed: "[secret removed]" / "[秘密情報を削除]";
     too_late: "it came too late" / "時機を逃しました";
 }

@@ -19,6 +19,7 @@ mod memory;
 mod memos;
 mod models;
 mod orders;
+mod outgoing;
 mod postgres;
 mod promises;
 mod prompts;

@@ -199,6 +199,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use aizuchi_core::outgoing;
+    use aizuchi_core::outgoing::secrets::SecretScanner;
+    use aizuchi_core::outgoing::urls::KnownUrls;
+    use aizuchi_core::persona::Language;
 
     fn find_user(name: &str) -> Option<UserId> {
         let id = match name {
@@ -296,6 +300,23 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_models_answer_links_only_to_urls_of_the_conversation(parts in prop::collection::vec(prop_oneof![
+            "\\[(x|here)\\](\\(|\\[1\\])?(<)?(https?|HTTPS)?(:|&#58;|&colon;)//(evil|known)\\.example/[a-z]{0,2}(>)?\\)?",
+            "(https://known\\.example/a|\n\\[1\\]: |\n\n|<|>|\\||`|```\n|\n    |<div>|\u{e000}|\u{1c})",
+            "\\PC{0,2}",
+        ], 0..16)) {
+            let mut known = KnownUrls::default();
+            known.add("see https://known.example/a there");
+            let answer = parts.concat();
+            let answer = outgoing::screen(&answer, &known, &SecretScanner::default(), Language::En);
+            let rendered = to_discord_markdown(&answer, &lookup());
+            // Discord makes no links in code blocks.
+            let outside: String = rendered.split("```").step_by(2).collect();
+            let rest = outside.replace("<https://known.example/a>", "");
+            prop_assert!(!rest.contains("://"), "{:?}", rendered);
+        }
 
         #[test]
         fn no_text_mentions_anyone_else(

@@ -1,6 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use aizuchi_core::outgoing;
+use aizuchi_core::outgoing::secrets::SecretScanner;
+use aizuchi_core::outgoing::urls::KnownUrls;
+use aizuchi_core::persona::Language;
 
 fn find_user(name: &str) -> Option<UserId> {
     let id = match name {
@@ -85,6 +89,12 @@ fn brackets(text: &str) -> Vec<&str> {
     parts.map(|part| part.split_once('>').map_or(part, |(inner, _)| inner)).collect()
 }
 
+#[test]
+fn a_known_url_is_live() {
+    let expected = "a (<https://known.example/a>) evil.example";
+    assert_eq!(screened("[a](https://known.example/a) https://evil.example"), expected);
+}
+
 fn is_harmless(inner: &str) -> bool {
     let is_known = matches!(inner, "@U1" | "@U2" | "@U3" | "@U4" | "@U5");
     let is_link = ["http://", "https://", "mailto:"]
@@ -100,8 +110,28 @@ fn the_harmlessness_check_detects_live_brackets() {
     }
 }
 
+/// The text that a model's answer becomes in a conversation in which one URL stands.
+fn screened(answer: &str) -> String {
+    let mut known = KnownUrls::default();
+    known.add("see https://known.example/a there");
+    let answer = outgoing::screen(answer, &known, &SecretScanner::default(), Language::En);
+    to_mrkdwn(&answer, &find_user)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_models_answer_links_only_to_urls_of_the_conversation(parts in prop::collection::vec(prop_oneof![
+        "\\[(x|here)\\](\\(|\\[1\\])?(<)?(https?|HTTPS)?(:|&#58;|&colon;)//(evil|known)\\.example/[a-z]{0,2}(>)?\\)?",
+        "(https://known\\.example/a|\n\\[1\\]: |\n\n|<|>|\\||`|```\n|\n    |<div>|\u{e000}|\u{1c})",
+        "\\PC{0,2}",
+    ], 0..16)) {
+        let text = screened(&parts.concat());
+        for inner in brackets(&text) {
+            prop_assert!(inner == "https://known.example/a", "{:?} in {:?}", inner, text);
+        }
+    }
 
     #[test]
     fn no_input_makes_another_mention_live(parts in prop::collection::vec(prop_oneof![

@@ -1,0 +1,109 @@
+//! Secrets in a text: keys and tokens by their shape, and this installation's own by their value.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::persona::Language;
+use crate::texts;
+
+/// Shorter values of settings are not looked for: they may be ordinary words.
+const MIN_OWN_LENGTH: usize = 8;
+
+/// The documented shapes of keys and tokens.
+const SHAPES: [&str; 12] = [
+    // Slack
+    r"\bxox[a-z](?:\.xox[a-z])?-[0-9A-Za-z-]{8,}",
+    r"\bxapp-[0-9A-Za-z-]{8,}",
+    // Discord
+    r"\b[MNO][0-9A-Za-z_-]{22,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27,}",
+    // Model providers and search
+    r"\bsk-[0-9A-Za-z_-]{16,}",
+    r"\bxai-[0-9A-Za-z_-]{16,}",
+    r"\btvly-[0-9A-Za-z_-]{16,}",
+    r"\bAIza[0-9A-Za-z_-]{30,}",
+    // Amazon
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    // Code hosting
+    r"\b(?:gh[opsur]_|github_pat_|glpat-)[0-9A-Za-z_-]{16,}",
+    // JSON Web Tokens
+    r"\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}",
+    // PEM
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
+    // Incoming web hooks: whoever knows the path may post.
+    r"\bhooks\.slack\.com/services/[0-9A-Za-z/]{16,}|\bdiscord(?:app)?\.com/api/webhooks/[0-9A-Za-z/_-]{16,}",
+];
+
+static SHAPE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&SHAPES.join("|")).expect("the shapes are valid patterns"));
+
+/// Finds secrets in texts.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretScanner {
+    /// This installation's own keys and tokens, longest first.
+    own: Vec<String>,
+}
+
+impl SecretScanner {
+    /// Finds these values too, wherever they occur.
+    pub fn new<'a>(own: impl IntoIterator<Item = &'a str>) -> Self {
+        let own = own.into_iter().filter(|secret| secret.len() >= MIN_OWN_LENGTH);
+        let mut own: Vec<String> = own.map(str::to_owned).collect();
+        own.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        own.dedup();
+        Self { own }
+    }
+
+    /// Puts a notice in the place of every secret.
+    pub fn redact(&self, text: &str, language: Language) -> String {
+        let notice = texts::replies::secret_removed(language);
+        let replace_own = |text: String, secret: &String| text.replace(secret, notice);
+        let text = self.own.iter().fold(text.to_owned(), replace_own);
+        SHAPE.replace_all(&text, notice).into_owned()
+    }
+}
+
+impl fmt::Debug for SecretScanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretScanner").field("own", &self.own.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_recognized_by_their_shape_or_value() {
+        let scanner = SecretScanner::new(["a-password-of-our-own", "short"]);
+        for (text, expected) in [
+            ("xoxb-1234567890-abcdefghij.", "[secret removed]."),
+            ("xoxe.xoxp-1-Mi0yLTEyMzQ1", "[secret removed]"),
+            ("the token (xapp-1-A0-123-abcdef)", "the token ([secret removed])"),
+            ("sk-ant-api03-abcdefgh_ijkl", "[secret removed]"),
+            ("sk-proj-abcdefghijklmnopです", "[secret removed]です"),
+            ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[secret removed]"),
+            ("AKIAABCDEFGHIJKLMNOP", "[secret removed]"),
+            ("ghp_abcdefghijklmnopqrst", "[secret removed]"),
+            ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF", "[secret removed]"),
+            ("MTIzNDU2Nzg5MDEyMzQ1Njc4.Gabcde.abcdefghijklmnopqrstuvwxyz0", "[secret removed]"),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- ok",
+                "[secret removed] ok",
+            ),
+            ("-----BEGIN PRIVATE KEY-----\nMIIE and so on", "[secret removed]"),
+            ("a-password-of-our-own is short", "[secret removed] is short"),
+            ("risk-assessment-framework", "risk-assessment-framework"),
+            ("sk-8, xox, AKIA and ghp_ begin keys", "sk-8, xox, AKIA and ghp_ begin keys"),
+        ] {
+            assert_eq!(scanner.redact(text, Language::En), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let scanner = SecretScanner::new(["a-password-of-our-own"]);
+        assert_eq!(format!("{scanner:?}"), "SecretScanner { own: 1 }");
+    }
+}

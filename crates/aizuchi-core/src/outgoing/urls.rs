@@ -1,0 +1,284 @@
+//! URLs in a text that a model wrote. A URL is live only if its readers can see where it comes from: it stands, byte
+//! for byte, in the conversation or in what a tool found. Otherwise it loses its scheme, so that no chat platform makes a
+//! link of it. A label never hides where a link leads.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use crate::chat::to_single_line;
+use crate::context::Context;
+use crate::memo::Memo;
+
+/// What may follow a URL without belonging to it.
+const TRAILING: [char; 14] =
+    ['.', ',', ':', ';', '!', '?', '\'', '"', ')', ']', '}', '*', '_', '~'];
+/// The schemes of URLs that may be live.
+const WEB_SCHEMES: [&str; 2] = ["https", "http"];
+/// Longer URLs are never live, in bytes.
+const MAX_URL_BYTES: usize = 2_000;
+/// How often links are looked for before all marks that could make one are broken.
+const MAX_PASSES: usize = 6;
+
+/// URLs that may be live.
+#[derive(Clone, Debug, Default)]
+pub struct KnownUrls(BTreeSet<String>);
+
+impl KnownUrls {
+    /// The URLs of the channel's messages, of recalled messages and of memos. All of these can be looked up by everybody
+    /// who reads the conversation.
+    pub fn in_context(context: &Context) -> Self {
+        let mut known = Self::default();
+        context.messages().for_each(|message| known.add(&message.text));
+        let memos = context.important_memos.iter().chain(&context.recent_memos);
+        memos.for_each(|memo| known.add_memo(memo));
+        known
+    }
+
+    /// A memo's URLs were known where it was made.
+    pub fn add_memo(&mut self, memo: &Memo) {
+        [&memo.content].into_iter().chain(&memo.detail).for_each(|text| self.add(text));
+    }
+
+    /// Adds the URLs of a text. Where one ends is not always certain, so that each reading of it counts.
+    pub fn add(&mut self, text: &str) {
+        for (separator, _) in text.match_indices("://") {
+            let url = url_run(near(&text[scheme_start(text, separator)..]));
+            let ascii = url.find(|letter: char| !letter.is_ascii()).unwrap_or(url.len());
+            for reading in readings(url).chain(readings(&url[..ascii])) {
+                if is_safe(reading) && !self.contains(reading) {
+                    self.0.insert(reading.to_owned());
+                }
+            }
+        }
+    }
+
+    fn contains(&self, url: &str) -> bool {
+        self.0.contains(url)
+    }
+
+    /// The known URL at the start of this text, which begins like a URL. A longer one would be another URL.
+    fn find_at_start<'a>(&self, run: &'a str) -> Option<&'a str> {
+        let ends = near(run).char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
+        let mut urls = ends.map(|end| run.split_at(end));
+        let ends_there = |rest: &str| {
+            let rest = rest.trim_start_matches(TRAILING);
+            rest.chars().next().is_none_or(|next| !next.is_ascii())
+        };
+        urls.find(|(url, rest)| ends_there(rest) && self.contains(url)).map(|(url, _)| url)
+    }
+}
+
+/// The text with known URLs as autolinks and without any other link.
+pub fn screen_urls(text: &str, known: &KnownUrls) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..MAX_PASSES {
+        // Taking one link apart may bring another one to light.
+        let screened = mark_known_urls(&take_links_apart(&text, known), known);
+        if screened == text {
+            return text;
+        }
+        text = screened;
+    }
+    // Somebody took great pains.
+    let bare = mark_known_urls(&text, &KnownUrls::default());
+    let bare = bare.replace("](", "] (").replace("][", "] [").replace("]:", "] :");
+    bare.replace('<', "< ")
+}
+
+/// Writes every link but known autolinks as its label and its target.
+fn take_links_apart(text: &str, known: &KnownUrls) -> String {
+    let mut apart = String::with_capacity(text.len());
+    let mut from = 0;
+    for (link, range) in find_links(text) {
+        if link.is_autolink && known.contains(&link.target) {
+            continue;
+        }
+        apart.push_str(&text[from..range.start]);
+        apart.push_str(&link.to_plain_text());
+        from = range.end;
+    }
+    apart + &text[from..]
+}
+
+/// A link or an image as CommonMark reads it.
+struct Link {
+    label: String,
+    target: String,
+    is_autolink: bool,
+}
+
+impl Link {
+    fn to_plain_text(&self) -> String {
+        let (label, target) = (to_single_line(&self.label), to_single_line(&self.target));
+        if label.is_empty() || label == target || self.is_autolink {
+            return target;
+        }
+        format!("{label} ({target})")
+    }
+}
+
+/// The outermost links and images, in the order of the text.
+fn find_links(text: &str) -> Vec<(Link, Range<usize>)> {
+    let mut links = Vec::new();
+    let mut open: Option<Link> = None;
+    let mut depth = 0;
+    for (event, range) in Parser::new_ext(text, markdown_options()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Link { dest_url, link_type, .. }) => {
+                depth += 1;
+                let is_autolink = link_type == LinkType::Autolink;
+                open.get_or_insert_with(|| Link {
+                    label: String::new(),
+                    target: dest_url.into_string(),
+                    is_autolink,
+                });
+            }
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                depth += 1;
+                open.get_or_insert_with(|| Link {
+                    label: String::new(),
+                    target: dest_url.into_string(),
+                    is_autolink: false,
+                });
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                depth -= 1;
+                if depth == 0 {
+                    links.extend(open.take().map(|link| (link, range)));
+                }
+            }
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => {
+                open.iter_mut().for_each(|link| link.label.push_str(&text));
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                open.iter_mut().for_each(|link| link.label.push(' '));
+            }
+            _ => {}
+        }
+    }
+    links
+}
+
+/// The union of what the platforms' renderers enable.
+fn markdown_options() -> Options {
+    Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
+}
+
+/// Makes known URLs autolinks and takes the scheme from all others, outside code blocks.
+fn mark_known_urls(text: &str, known: &KnownUrls) -> String {
+    let code = code_blocks(text);
+    let mut marked = String::with_capacity(text.len());
+    let mut from = 0;
+    for (separator, _) in text.match_indices("://") {
+        let in_code = code.iter().any(|block| block.contains(&separator));
+        if separator < from || in_code {
+            continue;
+        }
+        let start = scheme_start(text, separator).max(from);
+        let run = url_run(&text[start..]);
+        let url = known.find_at_start(run);
+        let length = url.unwrap_or(run).len();
+        marked.push_str(&text[from..start]);
+        from = start + length;
+        if marked.ends_with('<') && text[from..].starts_with('>') {
+            marked.pop();
+            from += 1;
+        }
+        if marked.ends_with("](") {
+            marked.pop();
+            marked.push_str(" (");
+        }
+        match url {
+            Some(url) => marked.push_str(&format!("<{url}>")),
+            None => marked.push_str(&without_schemes(run)),
+        }
+    }
+    marked + &text[from..]
+}
+
+/// Never empty and never begins with a slash, so that it cannot become a URL with what stands before it.
+fn without_schemes(run: &str) -> String {
+    let mut bare = run.to_owned();
+    while let Some(separator) = bare.find("://") {
+        let rest = bare[separator..].trim_start_matches([':', '/']);
+        bare = format!("{}{rest}", &bare[..scheme_start(&bare, separator)]);
+    }
+    if bare.is_empty() { " ".to_owned() } else { bare }
+}
+
+/// Where the scheme before this `://` begins. A word may stand directly before a web address.
+fn scheme_start(text: &str, separator: usize) -> usize {
+    let before = &text[..separator];
+    let word = before.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
+    let web = WEB_SCHEMES.iter().find_map(|web| {
+        let start = separator.checked_sub(web.len()).filter(|start| *start >= word)?;
+        before[start..].eq_ignore_ascii_case(web).then_some(start)
+    });
+    web.unwrap_or(word)
+}
+
+/// As much of a text as a URL may be long.
+fn near(text: &str) -> &str {
+    let end = text.char_indices().map(|(at, _)| at).find(|at| *at > MAX_URL_BYTES);
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// The text up to the first letter that no URL holds.
+fn url_run(text: &str) -> &str {
+    let is_end = |letter: char| {
+        letter.is_whitespace()
+            || letter.is_control()
+            || matches!(letter, '<' | '>' | '"' | '`' | '|')
+    };
+    text.split(is_end).next().unwrap_or_default()
+}
+
+/// Whether it is a web address with a host and without user information, which would hide the host.
+fn is_safe(url: &str) -> bool {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let is_web = WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    is_web && !host.is_empty() && !host.contains(['@', '\\', '%'])
+}
+
+/// The URL with and without the marks at its end. A closing parenthesis belongs to it only if it has an opening one.
+fn readings(url: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |letter: char| {
+        TRAILING.contains(&letter) || (!letter.is_ascii() && !letter.is_alphanumeric())
+    };
+    let is_closed = |url: &&str| url.matches(')').count() <= url.matches('(').count();
+    std::iter::successors(Some(url), move |url| url.strip_suffix(is_mark)).filter(is_closed)
+}
+
+/// Blocks that every reader takes for code: fences at the start of a line that come in pairs, in a text without any
+/// other mark that could be a fence. Elsewhere a renderer may see a link where another one sees code.
+fn code_blocks(text: &str) -> Vec<Range<usize>> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_fence = |line: &&str| line.starts_with("```");
+    let has_other = lines.iter().any(|line| {
+        line.contains("~~~")
+            || line.trim_start_matches('`').contains("```")
+            || line.contains("````")
+    });
+    let has_indented = lines.iter().any(|line| line.contains("```") && !line.starts_with("```"));
+    let fences: Vec<&str> = lines.iter().copied().filter(is_fence).collect();
+    let are_paired = fences.len().is_multiple_of(2)
+        && fences.iter().skip(1).step_by(2).all(|line| *line == "```");
+    if has_other || has_indented || !are_paired {
+        return Vec::new();
+    }
+    let events = Parser::new_ext(text, markdown_options()).into_offset_iter();
+    let blocks: Vec<Range<usize>> = events
+        .filter(|(event, _)| {
+            matches!(event, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))))
+        })
+        .map(|(_, range)| range)
+        .collect();
+    // CommonMark has to agree on all of them.
+    if blocks.len() == fences.len() / 2 { blocks } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

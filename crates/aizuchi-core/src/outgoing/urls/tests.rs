@@ -1,0 +1,133 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn known(texts: &[&str]) -> KnownUrls {
+    let mut known = KnownUrls::default();
+    texts.iter().for_each(|text| known.add(text));
+    known
+}
+
+#[test]
+fn only_known_urls_are_live() {
+    let known = known(&[
+        "the runbook: https://wiki.example/run?a=1&b=2 (see there)",
+        "docs (https://docs.example/a_(b)), また、https://ja.example/wiki/相槌 を見て。",
+        "https://user:word@login.example/ or HTTPS://LOUD.example",
+    ]);
+    for (text, expected) in [
+        ("no link", "no link"),
+        ("https://wiki.example/run?a=1&b=2.", "<https://wiki.example/run?a=1&b=2>."),
+        ("<https://wiki.example/run?a=1&b=2>", "<https://wiki.example/run?a=1&b=2>"),
+        ("**https://docs.example/a_(b)**", "**<https://docs.example/a_(b)>**"),
+        ("https://ja.example/wiki/相槌です", "<https://ja.example/wiki/相槌>です"),
+        ("https://docs.example/a_(b)をどうぞ", "<https://docs.example/a_(b)>をどうぞ"),
+        // The label does not hide the target.
+        ("[the docs](https://docs.example/a_(b))", "the docs (<https://docs.example/a_(b)>)"),
+        (
+            "[https://bank.example](https://wiki.example/run?a=1&b=2)",
+            "bank.example (<https://wiki.example/run?a=1&b=2>)",
+        ),
+        (
+            "[r][1]\n\n[1]: https://docs.example/a_(b)",
+            "r (<https://docs.example/a_(b)>)\n\n[1]: <https://docs.example/a_(b)>",
+        ),
+        // Nothing may be added to a known URL or taken from it.
+        ("https://wiki.example/run?a=1&b=2&k=KEY", "wiki.example/run?a=1&b=2&k=KEY"),
+        ("https://docs.example/a_(b)?k=KEY", "docs.example/a_(b)?k=KEY"),
+        ("https://docs.example/a_(b)#KEY", "docs.example/a_(b)#KEY"),
+        ("https://docs.example/a_(b)/KEY", "docs.example/a_(b)/KEY"),
+        ("https://docs.example", "docs.example"),
+        ("https://WIKI.example/run?a=1&b=2", "WIKI.example/run?a=1&b=2"),
+        ("http://docs.example/a_(b)", "docs.example/a_(b)"),
+        // A URL with user information looks like another one.
+        ("https://user:word@login.example/", "user:word@login.example/"),
+        ("HTTPS://LOUD.example", "<HTTPS://LOUD.example>"),
+        // Unknown URLs in every form.
+        ("[click here](https://evil.example/?k=KEY)", "click here (evil.example/?k=KEY)"),
+        ("![](https://evil.example/?k=KEY)", "evil.example/?k=KEY"),
+        ("![cat](https://evil.example/?k=KEY)", "cat (evil.example/?k=KEY)"),
+        ("[![cat](https://a.example)](https://b.example)", "cat (b.example)"),
+        ("<https://evil.example/?k=KEY>", "evil.example/?k=KEY"),
+        ("<https://evil.example|docs.example>", "evil.example|docs.example"),
+        ("[x](https&#58;//evil.example)", "x (evil.example)"),
+        ("[x](https&colon;&sol;&sol;evil.example)", "x (evil.example)"),
+        ("[x](<https://evil.example> \"title\")", "x (evil.example)"),
+        (
+            "[x][y]\n\n[y]: https&#58;//evil.example",
+            "x (evil.example)\n\n[y]: https&#58;//evil.example",
+        ),
+        ("    [x](https://evil.example)", "    [x] (evil.example)"),
+        ("<div>\n[x](https://evil.example)\n</div>", "<div>\n[x] (evil.example)\n</div>"),
+        ("<a href=\"https://evil.example\">x</a>", "<a href=\"evil.example\">x</a>"),
+        ("`https://evil.example`", "`evil.example`"),
+        ("hxxps://evil.example ftp://a slack://b x://", "evil.example a b  "),
+        (
+            "http:https:////evil.example https://https://evil.example",
+            "http:evil.example evil.example",
+        ),
+        ("https://a.example/?u=https://b.example", "a.example/?u=b.example"),
+        ("見てhttps://evil.example。seehttps://evil.example", "見てevil.example。seeevil.example"),
+        (
+            "<mail@evil.example> [m](mailto:mail@evil.example)",
+            "mail@evil.example m (mailto:mail@evil.example)",
+        ),
+        (
+            "[a](javascript:alert(1)) <https:evil.example>",
+            "a (javascript:alert(1)) https:evil.example",
+        ),
+    ] {
+        assert_eq!(screen_urls(text, &known), expected, "{text}");
+    }
+}
+
+#[test]
+fn code_blocks_keep_their_urls() {
+    let none = KnownUrls::default();
+    let code = "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.";
+    assert_eq!(screen_urls(code, &none), code);
+    for (text, expected) in [
+        // Not every renderer takes these for code.
+        ("```\nhttps://a.example", "```\na.example"),
+        ("  ```\nhttps://a.example\n  ```", "  ```\na.example\n  ```"),
+        ("~~~\n```\n~~~\nhttps://a.example\n```\n```", "~~~\n```\n~~~\na.example\n```\n```"),
+        ("<!--\n```\n-->\nhttps://a.example\n```\n```", "<!--\n```\n-->\na.example\n```\n```"),
+        ("a ```\nhttps://a.example\n```", "a ```\na.example\n```"),
+    ] {
+        assert_eq!(screen_urls(text, &none), expected, "{text}");
+    }
+}
+
+/// The targets of all links as CommonMark reads them.
+fn live_targets(markdown: &str) -> Vec<(String, bool)> {
+    find_links(markdown).into_iter().map(|(link, _)| (link.target, link.is_autolink)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_input_makes_another_url_live(parts in prop::collection::vec(prop_oneof![
+        "(https?|HTTPS|ftp|slack|mailto)?(:|&#58;|&colon;|\\\\:){1,2}/{0,3}(evil|known|a)\\.example(/[a-z(]{0,3})?",
+        "(https://known\\.example/a)(\\?k=1|/b|#c|\\)|です|\\.|_)?",
+        "\\[(x|https://known\\.example/a|\\[y\\])\\]",
+        "(\\(|\\)|\\]\\(|\\]\\(<|>\\)|\\[|\\]|\\]:|<|>|!\\[|\\||\\\\|\"|'|@)",
+        "(\n|\n\n|\r|\t| |    |```|```\n|~~~\n|`|<div>\n|<!--|-->|- |> |\\|-\\|\n|1\\. )",
+        "(\u{200b}|\u{1c}|\u{e000}|\u{feff}|\u{85}|：|／|。|\\*\\*|_)",
+        "\\PC{0,2}",
+    ], 0..20)) {
+        let known = known(&["see https://known.example/a there"]);
+        let text = crate::outgoing::screen(
+            &parts.concat(), &known, &Default::default(), crate::persona::Language::En);
+        for (target, is_autolink) in live_targets(&text) {
+            prop_assert!(is_autolink && target == "https://known.example/a", "{:?} in {:?}", target, text);
+        }
+        let mut outside = text.clone();
+        for block in code_blocks(&text).into_iter().rev() {
+            outside.replace_range(block, "");
+        }
+        let outside = outside.replace("<https://known.example/a>", "");
+        prop_assert!(!outside.contains("://"), "{:?}", text);
+        prop_assert_eq!(screen_urls(&text, &known), text);
+    }
+}

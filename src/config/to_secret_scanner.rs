@@ -1,0 +1,31 @@
+//! The installation's own keys and tokens, which nothing that a model writes may show.
+
+use crate::config::Config;
+use crate::config::minds::ResolvedMind;
+use crate::config::secret::Secret;
+use aizuchi_core::outgoing::secrets::SecretScanner;
+
+impl Config {
+    pub fn secret_scanner(&self) -> SecretScanner {
+        let slack = self.slack.iter().flat_map(|slack| {
+            let bot_token = slack.bot_token.iter().map(|token| &token.0);
+            let app_token = slack.app_token.iter().map(|token| &token.0);
+            let signing_secret = slack.signing_secret.iter().map(|secret| &secret.0);
+            bot_token.chain(app_token).chain(signing_secret)
+        });
+        let discord = self.discord.iter().flat_map(|discord| &discord.token);
+        let http = self.http.token.iter().map(|token| &token.0);
+        let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
+        let minds = &self.minds;
+        let minds = [&minds.response, &minds.judgment, &minds.memory, &minds.state];
+        let models = minds.into_iter().flat_map(model_secrets);
+        let secrets = slack.chain(discord).chain(http).chain(search).chain(models);
+        SecretScanner::new(secrets.map(Secret::expose))
+    }
+}
+
+fn model_secrets(mind: &ResolvedMind) -> impl Iterator<Item = &Secret> {
+    let models = [&mind.model].into_iter().chain(&mind.fallback);
+    let endpoints = models.flat_map(|model| &model.endpoint);
+    endpoints.flat_map(|endpoint| endpoint.key.iter().chain(endpoint.headers.values()))
+}
