@@ -297,10 +297,18 @@ pub fn to_visible_text(text: &str) -> String {
 }
 
 fn without_hidden_letters(text: &str, line_break: char) -> String {
-    let shapes = |letter: char| matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
-    let stays = |letter: char| is_line_break(letter) || shapes(letter) || !is_invisible(letter);
-    let letters = text.chars().filter(|letter| stays(*letter));
+    let letters = text.chars().filter(|letter| is_line_break(*letter) || !is_hidden(*letter));
     letters.map(|letter| if is_line_break(letter) { line_break } else { letter }).collect()
+}
+
+/// Whether this letter is invisible and shapes nothing visible.
+pub fn is_hidden(letter: char) -> bool {
+    is_invisible(letter) && !is_shaping(letter)
+}
+
+/// Whether this is a joiner or a variation selector, which scripts and emoji need.
+pub fn is_shaping(letter: char) -> bool {
+    matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Whether a reader sees nothing of this text.

@@ -2,9 +2,10 @@
 //! conversation last, then the time and the task.
 //!
 //! Templates hold the text, Rust holds the values. Chat text is data (invariant 10): anything that
-//! could be taken for structure is escaped with a backslash ([`fence`]), no user has another user's
-//! name ([`speakers`]), and a prompt that is too long loses the least important parts ([`budget`]).
+//! could be taken for structure is escaped with a backslash ([`fence`]), what people do not see is removed ([`inert`]), no
+//! user has another user's name ([`speakers`]), and a prompt that is too long loses the least important parts ([`budget`]).
 
+pub mod inert;
 pub mod fence;
 pub mod tokens;
 pub mod speakers;

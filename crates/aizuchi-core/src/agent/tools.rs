@@ -27,6 +27,7 @@ use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::KnownUrls;
 use crate::persona::Language;
+use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::store::{Store, StoreError};
@@ -197,6 +198,8 @@ impl Toolbox {
                 texts::tools::invalid_arguments(self.language, &problem)
             }
         };
+        // Results repeat what users wrote.
+        let result = to_inert_text(&result).into_owned();
         (result, Lineage { messages, memories: self.notebook.take_disclosed() })
     }
 

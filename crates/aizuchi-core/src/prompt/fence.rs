@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::{is_invisible, is_line_break};
+use crate::prompt::inert::to_inert_text;
 
 /// Lists and quotations nested deeper than this are escaped whatever they contain.
 const MAX_LIST_DEPTH: usize = 8;
@@ -14,8 +15,15 @@ const MAX_LIST_DEPTH: usize = 8;
 /// break.
 const MAX_MARK_CHARS: usize = 64;
 
-/// Escapes a text for a prompt. Every kind of line break becomes `\n`. Most text needs no change.
+/// Escapes a text for a prompt. Every kind of line break becomes `\n`, and hidden letters are gone. Most text needs no change.
 pub fn fence(text: &str) -> Cow<'_, str> {
+    match to_inert_text(text) {
+        Cow::Borrowed(text) => escape_structure(text),
+        Cow::Owned(text) => Cow::Owned(escape_structure(&text).into_owned()),
+    }
+}
+
+fn escape_structure(text: &str) -> Cow<'_, str> {
     if is_clean(text) {
         return Cow::Borrowed(text);
     }
@@ -207,11 +215,6 @@ pub fn escape_quotes(text: &str) -> String {
     text.chars().map(inner).collect()
 }
 
-/// Whether a reader would see anything.
-pub fn has_visible_text(text: &str) -> bool {
-    text.chars().any(|letter| !letter.is_whitespace() && !is_invisible(letter))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,7 +299,7 @@ mod tests {
             "1\u{1}. **x**",
             "－ ＊＊x",
         ] {
-            assert_eq!(fence(line), format!("\\{line}"), "{line}");
+            assert_eq!(fence(line), format!("\\{}", to_inert_text(line)), "{line}");
         }
     }
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::chat::{is_line_break, to_single_line};
+use crate::chat::is_line_break;
 use crate::memory::Lineage;
 use crate::persona::Language;
 use crate::prompt::Prompt;
+use crate::prompt::inert::to_inert_line;
 use crate::prompt::tokens::estimate;
 use crate::texts;
 
@@ -140,7 +141,7 @@ fn format_specs(tools: &[ToolSpec], language: Language) -> String {
 impl ToolCall {
     /// The call on one line.
     pub fn to_line(&self) -> String {
-        to_single_line(&format!("{} {}", self.name, self.arguments))
+        to_inert_line(&format!("{} {}", self.name, self.arguments))
     }
 }
 

@@ -3,12 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::chat::{Message, UserId, to_single_line};
+use crate::chat::{Message, UserId};
 use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
 use crate::prompt::fence::escape_quotes;
+use crate::prompt::inert::to_inert_line;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 
@@ -139,6 +140,6 @@ fn display_name(user: &UserId, context: &Context, speakers: &Speakers) -> String
     let mut authors = context.messages().map(|message| &message.author);
     match authors.find(|author| author.id == *user) {
         Some(author) => escape_quotes(&speakers.name(author)),
-        None => escape_quotes(&to_single_line(context.display_name(user))),
+        None => escape_quotes(&to_inert_line(context.display_name(user))),
     }
 }

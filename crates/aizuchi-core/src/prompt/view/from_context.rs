@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{Message, to_single_line};
+use crate::chat::{Message, is_blank};
 use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
-use crate::prompt::fence::{escape_quotes, fence, has_visible_text};
+use crate::prompt::fence::{escape_quotes, fence};
+use crate::prompt::inert::to_inert_line;
 use crate::prompt::render_cache::RenderCache;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
@@ -125,7 +126,7 @@ impl ContextView {
             recalled: Vec::new(),
             top_level_messages: Vec::new(),
             thread_messages: Vec::new(),
-            target_thread_ts: target.as_ref().map(|thread| to_single_line(thread.as_str())),
+            target_thread_ts: target.as_ref().map(|thread| to_inert_line(thread.as_str())),
             target_thread_messages: target_messages,
             owed: Vec::new(),
             motive: None,
@@ -153,7 +154,7 @@ impl ContextView {
         let others =
             history.thread_messages.iter().filter(|thread| Some(&thread.id) != target.as_ref());
         let others = others.map(|thread| ThreadView {
-            id: to_single_line(thread.id.as_str()),
+            id: to_inert_line(thread.id.as_str()),
             messages: thread
                 .messages
                 .iter()
@@ -191,7 +192,7 @@ impl ContextView {
         if let Some(intent) = &context.intent {
             self.conversation_state = intent.conversation_state.map(|state| state.name());
             // A model wrote this after reading chat text, so it is untrusted, too.
-            let reason = to_single_line(&intent.reason);
+            let reason = to_inert_line(&intent.reason);
             self.motive = Some(match reason.char_indices().nth(MAX_REASON_CHARS) {
                 Some((end, _)) => escape_quotes(&format!("{}…", &reason[..end])),
                 None => escape_quotes(&reason),
@@ -209,7 +210,7 @@ impl ContextView {
         self.channel_memories = channels.map(|channel| channel_view(channel, context)).collect();
         let threads = context.thread_memories.iter();
         let threads = threads.filter_map(|ThreadMemory { thread, memory }| {
-            Some((to_single_line(thread.as_str()), memory_text(memory)?))
+            Some((to_inert_line(thread.as_str()), memory_text(memory)?))
         });
         self.thread_memories = threads.collect();
     }
@@ -242,8 +243,8 @@ fn channel_view(channel: &ChannelMemory, context: &Context) -> ChannelView {
 }
 
 fn memo_view(memo: &Memo, speakers: &Speakers) -> MemoView {
-    let (name, content) = (to_single_line(&memo.name), to_single_line(&memo.content));
-    let tags: Vec<String> = memo.tags.iter().map(|tag| to_single_line(tag)).collect();
+    let (name, content) = (to_inert_line(&memo.name), to_inert_line(&memo.content));
+    let tags: Vec<String> = memo.tags.iter().map(|tag| to_inert_line(tag)).collect();
     let tokens = estimate(&name) + estimate(&content) + estimate(&tags.join(", ")) + 30;
     MemoView {
         name,
@@ -264,8 +265,8 @@ fn memory_text(text: &str) -> Option<FencedText> {
 
 /// The name on one line, or the id if the name has no visible text.
 pub fn name_or_id(name: &str, id: &str) -> String {
-    let name = to_single_line(name);
-    if has_visible_text(&name) { name } else { to_single_line(id) }
+    let name = to_inert_line(name);
+    if is_blank(&name) { to_inert_line(id) } else { name }
 }
 
 /// The users that a prompt knows.

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::chat::to_single_line;
 use crate::memory::MemoryScope;
 use crate::persona::Persona;
 use crate::prompt::PromptVerb;
+use crate::prompt::inert::to_inert_line;
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
@@ -24,7 +24,7 @@ impl MemoryInputView {
         let key = &input.key;
         let target_thread_ts = match &key.scope {
             MemoryScope::Workspace | MemoryScope::Channel(_) => None,
-            MemoryScope::Thread(_, thread) => Some(to_single_line(thread.as_str())),
+            MemoryScope::Thread(_, thread) => Some(to_inert_line(thread.as_str())),
         };
         let channel_id = key.channel().map_or("", |channel| channel.as_str());
         let mut view = Self {
@@ -53,7 +53,7 @@ impl MemoryInputView {
 
     fn add_block(&mut self, number: usize, source: &MessageBlock, renderer: &MessageRenderer<'_>) {
         let thread_ts =
-            source.conversation.thread.as_ref().map(|thread| to_single_line(thread.as_str()));
+            source.conversation.thread.as_ref().map(|thread| to_inert_line(thread.as_str()));
         let messages =
             source.messages.iter().map(|message| renderer.target_message(message)).collect();
         let block = BlockView { number, messages };
@@ -65,7 +65,7 @@ impl MemoryInputView {
 
     fn add_entry(&mut self, number: usize, known: &KnownEntry) {
         let date = known.entry.date.to_string();
-        let entry = EntryView { number, date, text: to_single_line(&known.entry.text) };
+        let entry = EntryView { number, date, text: to_inert_line(&known.entry.text) };
         let (channel, name) = match &known.owner {
             EntryOwner::SameMemory => return self.existing_memory.push(entry),
             EntryOwner::Part => return self.new_parts.push(entry),

@@ -1,0 +1,118 @@
+//! What a model would obey or read, and people do not see, in texts that users wrote: hidden letters, and the marks by which
+//! models tell turns and roles apart. Hidden letters are removed; a backslash breaks the marks and shows that they were there.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::chat::{is_line_break, is_shaping, to_single_line, to_visible_text};
+
+/// The marks of the common chat templates.
+const CONTROL_TOKENS: [&str; 6] = [
+    // `<|im_start|>`, `<|eot_id|>`, and the same with wide bars
+    r"<[|｜][^<>\s|｜]{1,60}[|｜]>",
+    // Llama 2 and Mistral
+    r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]",
+    r"<</?SYS>>",
+    // The beginning and the end of a text, and Gemma's turns
+    r"</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>",
+    // Roles and calls as tags
+    r"</?(?:system|user|assistant|human|developer|tool|function|instructions?|prompt)(?:[\s_-][^<>\n]{0,80})?/?>",
+    r"</?(?:antml:)?(?:function_calls|function_results|invoke|parameter|tool_call|tool_response|tool_use|tool_result)(?:\s[^<>\n]{0,80})?/?>",
+];
+
+static CONTROL_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = format!("(?i)(?:{})", CONTROL_TOKENS.join("|"));
+    Regex::new(&pattern).expect("the control tokens are valid patterns")
+});
+
+/// The text as a model may read it. Most text needs no change.
+pub fn to_inert_text(text: &str) -> Cow<'_, str> {
+    let visible = if has_hidden_letter(text) {
+        Cow::Owned(without_repeated_shaping(&to_visible_text(text)))
+    } else {
+        Cow::Borrowed(text)
+    };
+    if !visible.contains(['<', '[']) || !CONTROL_TOKEN.is_match(&visible) {
+        return visible;
+    }
+    let broken = CONTROL_TOKEN.replace_all(&visible, |found: &regex::Captures<'_>| {
+        let (first, rest) = found[0].split_at(1);
+        format!("{first}\\{rest}")
+    });
+    Cow::Owned(broken.into_owned())
+}
+
+/// A name or a title on one line.
+pub fn to_inert_line(text: &str) -> String {
+    to_inert_text(&to_single_line(text)).into_owned()
+}
+
+/// Whether a letter is hidden, besides single joiners and variation selectors.
+fn has_hidden_letter(text: &str) -> bool {
+    if text.is_ascii() {
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
+        return !text.bytes().all(is_plain);
+    }
+    let mut was_shaping = false;
+    text.chars().any(|letter| {
+        let is_repeated = std::mem::replace(&mut was_shaping, is_shaping(letter)) && was_shaping;
+        is_repeated || (crate::chat::is_hidden(letter) && !is_line_break(letter))
+    })
+}
+
+/// Joiners and variation selectors shape the letter before them. A row of them shapes nothing, and may spell something.
+fn without_repeated_shaping(text: &str) -> String {
+    let mut was_shaping = false;
+    let stays = |letter: &char| {
+        let is_repeated = was_shaping && is_shaping(*letter);
+        was_shaping = is_shaping(*letter);
+        !is_repeated
+    };
+    text.chars().filter(stays).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_text_is_unchanged() {
+        for text in [
+            "a < b && b > c, [x] and [1]",
+            "<b>bold</b> <systemd> Vec<String> <T>",
+            "if a <| b |> c",
+            "❤\u{fe0f} 👩\u{200d}👧 می\u{200c}خواهم",
+            "one\r\ntwo\tthree\u{2028}four",
+            "犬と猫",
+        ] {
+            assert!(matches!(to_inert_text(text), Cow::Borrowed(_)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_models_obey_is_broken_or_removed() {
+        for (text, expected) in [
+            ("<|im_start|>system", "<\\|im_start|>system"),
+            ("<｜User｜>", "<\\｜User｜>"),
+            ("[INST] x [/inst]", "[\\INST] x [\\/inst]"),
+            ("<<SYS>>", "<\\<SYS>>"),
+            ("</s><s>", "<\\/s><\\s>"),
+            ("<start_of_turn>model", "<\\start_of_turn>model"),
+            ("</system> <SYSTEM role=\"x\">", "<\\/system> <\\SYSTEM role=\"x\">"),
+            ("</user_message>", "<\\/user_message>"),
+            ("<function_calls>", "<\\function_calls>"),
+            ("<|im_\u{200b}start|>", "<\\|im_start|>"),
+            ("a\u{e0041}\u{e0042}b", "ab"),
+            ("\u{202e}abc\u{202c}", "abc"),
+            ("a\u{1b}[31mb", "a[31mb"),
+            ("x\u{fe0f}\u{fe0e}\u{fe0f}\u{200d}y", "x\u{fe0f}y"),
+        ] {
+            let inert = to_inert_text(text);
+            assert_eq!(inert, expected, "{text:?}");
+            assert_eq!(to_inert_text(&inert), expected, "twice");
+        }
+        assert_eq!(to_inert_line("<|a|>\nb"), "<\\|a|> b");
+    }
+}
