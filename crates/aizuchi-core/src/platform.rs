@@ -12,6 +12,7 @@ pub mod split;
 pub mod emphasis;
 pub mod table;
 pub mod backfill_queue;
+pub mod http_body;
 pub mod http_error;
 pub mod remote;
 

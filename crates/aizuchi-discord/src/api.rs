@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
 use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
+use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -184,12 +185,12 @@ impl DiscordApi {
         let status = response.status();
         self.update_bucket(&route, &response);
         let headers = RateLimitHeaders::from_response(&response);
-        let text = response.text().await;
+        let body = read_body(response, MAX_PLATFORM_BODY_BYTES).await;
         if status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(self.rate_limited(&route, headers, &text.unwrap_or_default()));
+            return Err(self.rate_limited(&route, headers, &body.unwrap_or_default()));
         }
-        let text = text.map_err(|error| DiscordApiError::OutcomeUnknown(describe_error(&error)))?;
-        parse_body(status, &text)
+        let body = body.map_err(|error| DiscordApiError::OutcomeUnknown(error.to_string()))?;
+        parse_body(status, &body)
     }
 
     fn update_bucket(&self, route: &RateLimitRoute, response: &Response) {
@@ -212,9 +213,9 @@ impl DiscordApi {
         &self,
         route: &RateLimitRoute,
         limit: RateLimitHeaders,
-        body: &str,
+        body: &[u8],
     ) -> DiscordApiError {
-        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let body_wait = body["retry_after"].as_f64().filter(|wait| wait.is_finite());
         let wait = limit.retry_after.into_iter().chain(body_wait).reduce(f64::max);
         let wait = wait
@@ -260,10 +261,10 @@ struct ErrorBody {
     message: String,
 }
 
-fn parse_body(status: StatusCode, text: &str) -> Result<Value, DiscordApiError> {
-    let body = serde_json::from_str::<Value>(text);
+fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError> {
+    let body = serde_json::from_slice::<Value>(text);
     if status.is_success() {
-        let is_empty = text.trim().is_empty();
+        let is_empty = text.trim_ascii().is_empty();
         return body
             .or(if is_empty { Ok(Value::Null) } else { Err(()) })
             .map_err(|()| DiscordApiError::OutcomeUnknown("its answer is no JSON".to_owned()));
@@ -300,9 +301,44 @@ fn send_error(error: &reqwest::Error) -> DiscordApiError {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessBody, EndlessServer};
+    use jiff::tz::TimeZone;
     use serde_json::json;
 
     use super::*;
+    use crate::settings::{DiscordTimeouts, ThreadSettings};
+
+    #[tokio::test]
+    async fn an_answer_without_an_end_is_given_up() {
+        let too_large = DiscordApiError::OutcomeUnknown("the answer is too large".to_owned());
+        let cases = ENDLESS_BODIES.map(|body| (200, body, too_large.clone()));
+        let errors = [
+            (500, EndlessBody::Chunked, too_large),
+            (429, EndlessBody::Chunked, DiscordApiError::RateLimited(DEFAULT_RETRY_AFTER)),
+        ];
+        for (status, body, expected) in cases.into_iter().chain(errors) {
+            let server = EndlessServer::start(status, body).await;
+            let api = DiscordApi::new(&settings(&server.base), Clock::system()).unwrap();
+            let error = api.call(&ApiRequest::get("/users/@me")).await.unwrap_err();
+            assert_eq!(error, expected, "{status} {body:?}");
+            server.closed(1).await;
+        }
+    }
+
+    fn settings(api_base: &str) -> DiscordSettings {
+        DiscordSettings {
+            token: "token".to_owned().into(),
+            api_base: api_base.to_owned(),
+            gateway_url: None,
+            shards: None,
+            threads: ThreadSettings::default(),
+            settle_time: SignedDuration::ZERO,
+            history_span: SignedDuration::ZERO,
+            sync_interval: SignedDuration::ZERO,
+            time_zone: TimeZone::UTC,
+            timeouts: DiscordTimeouts { call: Duration::from_secs(600), ..Default::default() },
+        }
+    }
 
     #[test]
     fn a_response_decides_what_to_do_next() {
@@ -330,7 +366,7 @@ mod tests {
             (302, "", unknown("it answers 302 Found")),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(parse_body(status, text), expected, "{status} {text}");
+            assert_eq!(parse_body(status, text.as_bytes()), expected, "{status} {text}");
         }
     }
 

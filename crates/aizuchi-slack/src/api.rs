@@ -12,6 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::from_slack::non_empty_str;
+use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -103,15 +104,15 @@ impl SlackApi {
         let response = call.send().await.map_err(|error| send_error(&error))?;
         let (status, retry_after) = (response.status(), retry_after(&response));
         let scopes = scopes(&response);
-        let text = response.text().await;
         if status == StatusCode::TOO_MANY_REQUESTS {
             return Err(SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER)));
         }
         if !status.is_success() {
             return Err(SlackApiError::OutcomeUnknown(format!("it answers {status}")));
         }
-        let text = text.map_err(|error| SlackApiError::OutcomeUnknown(describe_error(&error)))?;
-        let body: Value = serde_json::from_str(&text)
+        let body = read_body(response, MAX_PLATFORM_BODY_BYTES).await;
+        let body = body.map_err(|error| SlackApiError::OutcomeUnknown(error.to_string()))?;
+        let body: Value = serde_json::from_slice(&body)
             .map_err(|_| SlackApiError::OutcomeUnknown("its answer is no JSON".to_owned()))?;
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
@@ -215,9 +216,30 @@ fn scopes(response: &Response) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessBody, EndlessServer};
     use serde_json::json;
 
     use super::*;
+
+    #[tokio::test]
+    async fn an_answer_without_an_end_is_given_up() {
+        for body in ENDLESS_BODIES {
+            let server = EndlessServer::start(200, body).await;
+            let api = SlackApi::new(&server.base, Duration::from_secs(600)).unwrap();
+            let error = api.call(&SecretString::from("xoxb-1"), "auth.test", &[]).await;
+            let expected = SlackApiError::OutcomeUnknown("the answer is too large".to_owned());
+            assert_eq!(error, Err(expected), "{body:?}");
+            server.closed(1).await;
+        }
+        let server = EndlessServer::start(500, EndlessBody::Chunked).await;
+        let api = SlackApi::new(&server.base, Duration::from_secs(600)).unwrap();
+        let error = api.call(&SecretString::from("xoxb-1"), "auth.test", &[]).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Slack's answer is not known: it answers 500 Internal Server Error"
+        );
+        server.closed(1).await;
+    }
 
     #[test]
     fn response_urls_must_belong_to_slack() {

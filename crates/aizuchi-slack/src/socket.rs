@@ -12,7 +12,8 @@ use jiff::SignedDuration;
 use secrecy::SecretString;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_tungstenite::connect_async;
+use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -23,6 +24,7 @@ use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
+use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
 
 /// What a connection reports to its slot. Each signal has the connection's number.
 enum ConnectionSignal {
@@ -117,12 +119,21 @@ impl SlackPlatform {
         // The URL holds a secret: it must not appear in a log or an error.
         let url = non_empty_str(&answer["url"])
             .ok_or_else(|| SlackDisconnect::retryable("Slack returned no URL"))?;
-        match timeout(self.settings.timeouts.open, connect_async(url)).await {
+        let connecting = connect_async_with_config(url, Some(socket_config()), false);
+        match timeout(self.settings.timeouts.open, connecting).await {
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(_)) => Err(SlackDisconnect::retryable("the socket could not be opened")),
             Err(_) => Err(SlackDisconnect::retryable("the socket was not opened in time")),
         }
     }
+}
+
+/// An event holds at most a message and its previous form, so it stays far below the limit. A message that is larger
+/// ends the connection.
+fn socket_config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .max_message_size(Some(MAX_PLATFORM_BODY_BYTES))
+        .max_frame_size(Some(MAX_PLATFORM_BODY_BYTES))
 }
 
 impl<'a> ConnectionSlot<'a> {
@@ -198,5 +209,34 @@ impl<'a> ConnectionSlot<'a> {
             self.attempts,
             seeded_random(self.slack.inbox.random_seed, &["reconnect", &index, &number]),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::SinkExt;
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::accept_async;
+    use tokio_tungstenite::tungstenite::{Error, Message};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_message_beyond_the_limit_ends_the_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let mut socket = accept_async(listener.accept().await.unwrap().0).await.unwrap();
+            for length in [MAX_PLATFORM_BODY_BYTES, MAX_PLATFORM_BODY_BYTES + 1] {
+                // The second one fails once the client has gone.
+                let _ = socket.send(Message::text("x".repeat(length))).await;
+            }
+        });
+        let connecting = connect_async_with_config(url, Some(socket_config()), false);
+        let (mut socket, _) = connecting.await.unwrap();
+        assert!(matches!(socket.next().await, Some(Ok(Message::Text(_)))));
+        assert!(matches!(socket.next().await, Some(Err(Error::Capacity(_)))));
+        drop(socket);
+        server.await.unwrap();
     }
 }

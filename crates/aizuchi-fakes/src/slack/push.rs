@@ -6,6 +6,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
+
 use crate::slack::FakeSlack;
 use crate::slack::delivery::Envelope;
 use crate::slack::request_url::{PushRequest, RequestUrl, UrlVerification};
@@ -45,12 +47,15 @@ impl FakeSlack {
             .into_iter()
             .fold(request, |request, (name, value)| request.header(name, value));
         let response = match request.send().await {
-            Ok(response) if response.status().is_success() => response.text().await.ok(),
+            Ok(response) if response.status().is_success() => {
+                read_body(response, MAX_PLATFORM_BODY_BYTES).await.ok()
+            }
             Ok(_) | Err(_) => None,
         };
         self.change(|state| match push {
             PushRequest::Verify => {
-                let is_echoed = response.is_some_and(|body| body.contains(&challenge));
+                let is_echoed = response
+                    .is_some_and(|body| String::from_utf8_lossy(&body).contains(&challenge));
                 if let Some(request_url) = &mut state.request_url {
                     request_url.verification =
                         if is_echoed { UrlVerification::Verified } else { UrlVerification::Failed };
@@ -58,7 +63,7 @@ impl FakeSlack {
             }
             PushRequest::Deliver(delivery) if response.is_some() => {
                 let envelope = state.dispatcher.deliveries[delivery].envelope_id.clone();
-                let body = response.and_then(|body| serde_json::from_str(&body).ok());
+                let body = response.and_then(|body| serde_json::from_slice(&body).ok());
                 state.respond_to_command(&envelope, &body.unwrap_or(Value::Null));
                 state.dispatcher.ack(&envelope);
             }
