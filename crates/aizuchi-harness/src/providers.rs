@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -44,8 +44,6 @@ pub enum ProviderResponse {
     Never,
     /// It answers with this once the test calls `release`.
     Held(String),
-    /// An endless stream of events.
-    Endless,
 }
 
 #[derive(Clone, Debug)]
@@ -199,14 +197,6 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         ProviderResponse::Held(text) => {
             let _ = state.is_released.subscribe().wait_for(|is_released| *is_released).await;
             axum::Json(answer(api, &request, &text, None)).into_response()
-        }
-        ProviderResponse::Endless => {
-            let lines = stream::repeat(Bytes::from_static(b"data: {\"no\": \"sense\"}\n\n"));
-            let paced = lines.then(|line| async {
-                tokio::task::yield_now().await;
-                Ok::<_, std::io::Error>(line)
-            });
-            ([("content-type", "text/event-stream")], Body::from_stream(paced)).into_response()
         }
     };
     watched.0 = None;

@@ -2,6 +2,7 @@
 //! leaves to its caller. Every call has a timeout, retryable errors are retried a few times, and no
 //! error contains text of a request or a response.
 
+mod relay;
 mod response;
 mod tools;
 mod error;
@@ -17,12 +18,14 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use jiff::SignedDuration;
+use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::llm::model::Provider;
-use crate::llm::provider::error::{CallError, from_genai, is_not_found};
+use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
+use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::parse_response;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
@@ -71,8 +74,12 @@ pub struct ModelParams {
 }
 
 pub struct ProviderMind {
+    /// Calls the relay.
     client: Client,
+    /// Calls the provider.
+    http: reqwest::Client,
     target: ServiceTarget,
+    api_base: String,
     options: ChatOptions,
     is_reasoning: bool,
     model: String,
@@ -125,16 +132,17 @@ impl ProviderMind {
         // Self-hosted servers need no key, but `genai` needs a value for its header.
         let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
         let target = ServiceTarget {
-            endpoint: Endpoint::from_owned(api_base(settings)),
+            // Replaced by the address of each call's relay.
+            endpoint: Endpoint::from_static(""),
             auth: AuthData::from_single(key),
             // With a namespace, `genai` does not guess the provider from the name.
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
         Ok(Self {
-            client: Client::builder()
-                .with_reqwest(http_client(settings.connect_timeout)?)
-                .build()?,
+            client: Client::builder().with_reqwest(relay_client()?).build()?,
+            http: http_client(settings.connect_timeout)?,
             target,
+            api_base: api_base(settings),
             options: chat_options(settings),
             is_reasoning: is_reasoning(&settings.params),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
@@ -313,7 +321,11 @@ impl ProviderMind {
             request = request.with_tools(model_request.tools.clone());
             request = request.append_messages(model_request.turns.clone());
         }
-        let result = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
+        let (result, transfer) = self.carry(request, &options).await?;
+        if let Some(failure) = transfer.failure {
+            return Err(from_transfer(failure));
+        }
+        let result = result.ok_or_else(|| from_transfer(TransferError::Unsent))?;
         result.or_else(tools::recover_tool_calls).map_err(|error| {
             let may_be_tools = has_tools && is_not_found(&error);
             match from_genai(error, self.clock.now()) {
@@ -321,6 +333,24 @@ impl ProviderMind {
                 other => other,
             }
         })
+    }
+
+    /// Makes one call through a relay of its own.
+    async fn carry(
+        &self,
+        request: ChatRequest,
+        options: &ChatOptions,
+    ) -> Result<(Option<genai::Result<ChatResponse>>, Transfer), CallError> {
+        let base =
+            Url::parse(&self.api_base).map_err(|_| CallError::Permanent(UNSENDABLE.to_owned()))?;
+        let relay = Relay::open(base).await.map_err(|_| from_transfer(TransferError::Unsent))?;
+        let endpoint = relay.endpoint().map_err(|_| CallError::Permanent(UNSENDABLE.to_owned()))?;
+        let target = ServiceTarget {
+            endpoint: Endpoint::from_owned(endpoint.to_string()),
+            ..self.target.clone()
+        };
+        let call = self.client.exec_chat(target, request, Some(options));
+        Ok(relay.carry(&self.http, call).await)
     }
 }
 
@@ -347,14 +377,31 @@ fn api_base(settings: &ProviderSettings) -> String {
 /// Builds a client that follows no redirects: the API key in the headers would be sent wherever
 /// they lead.
 fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
-    // Fails if a crypto provider is installed already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_crypto_provider();
     let connect_timeout = std::time::Duration::try_from(connect_timeout)?;
     let client = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")));
     Ok(client.build()?)
+}
+
+/// Builds a client for the way to the relay.
+fn relay_client() -> anyhow::Result<reqwest::Client> {
+    install_crypto_provider();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        // It never leaves this machine, and reading the system's certificates takes time.
+        .tls_certs_only([])
+        .redirect(reqwest::redirect::Policy::none())
+        // A relay serves one call.
+        .pool_max_idle_per_host(0);
+    Ok(client.build()?)
+}
+
+fn install_crypto_provider() {
+    // Fails if one is installed already, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 fn chat_options(settings: &ProviderSettings) -> ChatOptions {

@@ -21,6 +21,7 @@ use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessServer};
 use aizuchi_harness::harness::{at, message, top_level};
 use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
@@ -323,8 +324,8 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
         (Says(format!("{leak} ").repeat(8_000)), "useless: it is larger than 256 KB", 1),
         (
             Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(3_000_000))),
-            NO_ANSWER,
-            3,
+            "useless: it is larger than 1024 KB",
+            1,
         ),
         (
             Stops("length", String::new()),
@@ -438,18 +439,44 @@ async fn a_dropped_call_aborts_the_request() {
     server.abandoned(1).await;
 }
 
+/// What a client may have taken of a response that it gave up: its limit, and what waits in the buffers of the system.
+const MAX_TAKEN_BYTES: u64 = 32 * 1024 * 1024;
+
 #[tokio::test]
-async fn an_endless_response_times_out() {
-    let server = Server::start(ServerLimits::default()).await;
-    let clock = Clock::manual(at(0));
-    let mind = mind(Provider::OpenAi, &server, &clock);
-    server.then([ProviderResponse::Endless]);
-    let question = prompt(PromptVerb::Reply);
-    let mut asking = pin!(mind.ask(&question));
-    let came = pin!(server.came(1));
-    assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
-    clock.advance_to(at(60));
-    assert!(asking.await.unwrap_err().to_string().ends_with("no answer within 1m"));
+async fn a_response_without_an_end_is_given_up() {
+    for provider in EVERYONE {
+        for body in ENDLESS_BODIES {
+            let server = EndlessServer::start(200, body).await;
+            let clock = Clock::manual(at(0));
+            let mind = ProviderMind::new(&settings(provider, &server.base), clock.clone()).unwrap();
+            let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
+            let sentence = format!(
+                "the model's answer is of no use: {}/large-1: it is larger than 1024 KB",
+                provider.name()
+            );
+            assert_eq!(error.to_string(), sentence, "{body:?}");
+            let taken = server.closed(1).await;
+            assert!(
+                taken.len() == 1 && taken[0] < MAX_TAKEN_BYTES,
+                "{provider:?} {body:?} {taken:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_without_an_end_is_known_by_its_status() {
+    for body in ENDLESS_BODIES {
+        let server = EndlessServer::start(401, body).await;
+        let clock = Clock::manual(at(0));
+        let mind =
+            ProviderMind::new(&settings(Provider::OpenAi, &server.base), clock.clone()).unwrap();
+        let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
+        let sentence = "the model refuses: openai/large-1: it does not accept the API key (401)";
+        assert_eq!(error.to_string(), sentence, "{body:?}");
+        let taken = server.closed(1).await;
+        assert!(taken[0] < MAX_TAKEN_BYTES, "{body:?} {taken:?}");
+    }
 }
 
 #[tokio::test]

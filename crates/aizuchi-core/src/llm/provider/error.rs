@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
+use crate::llm::provider::relay::TransferError;
+use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
 
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,22 @@ pub enum CallError {
 
 /// The model refused for reasons of policy.
 pub const DECLINED: &str = "it declined to answer this";
+
+/// A part of the request is wrong, as the settings have it.
+pub const UNSENDABLE: &str = "its address, its key or an extra header cannot be sent";
+
+/// Why the provider's response did not arrive.
+pub fn from_transfer(failure: TransferError) -> CallError {
+    let retryable = |why: &str| CallError::Retryable { why: why.to_owned(), retry_after: None };
+    match failure {
+        TransferError::TooLarge => CallError::Unusable {
+            why: format!("it is larger than {} KB", MAX_MODEL_BODY_BYTES / 1024),
+            usage: Usage::default(),
+        },
+        TransferError::Broken(error) => transport_error(&error),
+        TransferError::Unsent => retryable("the request could not be sent"),
+    }
+}
 
 /// Converts an error of `genai`. Its own message is dropped, since it holds requests and responses.
 pub fn from_genai(error: Error, now: Timestamp) -> CallError {
@@ -84,8 +102,7 @@ fn transport_error(error: &reqwest::Error) -> CallError {
     } else if error.is_connect() {
         "it cannot be reached"
     } else if error.is_redirect() || error.is_builder() {
-        let why = "its address, its key or an extra header cannot be sent";
-        return CallError::Permanent(why.to_owned());
+        return CallError::Permanent(UNSENDABLE.to_owned());
     } else {
         "the connection broke off"
     };
