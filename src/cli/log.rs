@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use tracing::{Metadata, Subscriber};
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
@@ -74,22 +74,47 @@ pub fn init_plain(level: &str) {
     tracing_subscriber::registry().with(layer.with_filter(filter(level))).init();
 }
 
-/// The filter by target and level. Two targets are excluded whatever `RUST_LOG` says: `genai` traces whole requests
-/// and responses, and `hyper` traces the bytes of connections.
+/// The filter by target and level. `RUST_LOG` outranks `levels`, and [`is_allowed`] outranks both.
 fn filter<S: Subscriber + for<'a> LookupSpan<'a>>(levels: &str) -> impl Filter<S> + use<S> {
-    let from_environment = std::env::var(EnvFilter::DEFAULT_ENV).ok();
+    filter_with(std::env::var(EnvFilter::DEFAULT_ENV).ok(), levels)
+}
+
+fn filter_with<S: Subscriber + for<'a> LookupSpan<'a>>(
+    from_environment: Option<String>,
+    levels: &str,
+) -> impl Filter<S> + use<S> {
     let from_environment =
         from_environment.and_then(|levels| EnvFilter::try_new(rename_targets(&levels)).ok());
     let filter = from_environment.unwrap_or_else(|| EnvFilter::new(levels));
-    let is_allowed = |metadata: &Metadata<'_>| {
-        let crate_name = metadata.target().split("::").next().unwrap_or_default();
-        crate_name != "genai" && crate_name != "hyper"
-    };
     filter.and(filter_fn(is_allowed))
+}
+
+/// Whether an event or a span may be logged at all. Only this program's own crates, which write neither chat text nor
+/// secrets, may be verbose. Dependencies write what they carry: whole requests, lines of sockets, URLs with tickets.
+fn is_allowed(metadata: &Metadata<'_>) -> bool {
+    let (crate_name, module) =
+        metadata.target().split_once("::").unwrap_or((metadata.target(), ""));
+    let is_own = crate_name == "aizuchi" || crate_name.starts_with("aizuchi_");
+    // `genai` and `hyper` write parts of requests and responses even into warnings.
+    let is_silent = crate_name == "genai" || crate_name == "hyper";
+    let most_verbose = match (crate_name, module) {
+        // Statements, which are constants. Their parameters are not logged.
+        ("sqlx", "query") => Level::DEBUG,
+        _ => Level::INFO,
+    };
+    is_own || (!is_silent && *metadata.level() <= most_verbose)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use tracing::span::{Attributes, Id};
+    use tracing::{Event, event, span};
+    use tracing_subscriber::layer::Context;
+
     use super::*;
 
     #[test]
@@ -124,5 +149,75 @@ mod tests {
             assert_eq!(rename_targets(levels), renamed);
             assert!(EnvFilter::try_new(renamed).is_ok(), "{renamed}");
         }
+    }
+
+    /// The targets and levels of the events that a filter lets through.
+    fn logged(from_environment: &str) -> BTreeSet<(&'static str, Level)> {
+        struct Seen(Arc<Mutex<BTreeSet<(&'static str, Level)>>>);
+        impl<S: Subscriber> Layer<S> for Seen {
+            fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+                self.0.lock().insert((event.metadata().target(), *event.metadata().level()));
+            }
+            fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+                self.0.lock().insert((span.metadata().target(), *span.metadata().level()));
+            }
+        }
+        let seen = Arc::default();
+        let filter = filter_with(Some(from_environment.to_owned()), "info");
+        let log = tracing_subscriber::registry().with(Seen(Arc::clone(&seen)).with_filter(filter));
+        tracing::subscriber::with_default(log, || {
+            macro_rules! emit {
+                ($($target:literal)*) => {$(
+                    emit!($target, ERROR WARN INFO DEBUG TRACE);
+                )*};
+                ($target:literal, $($level:ident)*) => {$(
+                    event!(target: $target, Level::$level, "text");
+                    let _ = span!(target: $target, Level::$level, "span", text = "text");
+                )*};
+            }
+            emit!("aizuchi::cli" "aizuchi_core::runner" "aizuchi_slack::socket"
+                "aizuchist" "genai::webc::web_client" "hyper::proto::h1::io" "h2::codec"
+                "hyper_util::client" "reqwest::connect" "rustls::conn" "tungstenite::protocol"
+                "tokio_tungstenite" "tokio_websockets" "twilight_gateway::shard" "sqlx::query"
+                "sqlx::explain" "sqlx_postgres::connection" "log" "mio::poll" "axum::rejection");
+        });
+        Arc::into_inner(seen).unwrap().into_inner()
+    }
+
+    #[test]
+    fn dependencies_are_never_verbose_whatever_the_levels_say() {
+        for levels in [
+            "trace",
+            "TRACE",
+            "5",
+            "debug",
+            "tungstenite=trace",
+            "tungstenite,genai,hyper,log,reqwest",
+            "genai::webc=trace,hyper=trace,log=trace,sqlx=trace,sqlx::explain=debug",
+            "[{}]=trace",
+            "[span]=trace",
+            "[{text}]=trace",
+            "[span{text=text}]=trace,twilight_gateway=debug",
+            "off,h2=trace",
+            "rustls[span]=trace",
+            "aizuchist=trace",
+        ] {
+            for (target, level) in logged(levels) {
+                let most_verbose = match target {
+                    "aizuchi::cli" | "aizuchi_core::runner" | "aizuchi_slack::socket" => {
+                        Level::TRACE
+                    }
+                    "sqlx::query" => Level::DEBUG,
+                    "genai::webc::web_client" | "hyper::proto::h1::io" => {
+                        panic!("{levels}: {target} is logged")
+                    }
+                    _ => Level::INFO,
+                };
+                assert!(level <= most_verbose, "{levels}: {target} is logged at {level}");
+            }
+        }
+        assert!(logged("trace").contains(&("aizuchi_core::runner", Level::TRACE)));
+        assert!(logged("trace").contains(&("tungstenite::protocol", Level::INFO)));
+        assert!(logged("off,sqlx::query=debug").contains(&("sqlx::query", Level::DEBUG)));
     }
 }

@@ -1,7 +1,7 @@
 //! Discord: what users see, and what Discord does to its bots. The tests run against the fake Discord, which is itself
 //! tested with the official clients (`scripts/peers`).
 
-mod harness;
+pub mod harness;
 mod bodies;
 mod talk;
 mod answers;

@@ -15,6 +15,7 @@ mod eval;
 mod fakes;
 mod forget;
 mod import;
+mod log;
 mod persistence;
 mod model_settings;
 mod orders;
