@@ -13,6 +13,7 @@ pub mod emphasis;
 pub mod table;
 pub mod backfill_queue;
 pub mod http_body;
+pub mod log_sentence;
 pub mod http_error;
 pub mod remote;
 

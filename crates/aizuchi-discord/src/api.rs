@@ -20,6 +20,7 @@ use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::log_sentence::to_log_sentence;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The wait if a 429 response does not say how long.
@@ -287,7 +288,7 @@ fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError>
 /// An error message that is safe to show: a response from a proxy could hold anything.
 fn sanitize(message: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:., '-()".contains(*letter);
-    message.chars().filter(is_plain).take(120).collect()
+    to_log_sentence(message).chars().filter(is_plain).take(120).collect()
 }
 
 /// A call that failed before its response arrived.
@@ -361,7 +362,10 @@ mod tests {
             (401, r#"{"code": 0, "message": "401: Unauthorized"}"#, {
                 refused(401, 0, "401: Unauthorized")
             }),
-            (400, r#"{"code": 1, "message": "<i>\n\u001b[1m"}"#, refused(400, 1, "i1m")),
+            (400, r#"{"code": 1, "message": "<i>\n\u001b[1m"}"#, refused(400, 1, "i 1m")),
+            (400, r#"{"code": 1, "message": "no MTIzNDU2Nzg5MDEyMzQ1.Ga"}"#, {
+                refused(400, 1, "no withheld")
+            }),
             (502, "", unknown("it answers 502 Bad Gateway")),
             (302, "", unknown("it answers 302 Found")),
         ] {

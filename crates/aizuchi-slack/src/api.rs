@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::from_slack::non_empty_str;
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::log_sentence::to_log_sentence;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Used when Slack rate-limits a call without sending `Retry-After`.
@@ -184,7 +185,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
 /// Keeps only harmless characters of an error code: it comes from the network and is logged and shown.
 fn sanitize_code(code: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:.,- ".contains(*letter);
-    code.chars().filter(is_plain).take(80).collect()
+    to_log_sentence(code).chars().filter(is_plain).take(80).collect()
 }
 
 /// Classifies a call that failed before an answer arrived.
@@ -283,7 +284,11 @@ mod tests {
             ),
             (
                 json!({"ok": false, "error": "<b>\n\u{1b}[31m"}),
-                Err(SlackApiError::Refused("b31m".to_owned())),
+                Err(SlackApiError::Refused("b 31m".to_owned())),
+            ),
+            (
+                json!({"ok": false, "error": "no xoxb-12-34-abcd"}),
+                Err(SlackApiError::Refused("no withheld".to_owned())),
             ),
         ] {
             assert_eq!(parse_body(body.clone(), Some(second)), expected, "{body}");

@@ -12,6 +12,7 @@ use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
 use crate::llm::provider::relay::TransferError;
 use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
+use crate::platform::log_sentence::to_log_sentence;
 
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +165,9 @@ fn error_code(body: &str) -> Option<String> {
         (1..=48).contains(&code.len())
             && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
     };
-    named.find(is_code).map(str::to_owned)
+    // A code that looks like a key is none.
+    let is_safe = |code: &&str| to_log_sentence(code) == *code;
+    named.find(|code| is_code(code) && is_safe(code)).map(str::to_owned)
 }
 
 /// The wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date
@@ -234,6 +237,8 @@ mod tests {
                 Some("API_KEY_INVALID"),
             ),
             (r#"{"error": {"code": "you said: hello there"}}"#, None),
+            (r#"{"error": {"code": "sk-proj-0123456789abcdef"}}"#, None),
+            (r#"{"error": {"code": "0123456789abcdef0123", "type": "bad"}}"#, Some("bad")),
             (r#"{"error": "no"}"#, None),
             ("<html>", None),
         ] {
