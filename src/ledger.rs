@@ -213,8 +213,11 @@ pub fn call_title(attempt: &Attempt, language: Language) -> String {
 pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec<LabeledValue> {
     let usage = attempt.usage;
     let took = format!("{:.1} s", attempt.latency.as_secs_f64());
-    let tokens =
-        format!("{} · {} · {}", usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+    let about = if usage.is_estimated { "≈ " } else { "" };
+    let tokens = format!(
+        "{about}{} · {} · {}",
+        usage.input_tokens, usage.cached_tokens, usage.output_tokens
+    );
     let tokens_name = texts::ledger::tokens(language);
     let mut values = vec![
         LabeledValue::new(texts::ledger::model(language), attempt.model.to_string()),

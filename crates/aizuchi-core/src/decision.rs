@@ -112,13 +112,28 @@ impl AttemptResult {
     }
 }
 
-/// The tokens that a model call used. Estimated if the call was cut short.
+/// The tokens that a model call used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub input_tokens: u64,
     /// The part of the input that came from the provider's prefix cache.
     pub cached_tokens: u64,
     pub output_tokens: u64,
+    /// The model did not report all of it.
+    #[serde(default)]
+    pub is_estimated: bool,
+}
+
+impl Usage {
+    /// The usage of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens + other.input_tokens,
+            cached_tokens: self.cached_tokens + other.cached_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+            is_estimated: self.is_estimated || other.is_estimated,
+        }
+    }
 }
 
 /// One model call for a decision.

@@ -37,7 +37,7 @@ pub struct LlmResponse {
     pub usage: Usage,
     /// The model that responded, if it is not the primary one.
     pub model: Option<Arc<str>>,
-    /// Calls to other models that failed before this response.
+    /// Calls that failed before this response: to other models, or to this one if they cost tokens.
     pub failed_calls: Vec<FailedCall>,
 }
 
@@ -62,7 +62,7 @@ impl LlmResponse {
     }
 }
 
-/// A call that failed before another model responded.
+/// A call that failed before a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCall {
     pub model: Arc<str>,
@@ -72,9 +72,9 @@ pub struct FailedCall {
 /// Why a call failed. The variant says what the caller does next. Messages never hold chat text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// Try again later.
+    /// Try again later. What came until now may have cost tokens.
     #[error("the model does not answer now: {why}")]
-    Busy { why: String, retry_after: Option<SignedDuration> },
+    Busy { why: String, retry_after: Option<SignedDuration>, usage: Usage },
     /// No response in time, though the model may have used tokens. Try again later.
     #[error("the model does not answer now: {0}")]
     TimedOut(String),

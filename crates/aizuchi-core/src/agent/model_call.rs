@@ -60,8 +60,10 @@ impl Agent {
                     );
                 }
                 let model = response.model.clone().unwrap_or(unanswered.model.clone());
-                let (estimated, reported) = (prompt.total_tokens(), response.usage.input_tokens);
-                self.token_corrections.record(&model, estimated, reported);
+                if !response.usage.is_estimated {
+                    let reported = response.usage.input_tokens;
+                    self.token_corrections.record(&model, prompt.total_tokens(), reported);
+                }
                 (Attempt { model, usage: response.usage, ..unanswered }, Ok(response))
             }
             CallResult::Failed(error) => {
@@ -156,7 +158,7 @@ fn omission(trimmed: &TrimmedSection) -> PromptOmission {
 
 /// A call that was cut short has probably used its input tokens, so they are booked.
 fn estimated_usage(prompt: &Prompt) -> Usage {
-    Usage { input_tokens: prompt.total_tokens(), ..Usage::default() }
+    Usage { input_tokens: prompt.total_tokens(), is_estimated: true, ..Usage::default() }
 }
 
 impl LlmError {
@@ -164,8 +166,8 @@ impl LlmError {
     fn usage(&self, prompt: &Prompt) -> Usage {
         match self {
             LlmError::TimedOut(_) => estimated_usage(prompt),
-            LlmError::Busy { .. } | LlmError::Refused(_) => Usage::default(),
-            LlmError::Unusable { usage, .. } => *usage,
+            LlmError::Refused(_) => Usage::default(),
+            LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
         }
     }
 }

@@ -36,8 +36,11 @@ impl Llm for BuiltinMind {
             // The state is a judgment that keywords cannot make.
             PromptVerb::State => "ACTIVE".to_owned(),
         };
-        let usage =
-            Usage { input_tokens: prompt.tokens, cached_tokens: 0, output_tokens: estimate(&text) };
+        let usage = Usage {
+            input_tokens: prompt.tokens,
+            output_tokens: estimate(&text),
+            ..Usage::default()
+        };
         Ok(LlmResponse::new(text, usage))
     }
 }

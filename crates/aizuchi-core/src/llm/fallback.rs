@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
 use crate::clock::Clock;
+use crate::decision::Usage;
 use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
@@ -99,18 +100,25 @@ impl Llm for FallbackMind {
 /// The error if both models failed: a retry, if either error may pass.
 fn combined_error(first: &LlmError, second: &LlmError) -> LlmError {
     let why = format!("{}, and {}", error_text(first), error_text(second));
+    let usage = usage(first).plus(usage(second));
     let waits = [retry_wait(first), retry_wait(second)];
     if let Some(retry_after) = waits.into_iter().flatten().min() {
         let retry_after = Some(retry_after).filter(|wait| !wait.is_zero());
-        return LlmError::Busy { why, retry_after };
+        return LlmError::Busy { why, retry_after, usage };
     }
-    let mut usages = [first, second].into_iter().filter_map(|error| match error {
-        LlmError::Unusable { usage, .. } => Some(*usage),
-        LlmError::Busy { .. } | LlmError::TimedOut(_) | LlmError::Refused(_) => None,
-    });
-    match usages.next() {
-        Some(usage) => LlmError::Unusable { why, usage },
-        None => LlmError::Refused(why),
+    let is_unusable = |error: &LlmError| matches!(error, LlmError::Unusable { .. });
+    if is_unusable(first) || is_unusable(second) {
+        LlmError::Unusable { why, usage }
+    } else {
+        LlmError::Refused(why)
+    }
+}
+
+/// The tokens that a failed call is known to have used.
+fn usage(error: &LlmError) -> Usage {
+    match error {
+        LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
+        LlmError::TimedOut(_) | LlmError::Refused(_) => Usage::default(),
     }
 }
 

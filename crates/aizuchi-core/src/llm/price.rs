@@ -39,7 +39,8 @@ mod tests {
     fn the_cost_follows_the_price_table() {
         let price = ModelPrice { input: 2.0, cached_input: 0.5, output: 8.0 };
         let prices = Prices(BTreeMap::from([("openai/large".to_owned(), price)]));
-        let usage = Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50 };
+        let usage =
+            Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50, ..Usage::default() };
         assert_eq!(prices.cost("openai/large", usage), Some(Price { micros: 1200 + 200 + 400 }));
         assert_eq!(prices.cost("openai/small", usage), None);
     }

@@ -3,12 +3,13 @@
 //! error contains text of a request or a response.
 
 mod relay;
+mod usage;
 mod response;
 mod tools;
 mod error;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use genai::adapter::AdapterKind;
@@ -21,13 +22,16 @@ use jiff::SignedDuration;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
+use tracing::warn;
 
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
+use crate::decision::Usage;
 use crate::llm::model::Provider;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
-use crate::llm::provider::response::parse_response;
-use crate::llm::{Llm, LlmError, LlmResponse};
+use crate::llm::provider::response::{Answer, parse_response};
+use crate::llm::provider::usage::{complete_usage, reported_usage};
+use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
 /// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
@@ -91,6 +95,8 @@ pub struct ProviderMind {
     /// No tools are offered before this time: the server rejected a prompt with tools and answered
     /// it without.
     without_tools_until_ms: AtomicI64,
+    /// It was logged that the server reports no usage.
+    has_warned_of_usage: AtomicBool,
 }
 
 /// A request, before it takes the shape that a server accepts.
@@ -101,6 +107,8 @@ struct ModelRequest {
     tools: Vec<Tool>,
     /// Tool calls and their results.
     turns: Vec<ChatMessage>,
+    /// An estimate.
+    tokens: u64,
 }
 
 /// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a
@@ -151,6 +159,7 @@ impl ProviderMind {
             max_attempts: settings.max_attempts,
             request_shape: AtomicUsize::new(shape),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
+            has_warned_of_usage: AtomicBool::new(false),
         })
     }
 
@@ -170,8 +179,8 @@ impl ProviderMind {
         };
         match self.clock.timeout(self.timeout, checked).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(CallError::Retryable { why, retry_after })) => {
-                Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after })
+            Ok(Err(CallError::Retryable { why, retry_after, usage })) => {
+                Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after, usage })
             }
             Ok(Err(
                 CallError::Permanent(why)
@@ -189,25 +198,35 @@ impl ProviderMind {
     /// Retries while that may help and there is time left.
     async fn ask_with_retries(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let deadline = self.clock.now() + self.timeout;
+        let mut charged_calls = Vec::new();
+        let mut spent = Usage::default();
         let mut attempt = 1;
         loop {
-            let (why, retry_after) = match self.call(prompt).await {
-                Ok(answer) => return Ok(answer),
+            let (why, retry_after, usage) = match self.call(prompt).await {
+                Ok(answer) => return Ok(LlmResponse { failed_calls: charged_calls, ..answer }),
                 Err(CallError::Permanent(why) | CallError::RequestRejected(why)) => {
-                    return Err(LlmError::Refused(format!("{}: {why}", self.model)));
-                }
-                Err(CallError::Unusable { why, usage }) => {
-                    return Err(LlmError::Unusable {
-                        why: format!("{}: {why}", self.model),
-                        usage,
+                    let why = format!("{}: {why}", self.model);
+                    return Err(match spent == Usage::default() {
+                        true => LlmError::Refused(why),
+                        false => LlmError::Unusable { why, usage: spent },
                     });
                 }
-                Err(CallError::Retryable { why, retry_after }) => (why, retry_after),
+                Err(CallError::Unusable { why, usage }) => {
+                    let why = format!("{}: {why}", self.model);
+                    return Err(LlmError::Unusable { why, usage: spent.plus(usage) });
+                }
+                Err(CallError::Retryable { why, retry_after, usage }) => (why, retry_after, usage),
             };
+            spent = spent.plus(usage);
+            let why = format!("{}: {why}", self.model);
             let draw = seeded_random(0, &[&prompt.hash(), &self.model, &attempt.to_string()]);
             let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
             if attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
-                return Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after });
+                return Err(LlmError::Busy { why, retry_after, usage: spent });
+            }
+            if usage != Usage::default() {
+                let error = LlmError::Busy { why, retry_after, usage };
+                charged_calls.push(FailedCall { model: self.model.as_str().into(), error });
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
             attempt += 1;
@@ -230,6 +249,7 @@ impl ProviderMind {
         let model_request = ModelRequest {
             system: prompt.text_with_tool_results().into_owned(),
             schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
+            tokens: prompt.total_tokens(),
             ..ModelRequest::default()
         };
         let response = self.call_in_accepted_shape(&model_request, &options).await?;
@@ -250,17 +270,19 @@ impl ProviderMind {
             schema: None,
             tools: tools::to_genai_tools(&prompt.tools),
             turns: tools::to_chat_messages(&prompt.tool_rounds, &self.model),
+            tokens: prompt.total_tokens(),
         }
     }
 
     fn response_with_tool_calls(
         &self,
-        response: ChatResponse,
+        answer: Answer,
         prompt: &Prompt,
     ) -> Result<LlmResponse, CallError> {
+        let response = &answer.response;
         let (calls, assistant_message) =
-            (tools::tool_calls(&response), tools::assistant_message(&response, &self.model));
-        Ok(LlmResponse { assistant_message, ..parse_response(response, calls, prompt)? })
+            (tools::tool_calls(response), tools::assistant_message(response, &self.model));
+        Ok(LlmResponse { assistant_message, ..parse_response(answer, calls, prompt)? })
     }
 
     /// The lower of the configured limit and the prompt's own. Reasoning counts as output, so a
@@ -279,7 +301,7 @@ impl ProviderMind {
         &self,
         model_request: &ModelRequest,
         options: &ChatOptions,
-    ) -> Result<ChatResponse, CallError> {
+    ) -> Result<Answer, CallError> {
         let first = self.request_shape.load(Ordering::Relaxed);
         let mut rejection = None;
         let mut last_shape = None;
@@ -308,7 +330,7 @@ impl ProviderMind {
         shape: RequestShape,
         model_request: &ModelRequest,
         mut options: ChatOptions,
-    ) -> Result<ChatResponse, CallError> {
+    ) -> Result<Answer, CallError> {
         let mut request = ChatRequest::default().with_system(&model_request.system);
         if shape.has_user_turn {
             request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
@@ -322,17 +344,32 @@ impl ProviderMind {
             request = request.append_messages(model_request.turns.clone());
         }
         let (result, transfer) = self.carry(request, &options).await?;
+        let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
+        let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);
+        let reported = reported.unwrap_or_default();
+        // An accepted request may be charged, whatever became of the response.
+        let usage = match transfer.is_accepted {
+            true => complete_usage(reported, model_request.tokens, ""),
+            false => Usage::default(),
+        };
         if let Some(failure) = transfer.failure {
-            return Err(from_transfer(failure));
+            return Err(from_transfer(failure).with_usage(usage));
         }
         let result = result.ok_or_else(|| from_transfer(TransferError::Unsent))?;
-        result.or_else(tools::recover_tool_calls).map_err(|error| {
+        let response = result.or_else(tools::recover_tool_calls).map_err(|error| {
             let may_be_tools = has_tools && is_not_found(&error);
             match from_genai(error, self.clock.now()) {
                 CallError::Permanent(why) if may_be_tools => CallError::RequestRejected(why),
-                other => other,
+                other => other.with_usage(usage),
             }
-        })
+        })?;
+        if reported.input_tokens == 0 && !self.has_warned_of_usage.swap(true, Ordering::Relaxed) {
+            warn!(
+                model = self.model,
+                "the model does not report the tokens that it uses; estimates are booked"
+            );
+        }
+        Ok(Answer { response, reported })
     }
 
     /// Makes one call through a relay of its own.

@@ -126,8 +126,8 @@ impl Llm for ScriptedMind {
         let call_tokens: u64 = calls.iter().map(|call| estimate(&call.to_line())).sum();
         let usage = Usage {
             input_tokens: prompt.total_tokens(),
-            cached_tokens: 0,
             output_tokens: estimate(&text) + call_tokens,
+            ..Usage::default()
         };
         Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) })
     }

@@ -35,6 +35,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (12, "resets", include_str!("../../migrations/sqlite/0012_resets.sql")),
     (13, "second_looks", include_str!("../../migrations/sqlite/0013_second_looks.sql")),
     (14, "links", include_str!("../../migrations/sqlite/0014_links.sql")),
+    (18, "calls", include_str!("../../migrations/sqlite/0018_calls.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use aizuchi_core::decision::Usage;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::persona::Language;
@@ -207,7 +208,11 @@ async fn few_calls_are_made_while_the_model_is_down() {
         let rules = rules.clone();
         let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
         for _ in 0..20 {
-            let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
+            let down = LlmError::Busy {
+                why: "down".to_owned(),
+                retry_after: None,
+                usage: Usage::default(),
+            };
             harness.mind.script.push(PromptVerb::Judge, Err(down));
         }
         talk(&harness, Talk::People(20)).await;

@@ -445,7 +445,7 @@ async fn outcome(
         model: "scripted".into(),
         prompt_hash: "0123456789abcdef".into(),
         prompt_bytes: 100,
-        usage: Usage { input_tokens: 25, cached_tokens: 3, output_tokens: 5 },
+        usage: Usage { input_tokens: 25, cached_tokens: 3, output_tokens: 5, is_estimated: true },
         price: (kind == 6).then_some(Price { micros: 7 }),
         latency: SignedDuration::from_millis(1500),
         result: if kind == 7 { AttemptResult::Failed } else { AttemptResult::Kept },

@@ -36,4 +36,5 @@ mod timing;
 mod tool_calls;
 mod tools;
 mod uptake;
+mod usage;
 mod differential;

@@ -8,6 +8,7 @@ use aizuchi_core::chat::{
     UserId, Visibility,
 };
 use aizuchi_core::context::{Context, ContextLimits};
+use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
@@ -292,7 +293,11 @@ async fn an_unusable_answer_keeps_the_previous_memory() {
             harness.pass(2 * HOUR).await;
             assert_eq!(harness.known_memories("garden").await, before);
         }
-        let down = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
+        let down = || LlmError::Busy {
+            why: "down".to_owned(),
+            retry_after: None,
+            usage: Usage::default(),
+        };
         memory.script.push(PromptVerb::Remember, Err(down()));
         memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
         harness.says("bob", "the peas, too").await;

@@ -986,7 +986,7 @@ fn attempt() -> Attempt {
         model: "scripted".into(),
         prompt_hash: "0123456789abcdef".into(),
         prompt_bytes: 100,
-        usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5 },
+        usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5, is_estimated: true },
         price: Some(Price { micros: 42 }),
         latency: duration_from_seconds(1.5),
         result: AttemptResult::Kept,

@@ -12,6 +12,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::conversation_analysis::{ConversationAnalysis, Standing};
 use aizuchi_core::decision::DecisionResult;
+use aizuchi_core::decision::Usage;
 use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::platform::{Platform, PlatformError};
@@ -562,7 +563,13 @@ impl Llm for Simulation {
             )
         };
         let text = match (prompt.verb, mood) {
-            (_, 0) => return Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
+            (_, 0) => {
+                return Err(LlmError::Busy {
+                    why: "down".to_owned(),
+                    retry_after: None,
+                    usage: Usage::default(),
+                });
+            }
             (_, 1) => return Err(LlmError::Refused("no".to_owned())),
             (PromptVerb::Judge, 2 | 3) => verdict(true, "0"),
             (PromptVerb::Judge, 4) => verdict(true, "45"),

@@ -7,6 +7,7 @@ use std::sync::Once;
 
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::Usage;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{AttemptResult, Decision, DecisionResult};
 use aizuchi_core::llm::LlmError;
@@ -309,7 +310,13 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
         || Err(LlmError::TimedOut("never".to_owned())),
         || Ok("it may be ENDING or ACTIVE"),
         || Ok(""),
-        || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
+        || {
+            Err(LlmError::Busy {
+                why: "down".to_owned(),
+                retry_after: None,
+                usage: Usage::default(),
+            })
+        },
     ];
     for failure in failures {
         on_every_store(async |store| {
@@ -431,7 +438,13 @@ async fn s20_s22_a_decision_costs_one_state_call() {
 async fn s21_an_unchanged_conversation_is_classified_once() {
     on_every_store(async |store| {
         let harness = separate(store).await;
-        let busy = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
+        let busy = || {
+            Err(LlmError::Busy {
+                why: "down".to_owned(),
+                retry_after: None,
+                usage: Usage::default(),
+            })
+        };
         harness.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
         harness.mind.script.push(PromptVerb::Judge, busy());
         harness.mind.script.push(PromptVerb::Judge, busy());

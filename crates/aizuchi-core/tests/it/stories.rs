@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use aizuchi_core::chat::MessageId;
+use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
@@ -350,7 +351,13 @@ async fn a_half_posted_answer_is_finished() {
 async fn an_old_mention_is_still_answered() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let down = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
+        let down = || {
+            Err(LlmError::Busy {
+                why: "down".to_owned(),
+                retry_after: None,
+                usage: Usage::default(),
+            })
+        };
         harness.mind.script.push(PromptVerb::Reply, down());
         harness.says("alice", "@Aizuchi what do roses need?").await;
         harness.pass(1).await;
@@ -731,7 +738,11 @@ async fn an_owed_answer_is_retried_then_apologized_for() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await;
         for _ in 0..4 {
-            let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
+            let down = LlmError::Busy {
+                why: "down".to_owned(),
+                retry_after: None,
+                usage: Usage::default(),
+            };
             harness.mind.script.push(PromptVerb::Reply, Err(down));
         }
         harness.says("alice", "@Aizuchi are you there?").await;

@@ -17,14 +17,30 @@ use crate::platform::log_sentence::to_log_sentence;
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallError {
-    /// Waiting.
-    Retryable { why: String, retry_after: Option<SignedDuration> },
+    /// Waiting. The call may have cost tokens.
+    Retryable { why: String, retry_after: Option<SignedDuration>, usage: Usage },
     /// A request of another shape.
     RequestRejected(String),
     /// Nothing; the operator should look.
     Permanent(String),
     /// Nothing, and the call cost tokens.
     Unusable { why: String, usage: Usage },
+}
+
+impl CallError {
+    fn retryable(why: &str) -> Self {
+        Self::Retryable { why: why.to_owned(), retry_after: None, usage: Usage::default() }
+    }
+
+    /// The same error of a call that used these tokens.
+    pub fn with_usage(self, usage: Usage) -> Self {
+        match self {
+            Self::Retryable { why, retry_after, .. } => Self::Retryable { why, retry_after, usage },
+            Self::Unusable { why, .. } => Self::Unusable { why, usage },
+            // The provider did not take the request.
+            Self::RequestRejected(_) | Self::Permanent(_) => self,
+        }
+    }
 }
 
 /// The model refused for reasons of policy.
@@ -35,31 +51,33 @@ pub const UNSENDABLE: &str = "its address, its key or an extra header cannot be 
 
 /// Why the provider's response did not arrive.
 pub fn from_transfer(failure: TransferError) -> CallError {
-    let retryable = |why: &str| CallError::Retryable { why: why.to_owned(), retry_after: None };
     match failure {
         TransferError::TooLarge => CallError::Unusable {
             why: format!("it is larger than {} KB", MAX_MODEL_BODY_BYTES / 1024),
             usage: Usage::default(),
         },
         TransferError::Broken(error) => transport_error(&error),
-        TransferError::Unsent => retryable("the request could not be sent"),
+        TransferError::Unsent => CallError::retryable("the request could not be sent"),
     }
 }
 
 /// Converts an error of `genai`. Its own message is dropped, since it holds requests and responses.
 pub fn from_genai(error: Error, now: Timestamp) -> CallError {
-    let retryable = |why: &str| CallError::Retryable { why: why.to_owned(), retry_after: None };
     match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
             match webc_error {
                 webc::Error::ResponseFailedStatus { status, body, headers } => {
                     status_error(status, &body, &headers, now)
                 }
-                webc::Error::ResponseFailedNotJson { .. } => retryable("its answer is not JSON"),
-                webc::Error::ResponseFailedInvalidJson { .. } => {
-                    retryable("its answer is broken JSON")
+                webc::Error::ResponseFailedNotJson { .. } => {
+                    CallError::retryable("its answer is not JSON")
                 }
-                webc::Error::JsonValueExt(_) => retryable("its answer has an unknown shape"),
+                webc::Error::ResponseFailedInvalidJson { .. } => {
+                    CallError::retryable("its answer is broken JSON")
+                }
+                webc::Error::JsonValueExt(_) => {
+                    CallError::retryable("its answer has an unknown shape")
+                }
                 webc::Error::Reqwest(error) => transport_error(&error),
             }
         }
@@ -70,7 +88,7 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
         Error::ChatResponseGeneration { response_body, .. }
             if response_body.get("promptFeedback").is_some() =>
         {
-            CallError::Permanent(DECLINED.to_owned())
+            CallError::Unusable { why: DECLINED.to_owned(), usage: Usage::default() }
         }
         Error::ChatResponseGeneration { .. }
         | Error::ChatResponse { .. }
@@ -78,7 +96,7 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
         | Error::InvalidJsonResponseElement { .. }
         | Error::StreamParse { .. }
         | Error::JsonValueExt(_)
-        | Error::SerdeJson(_) => retryable("its answer has an unknown shape"),
+        | Error::SerdeJson(_) => CallError::retryable("its answer has an unknown shape"),
         Error::RequiresApiKey { .. } | Error::NoAuthResolver { .. } | Error::NoAuthData { .. } => {
             CallError::Permanent("it needs an API key".to_owned())
         }
@@ -107,7 +125,7 @@ fn transport_error(error: &reqwest::Error) -> CallError {
     } else {
         "the connection broke off"
     };
-    CallError::Retryable { why: why.to_owned(), retry_after: None }
+    CallError::retryable(why)
 }
 
 /// A response with an error status.
@@ -135,7 +153,8 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
                 429 => format!("it asks to be called less often ({status_text})"),
                 _ => format!("it is in trouble itself ({status_text})"),
             };
-            CallError::Retryable { why, retry_after: retry_after(headers, now) }
+            let retry_after = retry_after(headers, now);
+            CallError::Retryable { why, retry_after, usage: Usage::default() }
         }
         401 | 403 => {
             CallError::Permanent(format!("it does not accept the API key ({status_text})"))

@@ -5,25 +5,30 @@ use genai::chat::{ChatResponse, StopReason};
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::provider::error::{CallError, DECLINED};
+use crate::llm::provider::usage::complete_usage;
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
 
 /// A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
+/// A response with the usage that it reports.
+pub struct Answer {
+    pub response: ChatResponse,
+    pub reported: Usage,
+}
+
 /// Returns the text of a response with these tool calls, if any of it is usable.
 pub fn parse_response(
-    response: ChatResponse,
+    Answer { response, reported }: Answer,
     calls: Vec<ToolCall>,
     prompt: &Prompt,
 ) -> Result<LlmResponse, CallError> {
-    let count = |tokens: Option<i32>| u64::try_from(tokens.unwrap_or(0)).unwrap_or(0);
-    let details = response.usage.prompt_tokens_details.as_ref();
-    let usage = Usage {
-        input_tokens: count(response.usage.prompt_tokens),
-        cached_tokens: count(details.and_then(|details| details.cached_tokens)),
-        output_tokens: count(response.usage.completion_tokens),
-    };
+    let lines = calls.iter().map(ToolCall::to_line);
+    let output = response.reasoning_content.iter().cloned();
+    let output = output.chain(response.content.texts().into_iter().map(str::to_owned)).chain(lines);
+    let output = output.collect::<Vec<_>>().join("\n");
+    let usage = complete_usage(reported, prompt.total_tokens(), &output);
     let unusable = |why: String| Err(CallError::Unusable { why, usage });
     let raw = response.captured_raw_body.as_ref();
     let refusal = raw.and_then(|body| body.pointer("/choices/0/message/refusal"));
@@ -52,7 +57,8 @@ pub fn parse_response(
             unusable("it used up max_tokens before it said anything; allow it more".to_owned())
         }
         (true, false) => {
-            Err(CallError::Retryable { why: "its answer is empty".to_owned(), retry_after: None })
+            let why = "its answer is empty".to_owned();
+            Err(CallError::Retryable { why, retry_after: None, usage })
         }
     }
 }

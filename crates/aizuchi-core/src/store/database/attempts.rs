@@ -45,7 +45,8 @@ pub async fn put_attempt(
         .bind(attempt.error)
         .bind(attempt.price.map(|price| price.micros as i64))
         .bind(job)
-        .bind(json!(attempt.omissions).to_string());
+        .bind(json!(attempt.omissions).to_string())
+        .bind(i64::from(attempt.usage.is_estimated));
     let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let put = query(sql::PUT_EXCHANGE)

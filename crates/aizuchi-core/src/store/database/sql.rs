@@ -86,7 +86,8 @@ macro_rules! decisions {
                     'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
                     'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
-                    'price_micros', price_micros, 'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
+                    'usage_is_estimated', usage_is_estimated, 'price_micros', price_micros,
+                    'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
                     'error', error, 'left_out', json(left_out))) FROM
                     (SELECT * FROM attempts WHERE decision = d.id ORDER BY id) AS part) AS attempts
             FROM decisions AS d ",
@@ -463,8 +464,8 @@ statements! {
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
              output_tokens, latency_ms, result, judgment, error, price_micros, chore,
-             left_out)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+             left_out, usage_is_estimated)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
         RETURNING id";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";

@@ -1,0 +1,153 @@
+//! The tokens that a call used, as its response reports them. Gateways translate between APIs and may report one figure
+//! under two names, so every name is read.
+
+use serde_json::Value;
+
+use crate::decision::Usage;
+use crate::prompt::tokens::estimate;
+
+/// No call uses more. A server could report any number.
+const MAX_TOKENS: u64 = 100_000_000;
+
+/// The usage that a response reports; 0 where it reports none.
+pub fn reported_usage(body: &Value) -> Usage {
+    // Gemini's own name, and that of all others.
+    let usage = ["usageMetadata", "usage"].iter().find_map(|name| body.get(name));
+    let Some(usage) = usage else { return Usage::default() };
+    let count = |path: &str| usage.pointer(path).map_or(0, to_count);
+    let openai_input = count("/prompt_tokens");
+    // Anthropic does not count what its cache reads and writes as input.
+    let anthropic_input = count("/input_tokens")
+        + count("/cache_read_input_tokens")
+        + count("/cache_creation_input_tokens");
+    let gemini_input = count("/promptTokenCount") + count("/toolUsePromptTokenCount");
+    let input_tokens = [openai_input, gemini_input, anthropic_input]
+        .into_iter()
+        .find(|tokens| *tokens > 0)
+        .unwrap_or(0);
+    let cached = [
+        "/prompt_tokens_details/cached_tokens",
+        "/cache_read_input_tokens",
+        "/cachedContentTokenCount",
+    ];
+    let cached = cached.into_iter().map(count).max().unwrap_or(0);
+    let output = count("/completion_tokens")
+        .max(count("/output_tokens"))
+        .max(count("/candidatesTokenCount") + count("/thoughtsTokenCount"));
+    // Gemini's thoughts are missing in the output of its OpenAI-compatible API.
+    let total = count("/total_tokens").max(count("/totalTokenCount"));
+    let rest = if input_tokens > 0 { total.saturating_sub(input_tokens) } else { 0 };
+    Usage {
+        input_tokens,
+        cached_tokens: cached.min(input_tokens),
+        output_tokens: output.max(rest),
+        is_estimated: false,
+    }
+}
+
+/// Replaces what was not reported with an estimate: a budget that counts 0 never ends.
+pub fn complete_usage(reported: Usage, prompt_tokens: u64, output: &str) -> Usage {
+    let is_input_known = reported.input_tokens > 0;
+    let is_output_known = reported.output_tokens > 0 || output.is_empty();
+    Usage {
+        input_tokens: if is_input_known { reported.input_tokens } else { prompt_tokens },
+        output_tokens: if is_output_known { reported.output_tokens } else { estimate(output) },
+        is_estimated: !is_input_known || !is_output_known,
+        ..reported
+    }
+}
+
+fn to_count(value: &Value) -> u64 {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.parse::<f64>().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    // Negative numbers become 0.
+    number.map_or(0, |number| (number as u64).min(MAX_TOKENS))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn usage_is_read_in_every_spelling() {
+        for (what, body, expected) in [
+            (
+                "OpenAI",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
+                    "prompt_tokens_details": {"cached_tokens": 64, "audio_tokens": 0}}}),
+                [120, 64, 7],
+            ),
+            (
+                "Anthropic",
+                json!({"usage": {"input_tokens": 50, "cache_read_input_tokens": 64,
+                    "cache_creation_input_tokens": 6, "output_tokens": 7}}),
+                [120, 64, 7],
+            ),
+            (
+                "LiteLLM before Anthropic",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
+                    "prompt_tokens_details": {"cached_tokens": 64, "cache_creation_tokens": 6,
+                        "cache_write_tokens": 6, "text_tokens": null, "image_tokens": null},
+                    "cache_read_input_tokens": 64, "cache_creation_input_tokens": 6}}),
+                [120, 64, 7],
+            ),
+            (
+                "Gemini, whose answer took what its thoughts left",
+                json!({"usageMetadata": {"promptTokenCount": 120, "cachedContentTokenCount": 64,
+                    "thoughtsTokenCount": 93, "totalTokenCount": 213}}),
+                [120, 64, 93],
+            ),
+            (
+                "Gemini's OpenAI-compatible API",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 220}}),
+                [120, 0, 100],
+            ),
+            (
+                "a gateway",
+                json!({"usage": {"prompt_tokens": "120", "completion_tokens": 7.0}}),
+                [120, 0, 7],
+            ),
+            ("nothing", json!({"choices": []}), [0, 0, 0]),
+            ("null", json!({"usage": null}), [0, 0, 0]),
+            (
+                "nonsense",
+                json!({"usage": {"prompt_tokens": -5, "completion_tokens": [7]}}),
+                [0, 0, 0],
+            ),
+            (
+                "too much",
+                json!({"usage": {"prompt_tokens": 1e300, "completion_tokens": u64::MAX}}),
+                [MAX_TOKENS, 0, MAX_TOKENS],
+            ),
+        ] {
+            let usage = reported_usage(&body);
+            let counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens];
+            assert_eq!(counts, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_reported_is_estimated() {
+        let usage = |input_tokens, output_tokens, is_estimated| Usage {
+            input_tokens,
+            output_tokens,
+            is_estimated,
+            ..Usage::default()
+        };
+        for (reported, text, expected) in [
+            (usage(120, 7, false), "hello there", usage(120, 7, false)),
+            (usage(0, 7, false), "hello there", usage(1000, 7, true)),
+            (usage(120, 0, false), "hello there", usage(120, 2, true)),
+            (usage(0, 0, false), "hello there", usage(1000, 2, true)),
+            (usage(120, 0, false), "", usage(120, 0, false)),
+            (usage(0, 0, false), "", usage(1000, 0, true)),
+        ] {
+            assert_eq!(complete_usage(reported, 1000, text), expected, "{reported:?} {text}");
+        }
+    }
+}

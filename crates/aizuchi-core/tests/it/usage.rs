@@ -1,0 +1,154 @@
+//! What a call cost, for servers that do not say so plainly: budgets count every call.
+
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::model::Provider;
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::{LlmError, LlmResponse};
+use aizuchi_core::prompt::PromptVerb;
+use serde_json::{Value, json};
+
+use aizuchi_harness::endless::{EndlessBody, EndlessServer};
+use aizuchi_harness::harness::at;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+
+use crate::models::{ask, prompt, settings};
+
+fn raw(body: Value) -> ProviderResponse {
+    ProviderResponse::Raw("application/json", body.to_string())
+}
+
+/// An answer of an OpenAI-compatible server.
+fn completion(message: Value, stopped: &str, usage: Value) -> ProviderResponse {
+    let choice = json!({ "index": 0, "message": message, "finish_reason": stopped });
+    raw(json!({ "id": "1", "object": "chat.completion", "created": 1, "model": "large-1",
+        "choices": [choice], "usage": usage }))
+}
+
+fn says(text: &str) -> Value {
+    json!({ "role": "assistant", "content": text })
+}
+
+async fn answer(
+    provider: Provider,
+    responses: Vec<ProviderResponse>,
+) -> Result<LlmResponse, LlmError> {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then(responses);
+    let clock = Clock::manual(at(0));
+    let mind = ProviderMind::new(&settings(provider, &server.base), clock.clone()).unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await
+}
+
+fn reported(input_tokens: u64, cached_tokens: u64, output_tokens: u64) -> Usage {
+    Usage { input_tokens, cached_tokens, output_tokens, is_estimated: false }
+}
+
+fn estimated(output_tokens: u64) -> Usage {
+    let input_tokens = prompt(PromptVerb::Reply).total_tokens();
+    assert!(input_tokens > 100);
+    Usage { input_tokens, output_tokens, is_estimated: true, ..Usage::default() }
+}
+
+#[tokio::test]
+async fn usage_is_read_or_estimated_but_never_nothing() {
+    // LiteLLM before Anthropic names what is written to the cache twice.
+    let litellm = json!({
+        "prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
+        "prompt_tokens_details": {
+            "cached_tokens": 64, "cache_creation_tokens": 6, "cache_write_tokens": 6,
+            "audio_tokens": null, "text_tokens": null, "image_tokens": null,
+        },
+        "cache_read_input_tokens": 64, "cache_creation_input_tokens": 6,
+    });
+    let thinking = json!({ "role": "assistant", "content": "hello there",
+        "reasoning_content": "they greet me" });
+    let zeros = json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
+    for (response, expected) in [
+        (completion(says("hello there"), "stop", litellm), reported(120, 64, 7)),
+        (completion(says("hello there"), "stop", Value::Null), estimated(2)),
+        (completion(says("hello there"), "stop", zeros), estimated(2)),
+        (completion(thinking, "stop", Value::Null), estimated(6)),
+        (
+            completion(says("hello there"), "stop", json!({ "prompt_tokens": 120 })),
+            Usage { is_estimated: true, ..reported(120, 0, 2) },
+        ),
+    ] {
+        let what = format!("{response:?}");
+        let answer = answer(Provider::OpenAi, vec![response]).await.unwrap();
+        assert_eq!((&*answer.text, answer.usage), ("hello there", expected), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn empty_answers_are_charged_one_by_one() {
+    let usage = json!({ "prompt_tokens": 120, "completion_tokens": 9, "total_tokens": 129 });
+    let empty = || completion(says(""), "stop", usage.clone());
+    let response = answer(Provider::OpenAi, vec![empty(), empty()]).await.unwrap();
+    assert_eq!(response.text, "fine");
+    let charged: Vec<_> = response.failed_calls.iter().map(|call| &call.error).collect();
+    for error in charged {
+        let LlmError::Busy { why, usage, .. } = error else { panic!("{error}") };
+        assert_eq!((&**why, *usage), ("openai/large-1: its answer is empty", reported(120, 0, 9)));
+    }
+    assert_eq!(response.failed_calls.len(), 2);
+    let error = answer(Provider::OpenAi, vec![empty(), empty(), empty()]).await.unwrap_err();
+    let LlmError::Busy { usage, .. } = error else { panic!("{error}") };
+    assert_eq!(usage, reported(360, 0, 27));
+    // Nobody says what these cost.
+    let silent = vec![completion(says(""), "stop", Value::Null); 3];
+    let error = answer(Provider::OpenAi, silent).await.unwrap_err();
+    let LlmError::Busy { usage, .. } = error else { panic!("{error}") };
+    assert_eq!(usage.input_tokens, 3 * estimated(0).input_tokens);
+}
+
+#[tokio::test]
+async fn a_response_of_no_use_is_charged() {
+    let metadata = |thoughts: u64| {
+        json!({ "promptTokenCount": 120, "thoughtsTokenCount": thoughts,
+            "totalTokenCount": 120 + thoughts })
+    };
+    let thought = json!({ "candidates": [{ "content": { "role": "model" }, "index": 0,
+        "finishReason": "MAX_TOKENS" }], "usageMetadata": metadata(99) });
+    let silent = json!({ "candidates": [{ "content": { "role": "model" },
+        "finishReason": "MAX_TOKENS" }] });
+    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" },
+        "usageMetadata": metadata(0) });
+    for (provider, response, expected) in [
+        (Provider::Gemini, raw(thought), reported(120, 0, 99)),
+        (Provider::Gemini, raw(silent), estimated(0)),
+        (Provider::Gemini, raw(blocked), reported(120, 0, 0)),
+        (Provider::OpenAi, completion(says(""), "length", Value::Null), estimated(0)),
+        (
+            Provider::OpenAi,
+            completion(
+                says(""),
+                "length",
+                json!({ "prompt_tokens": 120, "completion_tokens": 99 }),
+            ),
+            reported(120, 0, 99),
+        ),
+    ] {
+        let what = format!("{response:?}");
+        let error = answer(provider, vec![response]).await.unwrap_err();
+        let LlmError::Unusable { usage, .. } = error else { panic!("{what}: {error}") };
+        assert_eq!(usage, expected, "{what}");
+    }
+    let server = EndlessServer::start(200, EndlessBody::Chunked).await;
+    let clock = Clock::manual(at(0));
+    let settings = settings(Provider::OpenAi, &server.base);
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
+    let LlmError::Unusable { usage, .. } = error else { panic!("{error}") };
+    assert_eq!(usage, estimated(0));
+}
+
+#[tokio::test]
+async fn a_request_that_was_not_accepted_costs_nothing() {
+    for status in [429, 500] {
+        let refused = ProviderResponse::Status(status, vec![], "{}".to_owned());
+        let error = answer(Provider::OpenAi, vec![refused; 3]).await.unwrap_err();
+        let LlmError::Busy { usage, .. } = error else { panic!("{error}") };
+        assert_eq!(usage, Usage::default(), "{status}");
+    }
+}
