@@ -139,6 +139,7 @@ impl App {
             store: store.clone(),
             clock: clock.clone(),
             prompt_max_age: config.prompt_retention(),
+            prompt_max_bytes: config.retention.prompts_mb.0 * 1_000_000,
         };
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {

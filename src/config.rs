@@ -460,7 +460,7 @@ impl Config {
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
-            keeps_exchanges: self.retention.prompts_days.0 > 0,
+            keeps_exchanges: self.retention.keeps_prompts(),
             secrets: self.secret_scanner(),
             model_timeout: self.minds.longest_call(),
             ..agent::AgentSettings::default()

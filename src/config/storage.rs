@@ -41,6 +41,9 @@ pub struct RetentionConfig {
     /// Prompts and answers are kept for so many days, so that a decision can be opened and read. 0
     /// keeps none.
     pub prompts_days: BoundedInteger<0, 3650>,
+    /// Prompts and answers take at most so many megabytes of the database; the oldest go first. 0 keeps
+    /// none.
+    pub prompts_mb: BoundedInteger<0, 1_000_000>,
 }
 
 /// A database.
@@ -70,7 +73,13 @@ impl Default for MemoryConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { prompts_days: BoundedInteger(30) }
+        Self { prompts_days: BoundedInteger(30), prompts_mb: BoundedInteger(500) }
+    }
+}
+
+impl RetentionConfig {
+    pub fn keeps_prompts(&self) -> bool {
+        self.prompts_days.0 > 0 && self.prompts_mb.0 > 0
     }
 }
 

@@ -272,8 +272,8 @@ impl Store for RecordingStore {
         self.inner.complete(claim, outcome, now).await
     }
 
-    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
-        self.inner.drop_exchanges(before).await
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
+        self.inner.drop_exchanges(before, max_bytes).await
     }
 
     async fn has_changed_since(

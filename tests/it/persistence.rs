@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aizuchi_core::store::database::exchange_text::unpack;
 use sqlx::{ConnectOptions, Row};
 use tokio::sync::watch;
 
@@ -88,6 +89,17 @@ impl Home {
         let mut connection = options.connect().await.unwrap();
         sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
         connection
+    }
+
+    /// The stored prompts and answers.
+    pub async fn exchanges(&self) -> String {
+        let options = sqlx::sqlite::SqliteConnectOptions::new();
+        let options = options.filename(self.database()).read_only(true);
+        let mut connection = options.connect().await.unwrap();
+        let rows = sqlx::query("SELECT packed FROM exchanges WHERE packed IS NOT NULL");
+        let rows = rows.fetch_all(&mut connection).await.unwrap();
+        let texts = rows.iter().map(|row| unpack(&row.get::<Vec<u8>, _>(0)).unwrap());
+        texts.map(|(prompt, answer)| format!("{prompt}\n{answer:?}\n")).collect()
     }
 
     /// The texts that are stored of a channel, oldest first.

@@ -17,6 +17,8 @@ pub struct Retention {
     pub clock: Clock,
     /// How long prompts and responses are kept.
     pub prompt_max_age: SignedDuration,
+    /// How much room they may take.
+    pub prompt_max_bytes: u64,
 }
 
 impl Retention {
@@ -37,6 +39,7 @@ impl Retention {
     pub async fn step(&self) -> Result<(), StoreError> {
         // With a retention of zero, what was stored in this very millisecond has expired, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
-        self.store.drop_exchanges(now.checked_sub(self.prompt_max_age).unwrap_or_default()).await
+        let before = now.checked_sub(self.prompt_max_age).unwrap_or_default();
+        self.store.drop_exchanges(before, self.prompt_max_bytes).await
     }
 }

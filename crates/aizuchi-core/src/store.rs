@@ -65,8 +65,9 @@ pub trait Store: Send + Sync {
     ) -> Result<CompletionReceipt, StoreError>;
 
     /// Drops every prompt, answer and unsent text older than `before`, as the operator's retention demands. Reactions
-    /// a day older than that whose message never came are dropped too.
-    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
+    /// a day older than that whose message never came are dropped too. Of the prompts and answers that remain, the
+    /// newest are kept that take at most `max_bytes` as they are stored.
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError>;
 
     /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human
     /// or deleted, or belongs to another channel that turned private, or is a source of one of its memories; or one

@@ -153,6 +153,16 @@ impl TestDatabase {
         }
     }
 
+    /// The stored prompts and answers, compressed.
+    pub async fn packed_exchanges(&self) -> Vec<Vec<u8>> {
+        let mut connection = self.connect().await;
+        let packed =
+            query("SELECT packed FROM exchanges WHERE packed IS NOT NULL ORDER BY attempt");
+        let rows = packed.fetch_all(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        rows.iter().map(|row| row.bytes("packed").unwrap().unwrap()).collect()
+    }
+
     /// Deletes what the store knows of a user. The store must have been stopped.
     pub async fn forget(&self, name: &str) -> ForgetReport {
         let (store, writer) = self.address.open().await.unwrap();

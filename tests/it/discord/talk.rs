@@ -115,6 +115,9 @@ async fn a_direct_message_edited_or_deleted_before_its_answer_counts_as_changed(
     harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     assert_eq!(harness.discord.posts().len(), 1);
     assert_eq!(program.stop(), Some(0));
+    let exchanges = harness.exchanges().await;
+    assert!(exchanges.contains("the second wording"), "{exchanges}");
+    assert!(!exchanges.contains("a slip of the hand"), "{exchanges}");
     let bytes = std::fs::read(harness.database()).unwrap();
     let has_bytes = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(!has_bytes("a slip of the hand"), "the file still holds a deleted message");

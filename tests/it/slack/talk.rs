@@ -91,6 +91,9 @@ async fn edits_and_deletions_before_the_reply_to_a_direct_message_count() {
     harness.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     assert_eq!(harness.slack.posts().len(), 1);
     assert_eq!(program.stop(), Some(0));
+    let exchanges = harness.exchanges().await;
+    assert!(exchanges.contains("the second wording"), "{exchanges}");
+    assert!(!exchanges.contains("a slip of the hand"), "{exchanges}");
     let bytes = std::fs::read(harness.home.database()).unwrap();
     let contains = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(!contains("a slip of the hand"), "a deleted text is no longer in the file");

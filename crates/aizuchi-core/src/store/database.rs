@@ -6,6 +6,7 @@ pub mod driver_error;
 pub mod connection;
 mod dialect;
 pub mod sql;
+pub mod exchange_text;
 pub mod rows;
 pub mod schema;
 pub mod read_only;
@@ -205,8 +206,8 @@ impl Store for DatabaseStore {
         self.write(|reply| WriteRequest::Complete { claim, outcome, now, reply }).await
     }
 
-    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::DropExchanges { before, reply }).await
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
+        self.write(|reply| WriteRequest::DropExchanges { before, max_bytes, reply }).await
     }
 
     async fn has_changed_since(

@@ -159,8 +159,17 @@ impl Store for VolatileStore {
         Ok(self.write(|state| state.complete_step(claim, outcome, now)))
     }
 
-    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
         let mut state = self.lock();
+        let mut records: Vec<_> = state.exchanges.values_mut().flatten().flatten().collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.at));
+        let mut total = 0;
+        for record in records {
+            total += record.text_bytes();
+            if total > max_bytes {
+                record.clear_text();
+            }
+        }
         for record in state.exchanges.values_mut().flatten().flatten() {
             // The lineage is kept longer than the text.
             if record.at < before {
@@ -400,6 +409,11 @@ struct ExchangeRecord {
 }
 
 impl ExchangeRecord {
+    fn text_bytes(&self) -> u64 {
+        let answer = self.exchange.answer.as_ref().map_or(0, |answer| answer.len());
+        (self.exchange.prompt.len() + answer) as u64
+    }
+
     fn clear_text(&mut self) {
         let exchange = (*self.exchange).clone();
         self.exchange = Arc::new(ModelExchange { prompt: "".into(), answer: None, ..exchange });

@@ -263,8 +263,8 @@ impl Store for CrashingPort<dyn Store> {
         completed
     }
 
-    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
-        self.inner.drop_exchanges(before).await
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
+        self.inner.drop_exchanges(before, max_bytes).await
     }
 
     async fn has_changed_since(

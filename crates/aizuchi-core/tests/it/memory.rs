@@ -14,6 +14,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::Order;
+use aizuchi_core::store::database::exchange_text::unpack;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -80,7 +81,7 @@ impl MemoryExt for Harness {
     /// Drops prompts that are older than two weeks, as retention does.
     async fn drop_old_prompts(&self) {
         let before = self.clock.now() - SignedDuration::from_secs(14 * DAY);
-        self.store.store.drop_exchanges(before).await.unwrap();
+        self.store.store.drop_exchanges(before, u64::MAX).await.unwrap();
     }
 
     /// All memories that a prompt for this channel would hold.
@@ -667,15 +668,31 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     harness.pass(DAY).await;
     assert!(harness.known_memories("garden").await.contains("bees behind"));
     let database = harness.store.database.clone().unwrap();
+    // Compressed texts are not found by looking for words.
+    let packed_before = database.packed_exchanges().await;
+    let holds_bees = |packed: &&Vec<u8>| unpack(packed).unwrap().0.contains("bees behind");
+    assert!(packed_before.iter().any(|packed| holds_bees(&packed)));
     harness.store.clone().stop().await;
     let forgotten = database.forget("zebedee").await;
     assert_eq!((forgotten.messages, forgotten.own_messages), (2, 1));
+    let packed_after = database.packed_exchanges().await;
+    let is_gone = |packed: &&Vec<u8>| !packed_after.contains(packed);
+    for packed in &packed_after {
+        let (prompt, answer) = unpack(packed).unwrap();
+        let text = format!("{prompt} {answer:?}").to_lowercase();
+        assert!(!text.contains("zebedee") && !text.contains("honey"), "{text}");
+    }
     let folder = database.path().parent().unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
         for trace in ["zebedee", "bees", "chapel", "honey", "prizes"] {
             assert!(!text.contains(trace), "{trace} is still there");
+        }
+        for packed in packed_before.iter().filter(is_gone) {
+            // The end is in one piece wherever the database breaks a long row.
+            let end = &packed[packed.len() - packed.len().min(256)..];
+            assert!(!bytes.windows(end.len()).any(|part| part == end), "a prompt is still there");
         }
     }
     // The others are still remembered, and entries that held the user are written again.

@@ -22,6 +22,7 @@ use aizuchi_core::memo::{Memo, MemoChange};
 use aizuchi_core::memory::{
     Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
+use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::{
     DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
     StoreError,
@@ -29,8 +30,8 @@ use aizuchi_core::store::{
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{
-    TestStore, at, message, new_channel, on_every_database, on_every_store, thread, top_level,
-    until, window, workspace,
+    StoreKind, TestStore, at, message, new_channel, on_every_database, on_every_store, thread,
+    top_level, until, window, workspace,
 };
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
@@ -146,12 +147,81 @@ async fn prompts_are_kept_until_they_expire() {
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
         // The ledger itself does not hold the text.
         assert_eq!(store.decisions().await[0].attempts[1], attempt());
-        store.store.drop_exchanges(at(60)).await.unwrap();
+        store.store.drop_exchanges(at(60), u64::MAX).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
-        store.store.drop_exchanges(at(61)).await.unwrap();
+        store.store.drop_exchanges(at(61), u64::MAX).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, None]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_oldest_prompts_go_when_they_take_too_much_room() {
+    on_every_store(async |store| {
+        let mut decisions = Vec::new();
+        for (id, second) in [("1", 0), ("2", 100), ("3", 200), ("4", 300)] {
+            let considered = store.hear_human(id, second, "words").await.revision;
+            let claim = store.claim(second + 60).await.remove(0);
+            let exchange = ModelExchange { seen_revision: Some(considered), ..exchange(&[id]) };
+            let called_at = at(second + 60);
+            let asked = Attempt { at: called_at, exchange: Some(Arc::new(exchange)), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            store.complete(&claim, outcome, second + 61).await;
+            decisions.push(claim.decision);
+        }
+        let kept = async || {
+            let mut kept = Vec::new();
+            for decision in &decisions {
+                let exchange = store.archive.exchanges(*decision).await.unwrap().remove(0);
+                kept.push(exchange.is_some());
+            }
+            kept
+        };
+        let mut seen = vec![kept().await];
+        // How large an exchange is stored depends on the store.
+        for max_bytes in (0..=400).rev().step_by(8) {
+            store.store.drop_exchanges(at(0), max_bytes).await.unwrap();
+            seen.push(kept().await);
+        }
+        seen.dedup();
+        let (yes, no) = (true, false);
+        let expected = [
+            [yes, yes, yes, yes],
+            [no, yes, yes, yes],
+            [no, no, yes, yes],
+            [no, no, no, yes],
+            [no, no, no, no],
+        ];
+        assert_eq!(seen, expected);
+    })
+    .await;
+}
+
+/// Exchanges of earlier versions are stored as texts.
+#[tokio::test]
+async fn prompts_stored_as_text_are_read_and_dropped() {
+    for kind in StoreKind::DATABASES {
+        let store = kind.open().await;
+        let considered = store.hear_human("1", 0, "one").await.revision;
+        let claim = store.claim(60).await.remove(0);
+        let exchange = ModelExchange { seen_revision: Some(considered), ..exchange(&["1"]) };
+        let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
+        let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+        store.complete(&claim, outcome, 61).await;
+        let mut connection = store.database.as_ref().unwrap().connect().await;
+        let to_text = query(
+            "UPDATE exchanges SET prompt = 'zstd', answer = 'said', packed = NULL, stored_bytes = 8",
+        );
+        to_text.execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let read = async || store.archive.exchanges(claim.decision).await.unwrap().remove(0);
+        let exchange = read().await.unwrap();
+        assert_eq!((&*exchange.prompt, exchange.answer.as_deref()), ("zstd", Some("said")));
+        store.store.drop_exchanges(at(0), 8).await.unwrap();
+        assert!(read().await.is_some());
+        store.store.drop_exchanges(at(0), 7).await.unwrap();
+        assert_eq!(read().await, None);
+    }
 }
 
 #[tokio::test]

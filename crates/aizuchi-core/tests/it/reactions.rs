@@ -126,8 +126,8 @@ async fn an_early_reaction_expires() {
         }
         let [old, young, known] = messages;
         harness.hear(known.clone()).await;
-        store.store.drop_exchanges(at(DAY)).await.unwrap();
-        store.store.drop_exchanges(at(DAY + 1)).await.unwrap();
+        store.store.drop_exchanges(at(DAY), u64::MAX).await.unwrap();
+        store.store.drop_exchanges(at(DAY + 1), u64::MAX).await.unwrap();
         for (message, shown) in [(old, ""), (young, "🎉 u-bob")] {
             harness.hear(message.clone()).await;
             assert_eq!(store.reactions(&message.id).await, shown, "{message:?}");
@@ -137,7 +137,7 @@ async fn an_early_reaction_expires() {
         let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
         // The young one is looked at next time.
         assert_eq!(database.count(early).await, 1);
-        store.store.drop_exchanges(at(DAY + 2)).await.unwrap();
+        store.store.drop_exchanges(at(DAY + 2), u64::MAX).await.unwrap();
         assert_eq!(database.count(early).await, 0);
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 2);
     })

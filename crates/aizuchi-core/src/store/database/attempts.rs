@@ -8,6 +8,7 @@ use crate::event::Claim;
 use crate::memory::MemoryKey;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::exchange_text::{PACKED, pack};
 use crate::store::database::sql::memory as memory_sql;
 use crate::store::database::{rows, sql};
 
@@ -49,11 +50,17 @@ pub async fn put_attempt(
         .bind(i64::from(attempt.usage.is_estimated));
     let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
     let Some(exchange) = attempt.exchange else { return Ok(()) };
+    let packed = match exchange.prompt.is_empty() {
+        true => None,
+        false => Some(pack(&exchange.prompt, exchange.answer.as_deref())?),
+    };
+    let stored_bytes = packed.as_ref().map_or(0, Vec::len);
     let put = query(sql::PUT_EXCHANGE)
         .bind(attempt_row)
         .bind(attempt.at.as_millisecond())
-        .bind(&*exchange.prompt)
-        .bind(exchange.answer.as_deref());
+        .bind(if packed.is_some() { PACKED } else { "" })
+        .bind(packed)
+        .bind(stored_bytes as i64);
     put.execute(&mut *connection).await?;
     let put = query(sql::PUT_EXCHANGE_MESSAGES)
         .bind(attempt_row)

@@ -174,6 +174,7 @@ impl<'c> From<&'c Readers> for QueryTarget<'c> {
 pub enum BindValue {
     Number(Option<i64>),
     Text(Option<String>),
+    Bytes(Option<Vec<u8>>),
 }
 
 /// A statement and its bound values.
@@ -277,6 +278,7 @@ impl Query {
         self.values.into_iter().fold(sqlx::query(self.statement), |query, value| match value {
             BindValue::Number(number) => query.bind(number),
             BindValue::Text(text) => query.bind(text),
+            BindValue::Bytes(bytes) => query.bind(bytes),
         })
     }
 
@@ -285,6 +287,7 @@ impl Query {
         self.values.into_iter().fold(query, |query, value| match value {
             BindValue::Number(number) => query.bind(number),
             BindValue::Text(text) => query.bind(text.map(replace_nul)),
+            BindValue::Bytes(bytes) => query.bind(bytes),
         })
     }
 }
@@ -320,6 +323,14 @@ impl Row {
             _ => row.try_get(name),
         }
     }
+
+    /// Reads a column of bytes.
+    pub fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        match self {
+            Row::Sqlite(row) => row.try_get(name),
+            Row::Postgres(row) => row.try_get(name),
+        }
+    }
 }
 
 /// A type that a column can be read as.
@@ -336,6 +347,12 @@ impl FromColumn for Option<i64> {
 impl FromColumn for Option<String> {
     fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
         row.text(name)
+    }
+}
+
+impl FromColumn for Option<Vec<u8>> {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        row.bytes(name)
     }
 }
 
@@ -417,6 +434,12 @@ impl From<&str> for BindValue {
 impl From<Option<String>> for BindValue {
     fn from(text: Option<String>) -> Self {
         BindValue::Text(text)
+    }
+}
+
+impl From<Option<Vec<u8>>> for BindValue {
+    fn from(bytes: Option<Vec<u8>>) -> Self {
+        BindValue::Bytes(bytes)
     }
 }
 

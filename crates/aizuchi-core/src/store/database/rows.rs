@@ -21,6 +21,7 @@ use crate::event::{DeadLetter, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
 use crate::recall::RecalledMessage;
 use crate::store::database::connection::{FromColumn, Row};
+use crate::store::database::exchange_text::unpack;
 use crate::store::{ReactionGroup, StoreError, StoredMessage};
 
 type RowResult<T> = Result<T, StoreError>;
@@ -231,10 +232,15 @@ pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<O
 /// A row of [`super::sql::EXCHANGES`].
 pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
+    let (prompt, answer) = match column::<Option<Vec<u8>>>(row, "packed")? {
+        Some(packed) => unpack(&packed)?,
+        // An earlier version stored it.
+        None => (prompt, column(row, "answer")?),
+    };
     let messages: Vec<String> = parse_json(&column::<String>(row, "lines")?)?;
     Ok(Some(ModelExchange {
         prompt: prompt.into(),
-        answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
+        answer: answer.map(Arc::from),
         lineage: Lineage {
             messages: messages
                 .iter()

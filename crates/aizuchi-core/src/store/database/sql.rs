@@ -468,7 +468,7 @@ statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
         RETURNING id";
     PUT_EXCHANGE = "
-        INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
+        INSERT INTO exchanges (attempt, at_ms, prompt, packed, stored_bytes) VALUES (?1, ?2, ?3, ?4, ?5)";
     PUT_EXCHANGE_MESSAGES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT ?2, value ->> 0, value ->> 1, ?1 FROM json_each(?3) WHERE true
@@ -484,7 +484,7 @@ statements! {
         WHERE judgment IS NOT NULL AND decision IN (", decisions_on!(), ")"
     );
     FORGET_EXCHANGES = "
-        UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN
+        UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
     /// Unsent texts of the thread ?3 may quote a message of it that was deleted.
     FORGET_DEAD_LETTERS = "
@@ -504,7 +504,16 @@ statements! {
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
-    DROP_EXCHANGES = "UPDATE exchanges SET prompt = '', answer = NULL WHERE at_ms < ?1 AND prompt <> ''";
+    DROP_EXCHANGES = "
+        UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
+        WHERE at_ms < ?1 AND prompt <> ''";
+    /// Keeps the newest that take at most ?1 bytes.
+    DROP_EXCHANGES_BEYOND = "
+        UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
+        WHERE attempt IN (SELECT attempt FROM
+            (SELECT attempt, CAST(sum(stored_bytes) OVER (ORDER BY at_ms DESC, attempt DESC) AS BIGINT) AS total
+             FROM exchanges WHERE stored_bytes > 0) AS part
+            WHERE total > ?1)";
 
     // Reading.
 
@@ -577,7 +586,7 @@ statements! {
         LIMIT +?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
     EXCHANGES = "
-        SELECT nullif(e.prompt, '') AS prompt, e.answer,
+        SELECT nullif(e.prompt, '') AS prompt, e.answer, e.packed,
             (SELECT json_group_array(line) FROM
                 (SELECT CAST(json_array(channel, line) AS TEXT) AS line FROM exchange_lines
                  INDEXED BY exchange_lines_of_attempt

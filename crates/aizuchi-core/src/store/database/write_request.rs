@@ -44,6 +44,7 @@ pub enum WriteRequest {
     },
     DropExchanges {
         before: Timestamp,
+        max_bytes: u64,
         reply: Reply<()>,
     },
     /// An operator's order; a user's own is [`Order::Forget`].

@@ -328,8 +328,8 @@ async fn apply_one(
             memory::complete_job(connection, counters, job, outcome, *now).await?;
             reply.set(());
         }
-        WriteRequest::DropExchanges { before, reply } => {
-            drop_exchanges(connection, *before).await?;
+        WriteRequest::DropExchanges { before, max_bytes, reply } => {
+            drop_exchanges(connection, *before, *max_bytes).await?;
             reply.set(());
         }
         WriteRequest::ForgetUser { user, now, reply } => {
@@ -375,8 +375,13 @@ async fn hear_entry(
     }
 }
 
-/// Drops what retention no longer allows: texts at `before`, their lineage and early reactions later.
-async fn drop_exchanges(connection: &mut Connection, before: Timestamp) -> Result<(), StoreError> {
+/// Drops what retention no longer allows: texts at `before` and the oldest beyond `max_bytes`, their lineage and early
+/// reactions later.
+async fn drop_exchanges(
+    connection: &mut Connection,
+    before: Timestamp,
+    max_bytes: u64,
+) -> Result<(), StoreError> {
     let texts = [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
     let lineage = [
         sql::DROP_SPENDING,
@@ -393,5 +398,7 @@ async fn drop_exchanges(connection: &mut Connection, before: Timestamp) -> Resul
     for (statement, before) in texts.into_iter().chain(lineage).chain(early) {
         query(statement).bind(before.as_millisecond()).execute(&mut *connection).await?;
     }
+    let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
+    query(sql::DROP_EXCHANGES_BEYOND).bind(max_bytes).execute(connection).await?;
     Ok(())
 }

@@ -163,7 +163,7 @@ statements! {
         INSERT INTO exchange_memories (memory, attempt) SELECT CAST(value AS BIGINT), ?1 FROM json_each(?2) WHERE true
         ON CONFLICT DO NOTHING";
     FORGET_EXCHANGES_OF_MEMORY = "
-        UPDATE exchanges SET prompt = '', answer = NULL
+        UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE at_ms >= ?2 AND attempt IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
     FORGET_REASONS_OF_MEMORY = "
         UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
@@ -238,7 +238,7 @@ statements! {
     );
     /// Only the workspace's memories are made from messages of several channels.
     FORGET_EXCHANGES_OF_CHANNEL = concat!(
-        "UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN (
+        "UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN (
             SELECT l.attempt FROM (", made_from_channel!(), ") AS l
             CROSS JOIN attempts AS a ON a.id = l.attempt
             LEFT JOIN decisions AS d ON d.id = a.decision
