@@ -19,6 +19,7 @@ pub mod channels;
 pub mod response;
 pub mod context;
 pub mod storage;
+mod guessing;
 pub mod http;
 pub mod logging;
 pub mod tools;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::guessing::is_guessable;
 use crate::config::secret::Secret;
 use crate::config::values::Port;
 
@@ -14,7 +15,8 @@ use crate::config::values::Port;
 pub struct HttpConfig {
     /// Where the pages are. An address that other machines can reach needs `http.token`.
     pub listen: ListenAddress,
-    /// What a visitor must know, of at least 16 characters.
+    /// What a visitor must know: at least 16 characters that are hard to guess. Its holder reads and writes in the
+    /// local room under any name, and reads what could not be posted in any workspace.
     pub token: Option<HttpToken>,
 }
 
@@ -56,7 +58,15 @@ impl TryFrom<String> for HttpToken {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_valid = value.trim().chars().count() >= 16;
-        is_valid.then(|| Self(Secret::new(&value))).ok_or("it must have at least 16 characters")
+        if value.trim().chars().count() < 16 {
+            return Err("it must have at least 16 characters");
+        }
+        if is_guessable(&value) {
+            return Err(
+                "it is easy to guess (well-known words, sequences and repeated characters count for little); \
+                        make a random one, for example with `openssl rand -hex 16`",
+            );
+        }
+        Ok(Self(Secret::new(&value)))
     }
 }

@@ -241,6 +241,11 @@ const BAD: &[(&str, &str)] = &[
         "3:10: http.token cannot be used: it must have at least 16 characters",
     ),
     (
+        "http:\n  token: changeme-password-1234567890\n",
+        "2:10: http.token cannot be used: it is easy to guess (well-known words, sequences and repeated characters count \
+         for little); make a random one, for example with `openssl rand -hex 16`",
+    ),
+    (
         "health_check:\n  port: 70000\n",
         "2:9: health_check.port is 70000, but it must be a whole number from 1 to 65535",
     ),

@@ -21,7 +21,7 @@ fn the_example_equals_the_defaults() {
 fn the_example_has_every_key() {
     let whole = uncommented();
     let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AIZUCHI_TOKEN"];
-    let pairs = names.map(|name| (name, "0123456789abcdef"));
+    let pairs = names.map(|name| (name, "9f86d081884c7d65"));
     let slack = [("SLACK_BOT_TOKEN", "xoxb-x"), ("SLACK_APP_TOKEN", "xapp-x")];
     let more = [("DISCORD_TOKEN", "x"), slack[0], slack[1]];
     let environment = environment(&[&pairs[..], &more[..]].concat(), "");
