@@ -158,10 +158,16 @@ fn a_read_only_database_is_named() {
     assert_eq!(home.start().stop(), Some(0));
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt;
-    let lock = home.path().join("room.db.lock");
-    for (path, mode) in [(home.path(), 0o777), (&lock, 0o666), (&home.database(), 0o444)] {
-        set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &std::path::Path| match path.extension().and_then(|it| it.to_str()) {
+        // The log may be there still.
+        Some("db" | "db-wal" | "db-shm") => 0o444,
+        _ => 0o666,
+    };
+    for entry in std::fs::read_dir(home.path()).unwrap() {
+        let path = entry.unwrap().path();
+        set_permissions(&path, Permissions::from_mode(mode(&path))).unwrap();
     }
+    set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
     // Permissions do not apply to root, so root runs the program as the user `nobody`.
     let is_root = std::process::Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     let mut program = Command::new("setpriv");

@@ -5,7 +5,9 @@ pub mod inspect;
 pub mod myao2;
 mod sql;
 
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,6 +47,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 const READER_CACHE_SIZE: &str = "-8192";
 /// How many rows the driver's thread may be ahead. One statement reads at most this many, so the thread never blocks.
 const ROW_BUFFER: usize = 512;
+/// New files and folders hold what was said in private, so only the process's own user can read them.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
 
 /// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
 /// is written unless the returned writer runs.
@@ -52,6 +57,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     myao2::refuse(path).await?;
     let path_text = path.display().to_string();
     let lock = lock(path)?;
+    create_private(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -83,10 +89,13 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         StoreError::Broken(format!("{what} {path_text}: {error}"))
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
+        DirBuilder::new()
+            .recursive(true)
+            .mode(FOLDER_MODE)
+            .create(folder)
             .map_err(|error| broken("cannot create the folder of", error))?;
     }
-    let file = File::options().create(true).append(true).open(lock_path(path));
+    let file = File::options().create(true).append(true).mode(FILE_MODE).open(lock_path(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -94,6 +103,16 @@ fn lock(path: &Path) -> Result<File, StoreError> {
             "another Aizuchi is running on {path_text}; stop it, or give this one a database of its own"
         ))),
         Err(TryLockError::Error(error)) => Err(broken("cannot lock", error)),
+    }
+}
+
+/// Creates the empty file of a new database. SQLite would let others read it, and gives its log beside it the same
+/// mode.
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    match File::options().create_new(true).append(true).mode(FILE_MODE).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::Broken(format!("cannot create {}: {error}", path.display()))),
     }
 }
 
