@@ -30,6 +30,7 @@ mod to_slack;
 mod to_secret_scanner;
 mod checks;
 mod notices;
+pub mod exposure;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
 use crate::cli::print;
+use crate::config::exposure;
 use crate::config::minds::ResolvedModel;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::clock::Clock;
@@ -54,6 +55,8 @@ async fn run_checks(file: Option<&Path>, selection: ModelSelection<'_>) -> Vec<C
     });
     let mut results = vec![check("config", Ok(source))];
     results.extend(warnings.into_iter().map(|warning| check("note", Ok(warning))));
+    let exposed = exposure::exposed_files(file, &config.database_address());
+    results.extend(exposed.into_iter().map(|exposed| check("note", Ok(exposed))));
     results.push(check("prompts", check_prompts(&config)));
     let status = config.database_address().inspect().await;
     // A process that uses this database listens on its ports as well.

@@ -164,3 +164,57 @@ async fn another_active_program_on_a_database_server_is_no_problem() {
     let (_, lines) = check(&home, "").await;
     assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
 }
+
+/// New files are closed to other users whatever the umask, and `check` names those that are open.
+#[tokio::test]
+async fn secrets_and_talk_are_for_their_owner_only() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new(1000.0);
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    std::fs::write(home.config(), config.replace("room.db", "data/rooms/room.db")).unwrap();
+    let data = home.path().join("data");
+    let files = ["", "rooms", "rooms/room.db", "rooms/room.db-wal", "rooms/room.db-shm"];
+    let files = files.map(|file| data.join(file));
+    let program = home.start_in_shell("umask 022");
+    program.says("alice", "hello").await;
+    let mode =
+        |file: &std::path::PathBuf| std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(files.each_ref().map(mode), [0o700, 0o700, 0o600, 0o600, 0o600]);
+    assert_eq!(mode(&data.join("rooms/room.db.lock")), 0o600);
+    assert_eq!(program.stop(), Some(0));
+    let (_, lines) = check(&home, "").await;
+    assert!(!lines.join("\n").contains("other users"), "{lines:?}");
+
+    let env = home.path().join(".env");
+    std::fs::write(&env, "TEST_KEY=x\n").unwrap();
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let config = config.replace("http:\n", "http:\n  token: 9f86d081884c7d65\n");
+    std::fs::write(home.config(), config).unwrap();
+    for (file, mode) in [
+        (&home.config(), 0o644),
+        (&env, 0o640),
+        (&data.join("rooms"), 0o755),
+        (&data.join("rooms/room.db"), 0o604),
+    ] {
+        set_permissions(file, Permissions::from_mode(mode)).unwrap();
+    }
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let shown = shown(&lines, &home);
+    let notes: Vec<&str> = shown.lines().filter(|line| line.contains("other users")).collect();
+    let note = |what: &str, file: &str, mode: &str| {
+        format!(
+            "ok    note      other users of this machine can read {what} in {file}; `chmod {mode} {file}` keeps them out"
+        )
+    };
+    assert_eq!(
+        notes,
+        [
+            note("the secrets", "config.yaml", "600"),
+            note("the secrets", ".env", "600"),
+            note("what was said", "data/rooms", "700"),
+            note("what was said", "data/rooms/room.db", "600"),
+        ]
+    );
+}

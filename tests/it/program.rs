@@ -78,7 +78,24 @@ impl Home {
     }
 
     pub fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Program {
-        let mut child = self.spawn(arguments, variables);
+        let program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+        self.started(self.spawn(program, arguments, variables))
+    }
+
+    /// Starts the program with a limit of open files.
+    pub fn start_with_files(&self, files: u64) -> Program {
+        self.start_in_shell(&format!("ulimit -n {files}"))
+    }
+
+    /// Starts the program with what a shell's command sets for it.
+    pub fn start_in_shell(&self, command: &str) -> Program {
+        let mut shell = Command::new("sh");
+        let script = format!("{command} && exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_aizuchi")]);
+        self.started(self.spawn(shell, &[], &[]))
+    }
+
+    fn started(&self, mut child: Child) -> Program {
         let mut first = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let address = first.trim().rsplit(' ').next().unwrap().to_owned();
@@ -96,7 +113,7 @@ impl Home {
         let config = std::fs::read_to_string(self.config()).unwrap();
         let listen = config.lines().find_map(|line| line.trim().strip_prefix("listen: ")).unwrap();
         let program = Program {
-            child: self.spawn(&[], &[]),
+            child: self.spawn(Command::new(env!("CARGO_BIN_EXE_aizuchi")), &[], &[]),
             address: format!("http://{listen}"),
             http: http(),
         };
@@ -109,8 +126,8 @@ impl Home {
         program
     }
 
-    fn spawn(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_aizuchi"))
+    fn spawn(&self, mut program: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+        program
             .arg("--config")
             .arg(self.config())
             .args(arguments)

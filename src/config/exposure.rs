@@ -1,0 +1,108 @@
+//! Files with secrets or with what was said, that other users of the machine can read.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::secret::is_secret_key;
+use crate::config::tree::{ConfigNode, ConfigValue};
+use aizuchi_core::store::database::location::DatabaseLocation;
+
+/// The permissions of users other than the owner to read, or to list a folder.
+const READABLE_BY_OTHERS: u32 = 0o044;
+
+/// One sentence for each file that is too open: the config if it holds secrets, the `.env` file next to it, and the
+/// database with its folder.
+pub fn exposed_files(config: Option<&Path>, database: &DatabaseLocation) -> Vec<String> {
+    let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
+    let config = config.filter(|config| has_secrets(config)).map(Path::to_owned);
+    let secrets = config.into_iter().chain([folder.join(".env")]).filter(|file| file.is_file());
+    let talk = match database {
+        DatabaseLocation::Sqlite(path) => files_of(path, folder),
+        DatabaseLocation::Postgres(_) => Vec::new(),
+    };
+    let secrets = secrets.map(|file| (file, "the secrets"));
+    let talk = talk.into_iter().map(|file| (file, "what was said"));
+    let exposed = secrets.chain(talk).filter(|(file, _)| is_readable_by_others(file));
+    exposed.map(|(file, what)| describe(&file, what)).collect()
+}
+
+fn describe(file: &Path, what: &str) -> String {
+    let mode = if file.is_dir() { "700" } else { "600" };
+    let file = file.display();
+    format!(
+        "other users of this machine can read {what} in {file}; `chmod {mode} {file}` keeps them out"
+    )
+}
+
+/// The database's files, and the folder that it has for itself.
+fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
+    let beside = |suffix: &str| {
+        let mut file = database.as_os_str().to_owned();
+        file.push(suffix);
+        PathBuf::from(file)
+    };
+    let is_own = |folder: &&Path| {
+        let resolved = folder.canonicalize();
+        let shared = [config_folder, Path::new("."), Path::new("/")];
+        let mut shared = shared.iter().filter_map(|folder| folder.canonicalize().ok());
+        resolved.is_ok_and(|resolved| !shared.any(|shared| shared.starts_with(&resolved)))
+    };
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).filter(is_own);
+    let folder = folder.map(Path::to_owned);
+    folder.into_iter().chain(["", "-wal", "-shm"].map(beside)).collect()
+}
+
+fn is_readable_by_others(file: &Path) -> bool {
+    let mode = std::fs::metadata(file).map(|found| found.permissions().mode());
+    mode.is_ok_and(|mode| mode & READABLE_BY_OTHERS != 0)
+}
+
+/// Whether a config names a secret itself, and not by a variable.
+fn has_secrets(config: &Path) -> bool {
+    let tree = std::fs::read_to_string(config).ok().and_then(|text| ConfigNode::parse(&text).ok());
+    tree.is_some_and(|tree| holds_secret(&tree, Named::Anything))
+}
+
+/// What the keys above a value say of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Anything,
+    Secret,
+}
+
+fn holds_secret(node: &ConfigNode, named: Named) -> bool {
+    match &node.value {
+        ConfigValue::Empty => false,
+        ConfigValue::List(items) => items.iter().any(|item| holds_secret(item, named)),
+        ConfigValue::Section(entries) => entries.iter().any(|entry| {
+            let named = if is_secret_key(&entry.key) { Named::Secret } else { named };
+            holds_secret(&entry.node, named)
+        }),
+        ConfigValue::Text(text) => {
+            // The password of a database server stands in its URL.
+            let has_password = text.text.starts_with("postgres") && text.text.contains('@');
+            let is_secret = named == Named::Secret || has_password;
+            is_secret && !text.text.is_empty() && !text.text.contains("${")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_counts_where_it_is_written() {
+        for (text, expected) in [
+            ("http:\n  token: 0123", true),
+            ("http:\n  token: ${TOKEN}", false),
+            ("http:\n  listen: 127.0.0.1:80", false),
+            ("agents:\n  response: {client_args: {extra_headers: {x: y}}}", true),
+            ("storage: {url: 'postgres://me:word@host/db'}", true),
+            ("storage: {url: 'postgres://host/db'}", false),
+        ] {
+            let tree = ConfigNode::parse(text).unwrap();
+            assert_eq!(holds_secret(&tree, Named::Anything), expected, "{text}");
+        }
+    }
+}
