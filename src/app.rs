@@ -1,10 +1,10 @@
 //! Assembles the application and shuts it down. This is the only module that names concrete adapters and spawns
 //! tasks. The first task to end stops all others.
 
+mod serving;
+
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
 use crate::web::auth::AccessToken;
+use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::state::StateCache;
@@ -52,8 +53,8 @@ pub struct App {
     pub address: SocketAddr,
     started: Instant,
     metrics: Arc<Metrics>,
-    listener: TcpListener,
-    health: Option<TcpListener>,
+    pages: Server,
+    health: Option<Server>,
     /// Runs from the moment the database is open, because the active process has to renew its claim on the database.
     writer: JoinHandle<anyhow::Result<()>>,
     writer_stop: CancellationToken,
@@ -61,7 +62,6 @@ pub struct App {
     retention: Retention,
     room: Arc<LocalRoom>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
-    web: Arc<Web>,
     shutdown: CancellationToken,
 }
 
@@ -69,13 +69,14 @@ impl App {
     /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
-        let listener = listen(config.http.listen.0).await?;
+        let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let health = match &config.health_check.port {
-            Some(port) => Some(listen(all_interfaces(port)).await?),
+            Some(port) => Some(serving::listen(all_interfaces(port))?),
             None => None,
         };
-        let (store, writer) = open_database(config, &[Some(&listener), health.as_ref()]).await?;
+        let max_files = serving::raise_file_limit();
+        let (store, writer) = open_database(config, &listener, health.as_ref(), max_files).await?;
         let writer_stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(writer_stop.clone()));
         let store = Arc::new(store);
@@ -161,19 +162,19 @@ impl App {
             token: config.http.token.as_ref().map(|token| AccessToken::new(&token.0)),
             shutdown: shutdown.clone(),
         });
+        let health_limits = ServerLimits::health(max_files);
         Ok(Self {
             address,
             started,
             metrics,
-            listener,
-            health,
+            health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
+            pages: web::pages_server(listener, web, ServerLimits::pages(max_files)),
             writer,
             writer_stop,
             runner,
             retention,
             room,
             remotes,
-            web,
             shutdown,
         })
     }
@@ -194,7 +195,8 @@ impl App {
             retention,
             room,
             remotes,
-            web,
+            pages,
+            health,
             shutdown,
             ..
         } = self;
@@ -210,12 +212,11 @@ impl App {
             let name = format!("connection to {}", remote.account().platform);
             tasks.spawn(async move { (name, remote.run(remote_stop).await) });
         }
-        if let Some(health) = self.health {
-            let web = web.clone();
-            tasks.spawn(async move { ("health".to_owned(), web::serve_health(health, web).await) });
+        let servers = [("web", Some(pages)), ("health", health)];
+        for (name, server) in servers {
+            let Some(server) = server else { continue };
+            tasks.spawn(async move { (name.to_owned(), serving::serve(server).await) });
         }
-        let listener = self.listener;
-        tasks.spawn(async move { ("web".to_owned(), web::serve(listener, web).await) });
         metrics.record_start(started.elapsed());
 
         let mut failure = None;
@@ -249,7 +250,9 @@ impl App {
 /// process is on standby.
 async fn open_database(
     config: &Config,
-    listeners: &[Option<&TcpListener>],
+    pages: &TcpListener,
+    health: Option<&TcpListener>,
+    max_files: u64,
 ) -> anyhow::Result<OpenedDatabase> {
     let address = config.database_address();
     if let Some(opened) = address.open_if_free().await? {
@@ -257,21 +260,20 @@ async fn open_database(
     }
     warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
-    let mut serving = JoinSet::new();
-    for listener in listeners.iter().flatten() {
-        serving.spawn(web::serve_standby(clone_listener(listener)?, active.clone()));
+    let mut standby = JoinSet::new();
+    let limits = ServerLimits::pages(max_files);
+    let server = web::standby_server(serving::share(pages)?, limits, active.clone());
+    standby.spawn(serving::serve(server));
+    if let Some(health) = health {
+        let limits = ServerLimits::health(max_files);
+        let server = web::standby_server(serving::share(health)?, limits, active.clone());
+        standby.spawn(serving::serve(server));
     }
     let opened = address.wait_and_open().await;
     active.cancel();
-    serving.detach_all();
+    standby.detach_all();
     info!(database = %address, "this process is active now");
     Ok(opened)
-}
-
-/// A second handle to the same socket, so that it stays bound when the standby server stops.
-fn clone_listener(listener: &TcpListener) -> anyhow::Result<TcpListener> {
-    let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
-    TcpListener::from_std(same.into()).context("sharing a listener")
 }
 
 /// The agent with the minds, prompts and tools that the configuration names.
@@ -410,14 +412,5 @@ fn build_model(model: &minds::ResolvedModel, clock: &Clock) -> anyhow::Result<Ar
             let mind = ProviderMind::new(&settings, clock.clone());
             Arc::new(mind.with_context(|| format!("preparing {}", model.id))?)
         }
-    })
-}
-
-async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => anyhow::anyhow!(
-            "another program listens on {address}; stop it, or choose another port in the config"
-        ),
-        _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
     })
 }

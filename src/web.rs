@@ -1,6 +1,8 @@
 //! The local room in a browser, its JSON API, health checks and web hooks. Without `http.token`, pages and API answer
 //! only requests from this machine.
 
+pub mod peer;
+pub mod server;
 pub mod auth;
 mod markdown;
 pub mod views;
@@ -14,7 +16,6 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -27,6 +28,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::web::auth::AccessToken;
+use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
@@ -66,55 +68,37 @@ pub struct Web {
     pub shutdown: CancellationToken,
 }
 
-/// How long a shutdown waits for requests in flight.
-const DRAIN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 /// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much
 /// text gets an error message and not a broken connection.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum size of what anybody may send before it is known who it is.
+const MAX_WEBHOOK_BYTES: usize = 1024 * 1024;
+const MAX_FORM_BYTES: usize = 4 * 1024;
 
-/// Serves the pages, the API and the web hooks until `web.shutdown` is cancelled.
-pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
+/// The pages, the API and the web hooks, until `web.shutdown` is cancelled.
+pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
     let shutdown = web.shutdown.clone();
-    serve_until(shutdown, listener, router(web)).await
+    Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Serves only `/live` and `/ready`, for supervisors on other machines.
-pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
+/// Only `/live` and `/ready`, for supervisors on other machines.
+pub fn health_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
     let shutdown = web.shutdown.clone();
     let router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .with_state(web);
-    serve_until(shutdown, listener, router).await
+    Server::new(listener, router, limits, shutdown)
 }
 
-/// Serves `/live`, and answers all other requests with the error that another process is active.
-pub async fn serve_standby(
+/// `/live`, and for all other requests the error that another process is active.
+pub fn standby_server(
     listener: TcpListener,
+    limits: ServerLimits,
     shutdown: CancellationToken,
-) -> anyhow::Result<()> {
+) -> Server {
     let router = Router::new().route("/live", get(health::live)).fallback(health::standby);
-    serve_until(shutdown, listener, router).await
-}
-
-async fn serve_until(
-    shutdown: CancellationToken,
-    listener: TcpListener,
-    router: Router,
-) -> anyhow::Result<()> {
-    let served =
-        axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let drain_timeout = async {
-        shutdown.cancelled().await;
-        tokio::time::sleep(DRAIN_TIMEOUT).await;
-    };
-    tokio::select! {
-        served = served => served.context("serving the room"),
-        () = drain_timeout => {
-            tracing::info!("closing connections that did not end in time");
-            Ok(())
-        }
-    }
+    Server::new(listener, router, limits, shutdown)
 }
 
 fn router(web: Arc<Web>) -> Router {
@@ -135,7 +119,10 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
-        .route("/login", get(auth::login_page).post(auth::login))
+        .route(
+            "/login",
+            get(auth::login_page).post(auth::login).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
@@ -150,7 +137,10 @@ fn router(web: Arc<Web>) -> Router {
         })
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
-        .route("/slack/events", post(webhooks::slack))
+        .route(
+            "/slack/events",
+            post(webhooks::slack).layer(DefaultBodyLimit::max(MAX_WEBHOOK_BYTES)),
+        )
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(web)
 }

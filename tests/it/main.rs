@@ -9,6 +9,7 @@ mod browser;
 mod check;
 mod command;
 mod config;
+mod connections;
 mod defects;
 mod discord;
 mod eval;

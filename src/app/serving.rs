@@ -1,0 +1,87 @@
+//! Listens, and runs the servers: one task for each connection, and a limit of open files that leaves room for
+//! everything else.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::{JoinError, JoinSet};
+use tracing::{error, info};
+
+use crate::web::server::Server;
+
+/// How long a shutdown waits for requests in flight.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
+/// As many files as the process asks for, if it may open more.
+const WANTED_FILES: u64 = 16_384;
+/// How many connections may wait to be accepted. With the usual 128, a burst makes others wait for a second.
+const BACKLOG: u32 = 1024;
+
+pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    try_listen(address).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => anyhow::anyhow!(
+            "another program listens on {address}; stop it, or choose another port in the config"
+        ),
+        _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
+    })
+}
+
+fn try_listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// A second handle to the same socket, so that it stays bound when the server of the first one stops.
+pub fn share(listener: &TcpListener) -> anyhow::Result<TcpListener> {
+    let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
+    TcpListener::from_std(same.into()).context("sharing a listener")
+}
+
+/// Serves until the server shuts down.
+pub async fn serve(server: Server) -> anyhow::Result<()> {
+    let mut connections = JoinSet::new();
+    while let Some(connection) = server.accept().await {
+        connections.spawn(connection);
+        while let Some(ended) = connections.try_join_next() {
+            report(ended);
+        }
+    }
+    // Closes the listener.
+    drop(server);
+    let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
+        while let Some(ended) = connections.join_next().await {
+            report(ended);
+        }
+    });
+    if drained.await.is_err() {
+        info!("closing connections that did not end in time");
+    }
+    Ok(())
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        error!(%error, "a connection's task failed");
+    }
+}
+
+/// Raises the number of files that this process may open as far as it is allowed to and needed. Returns the number.
+pub fn raise_file_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current.unwrap_or(WANTED_FILES);
+    let wanted = limit.maximum.unwrap_or(WANTED_FILES).min(WANTED_FILES);
+    if wanted <= current {
+        return current;
+    }
+    let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => wanted,
+        Err(_) => current,
+    }
+}

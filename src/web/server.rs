@@ -1,0 +1,204 @@
+//! Serves HTTP on a listener with a bounded number of connections, none of which waits for its client for ever.
+
+pub mod activity;
+mod connections;
+mod watched;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, header};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use crate::web::peer::Peer;
+use crate::web::server::activity::{Activity, Timeouts};
+use crate::web::server::connections::{Connections, Slot};
+use crate::web::server::watched::{RequestBody, ResponseBody, WatchedStream};
+
+/// What one listener may use.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    pub sockets: usize,
+    pub timeouts: Timeouts,
+}
+
+/// A listener and what it serves.
+pub struct Server {
+    listener: TcpListener,
+    router: Router,
+    timeouts: Timeouts,
+    connections: Arc<Connections>,
+    shutdown: CancellationToken,
+}
+
+/// Longer than most proxies keep a connection to reuse it.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const STALLED_TIMEOUT: Duration = Duration::from_secs(30);
+/// The answers of the health checks are short, and their clients are near.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
+/// No browser needs more, and each has a buffer for a request's head.
+const MAX_SOCKETS: u64 = 512;
+const MAX_HEALTH_SOCKETS: u64 = 64;
+/// The largest head of a request, which is kept in memory until it is complete.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The pause after the process or the machine has run out of sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
+
+impl ServerLimits {
+    /// For the pages, in a process that may open so many files. Together with the health checks they take at most half
+    /// of them; the rest is for the database, the platforms and the models.
+    pub fn pages(max_files: u64) -> Self {
+        Self {
+            sockets: whole((max_files * 3 / 8).clamp(8, MAX_SOCKETS)),
+            timeouts: Timeouts {
+                head: HEAD_TIMEOUT,
+                idle: IDLE_TIMEOUT,
+                request: REQUEST_TIMEOUT,
+                stalled: STALLED_TIMEOUT,
+            },
+        }
+    }
+
+    /// For the health checks.
+    pub fn health(max_files: u64) -> Self {
+        Self {
+            sockets: whole((max_files / 8).clamp(4, MAX_HEALTH_SOCKETS)),
+            timeouts: Timeouts {
+                head: HEALTH_TIMEOUT,
+                idle: IDLE_TIMEOUT,
+                request: HEALTH_TIMEOUT,
+                stalled: HEALTH_TIMEOUT,
+            },
+        }
+    }
+}
+
+fn whole(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+impl Server {
+    pub fn new(
+        listener: TcpListener,
+        router: Router,
+        limits: ServerLimits,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            listener,
+            router,
+            timeouts: limits.timeouts,
+            connections: Arc::new(Connections::new(limits.sockets)),
+            shutdown,
+        }
+    }
+
+    /// The next connection, as a future that serves it until its end. `None` once the server shuts down.
+    pub async fn accept(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        loop {
+            let accepted = tokio::select! {
+                () = self.shutdown.cancelled() => return None,
+                accepted = self.listener.accept() => accepted,
+            };
+            let (stream, address) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    self.pause_after(&error).await;
+                    continue;
+                }
+            };
+            let peer = Peer::new(address.ip());
+            let Some(slot) = self.connections.admit(peer).await else {
+                tracing::debug!(%peer, "refusing a connection: there are too many");
+                continue;
+            };
+            let router = TowerToHyperService::new(self.router.clone());
+            return Some(serve(stream, peer, slot, router, self.timeouts, self.shutdown.clone()));
+        }
+    }
+
+    /// A client that is gone already costs nothing. Without free sockets the next attempt would fail at once.
+    async fn pause_after(&self, error: &std::io::Error) {
+        use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+            return;
+        }
+        tracing::warn!(%error, "cannot accept a connection; trying again soon");
+        tokio::select! {
+            () = self.shutdown.cancelled() => {}
+            () = tokio::time::sleep(ACCEPT_PAUSE) => {}
+        }
+    }
+}
+
+/// Serves a connection until its end, until its client keeps it waiting for too long, or until it has to make room.
+async fn serve(
+    stream: TcpStream,
+    peer: Peer,
+    slot: Slot,
+    router: TowerToHyperService<Router>,
+    timeouts: Timeouts,
+    shutdown: CancellationToken,
+) {
+    let activity = &slot.activity;
+    let io = TokioIo::new(WatchedStream { stream, activity: activity.clone() });
+    let service = service_fn(|request| respond(request, peer, activity.clone(), &router));
+    let mut http = http1::Builder::new();
+    // The activity has its own timeouts.
+    let http = http.header_read_timeout(None).max_buf_size(MAX_HEAD_BYTES);
+    let mut connection = pin!(http.serve_connection(io, service));
+    let mut expired = pin!(activity.expire(&timeouts));
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%peer, %error, "a connection ended early");
+                }
+                return;
+            }
+            () = expired.as_mut() => {
+                tracing::debug!(%peer, "closing a connection whose client sends or takes nothing");
+                return;
+            }
+            () = slot.must_close.cancelled() => return,
+            () = shutdown.cancelled(), if !is_stopping => {
+                is_stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    peer: Peer,
+    activity: Arc<Activity>,
+    router: &TowerToHyperService<Router>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    activity.begin_request();
+    let mut request = request.map(|body| RequestBody { body, activity: activity.clone() });
+    request.extensions_mut().insert(peer);
+    let response: Response<Body> = router.call(request).await?;
+    if is_event_stream(&response) {
+        activity.begin_stream();
+    }
+    Ok(response.map(|body| ResponseBody { body, activity }))
+}
+
+fn is_event_stream(response: &Response<Body>) -> bool {
+    response.headers().get(header::CONTENT_TYPE)
+        == Some(&HeaderValue::from_static("text/event-stream"))
+}

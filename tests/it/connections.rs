@@ -1,0 +1,309 @@
+//! Clients that open connections and send nothing, little or endlessly, or take nothing.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use aizuchi::web::server::activity::Timeouts;
+use aizuchi::web::server::{Server, ServerLimits};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::response::sse::{Event, Sse};
+use axum::routing::{get, post};
+use futures_util::{StreamExt, stream};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::program::Home;
+use aizuchi_harness::net::{free_port, http};
+use aizuchi_harness::providers::{self, ProviderResponse};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(150);
+/// No test waits for it.
+const LONG: Duration = Duration::from_secs(3600);
+const PATIENT: Timeouts = Timeouts { head: LONG, idle: LONG, request: LONG, stalled: LONG };
+
+/// A server in this process, until it is dropped.
+struct Serving {
+    address: String,
+    _stop: DropGuard,
+}
+
+impl Serving {
+    async fn new(router: Router, sockets: usize, timeouts: Timeouts) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let stop = CancellationToken::new();
+        let limits = ServerLimits { sockets, timeouts };
+        let server = Server::new(listener, router, limits, stop.clone());
+        tokio::spawn(async move {
+            while let Some(connection) = server.accept().await {
+                tokio::spawn(connection);
+            }
+        });
+        Self { address, _stop: stop.drop_guard() }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).await.unwrap()
+    }
+
+    async fn send(&self, text: &str) -> TcpStream {
+        let mut stream = self.connect().await;
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// The whole answer to a request that asks for the end of the connection.
+    async fn ask(&self, path: &str) -> String {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let mut stream = self.send(&request).await;
+        let mut answer = String::new();
+        within_time(stream.read_to_string(&mut answer)).await.unwrap();
+        answer
+    }
+}
+
+async fn within_time<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(TIMEOUT, work).await.expect("it happens in time")
+}
+
+/// Waits until the server has closed the connection.
+async fn until_closed(stream: &mut TcpStream) {
+    let closed = async {
+        let mut buffer = [0; 1024];
+        while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+    };
+    within_time(closed).await;
+}
+
+fn hello() -> Router {
+    Router::new()
+        .route("/", get(|| async { "hello" }))
+        .route("/", post(|body: Bytes| async { body }))
+}
+
+#[tokio::test]
+async fn a_connection_that_sends_nothing_is_closed() {
+    let timeouts = Timeouts { head: SHORT, ..PATIENT };
+    let serving = Serving::new(hello(), 10, timeouts).await;
+    until_closed(&mut serving.connect().await).await;
+    until_closed(&mut serving.send("GET / HTTP/1.1\r\nHost: ").await).await;
+}
+
+#[tokio::test]
+async fn a_head_that_drips_is_cut_off() {
+    let timeouts = Timeouts { head: SHORT, ..PATIENT };
+    let serving = Serving::new(hello(), 10, timeouts).await;
+    let mut stream = serving.send("GET / HTTP/1.1\r\n").await;
+    let dripping = async {
+        let mut pause = tokio::time::interval(SHORT / 10);
+        let mut buffer = [0; 1];
+        loop {
+            tokio::select! {
+                read = stream.read(&mut buffer) => return read.unwrap_or(0),
+                _ = pause.tick() => {}
+            }
+            if stream.write_all(b"X: y\r\n").await.is_err() {
+                return 0;
+            }
+        }
+    };
+    assert_eq!(within_time(dripping).await, 0);
+}
+
+#[tokio::test]
+async fn a_connection_without_a_next_request_is_closed() {
+    let timeouts = Timeouts { idle: SHORT, ..PATIENT };
+    let serving = Serving::new(hello(), 10, timeouts).await;
+    until_closed(&mut serving.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await).await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_cut_off() {
+    let timeouts = Timeouts { request: SHORT, ..PATIENT };
+    let serving = Serving::new(hello(), 10, timeouts).await;
+    let request = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc";
+    until_closed(&mut serving.send(request).await).await;
+}
+
+#[tokio::test]
+async fn a_response_that_takes_too_long_is_cut_off() {
+    let timeouts = Timeouts { request: SHORT, ..PATIENT };
+    let router = Router::new().route("/", get(std::future::pending::<()>));
+    let serving = Serving::new(router, 10, timeouts).await;
+    until_closed(&mut serving.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await).await;
+}
+
+/// An endless stream of events, and what is cancelled when it ends.
+fn events(pause: Duration, size: usize) -> (Router, CancellationToken) {
+    let ended = CancellationToken::new();
+    let ending = ended.clone();
+    let events = move || {
+        let end = ending.clone().drop_guard();
+        let events = stream::repeat_with(move || {
+            let _ = &end;
+            Ok::<_, Infallible>(Event::default().data("x".repeat(size)))
+        });
+        let paused = events.then(move |event| async move {
+            tokio::time::sleep(pause).await;
+            event
+        });
+        async { Sse::new(paused) }
+    };
+    (Router::new().route("/events", get(events)), ended)
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_no_events_is_dropped() {
+    let timeouts = Timeouts { stalled: SHORT, ..PATIENT };
+    let (router, ended) = events(Duration::ZERO, 64 * 1024);
+    let serving = Serving::new(router, 10, timeouts).await;
+    let stream = serving.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    within_time(ended.cancelled()).await;
+    drop(stream);
+}
+
+#[tokio::test]
+async fn a_stream_of_events_may_last() {
+    let timeouts = Timeouts { head: SHORT, idle: SHORT, request: SHORT, stalled: LONG };
+    let (router, _) = events(SHORT / 2, 1);
+    let serving = Serving::new(router, 10, timeouts).await;
+    let mut stream = serving.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    let mut text = String::new();
+    let mut buffer = [0; 1024];
+    while text.matches("data: x").count() < 10 {
+        let read = within_time(stream.read(&mut buffer)).await.unwrap();
+        assert!(read > 0, "the stream ended early: {text}");
+        text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+}
+
+#[tokio::test]
+async fn waiting_connections_make_room() {
+    let serving = Serving::new(hello(), 4, PATIENT).await;
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(serving.connect().await);
+        silent.push(serving.send("GET / HTTP/1.1\r\n").await);
+        let body = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc";
+        silent.push(serving.send(body).await);
+        assert!(serving.ask("/").await.ends_with("hello"));
+    }
+    until_closed(&mut silent[0]).await;
+}
+
+#[tokio::test]
+async fn requests_that_are_handled_are_not_cut_off_for_others() {
+    let (release, released) = watch::channel(false);
+    let (come, mut came) = watch::channel(0);
+    let held = move || {
+        let mut released = released.clone();
+        come.send_modify(|came| *came += 1);
+        async move {
+            released.wait_for(|is_released| *is_released).await.unwrap();
+            Body::from("done")
+        }
+    };
+    let serving = Serving::new(hello().route("/held", get(held)), 5, PATIENT).await;
+    let asked = [serving.ask("/held"), serving.ask("/held")];
+    let refused = async {
+        // One peer has at most half of the connections.
+        within_time(came.wait_for(|came| *came == 2)).await.unwrap();
+        until_closed(&mut serving.connect().await).await;
+        release.send_replace(true);
+    };
+    let [one, other] = asked;
+    let (one, other, ()) = tokio::join!(one, other, refused);
+    assert!(one.ends_with("done") && other.ends_with("done"), "{one}\n{other}");
+    assert!(serving.ask("/").await.ends_with("hello"));
+}
+
+#[test]
+fn all_listeners_together_leave_half_of_the_files() {
+    for files in [64, 256, 1024, 4096, 16_384] {
+        let sockets = ServerLimits::pages(files).sockets + ServerLimits::health(files).sockets;
+        assert!(sockets as u64 <= files / 2, "{files}: {sockets}");
+    }
+}
+
+/// The usual limit is low, and a process may raise it.
+#[tokio::test]
+async fn a_low_limit_of_files_is_raised() {
+    let home = Home::new(1000.0);
+    let program = home.start_in_shell("ulimit -S -n 64");
+    let mut streams = Vec::new();
+    for number in 0..40 {
+        let answer = program.request("/events").await;
+        assert_eq!(answer.status(), 200, "{number}");
+        streams.push(answer);
+    }
+    assert_eq!(program.request("/live").await.status(), 200);
+    drop(streams);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// How many files the program may open in these tests, and how many sockets one client opens.
+const FILES: u64 = 256;
+const SOCKETS: usize = 1100;
+
+/// Sockets that send nothing or only the beginning of a request.
+async fn silent_sockets(address: &str) -> Vec<TcpStream> {
+    allow_files(SOCKETS as u64 + 500);
+    let mut sockets = Vec::new();
+    for number in 0..SOCKETS {
+        let connected = within_time(TcpStream::connect(address)).await;
+        let mut socket = connected.unwrap_or_else(|error| panic!("socket {number}: {error}"));
+        if number % 3 == 0 {
+            // The program may have closed it already.
+            let _ = socket.write_all(b"GET /live HTTP/1.1\r\nHost: loc").await;
+        }
+        sockets.push(socket);
+    }
+    sockets
+}
+
+/// Lets this process have enough sockets of its own.
+fn allow_files(count: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < count) {
+        let raised = Rlimit { current: Some(count), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, raised).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn silent_sockets_stop_neither_health_nor_room_nor_models() {
+    let model = providers::Server::start(providers::ServerLimits::default()).await;
+    model.then([ProviderResponse::Says("it is behind the shed".to_owned())]);
+    let home = Home::new(1000.0);
+    let port = free_port();
+    home.add(&format!(
+        "health_check:\n  port: {port}\nagents:\n  response: {{model_id: openai/large-1, client_args: {{api_key: \
+         sk-test, api_base: {}/v1}}}}\n",
+        model.base
+    ));
+    let program = home.start_with_files(FILES);
+    let health = format!("127.0.0.1:{port}");
+    let sockets = silent_sockets(&health).await;
+    let pages = silent_sockets(program.address.strip_prefix("http://").unwrap()).await;
+
+    for path in ["/live", "/ready"] {
+        let answer = http().get(format!("http://{health}{path}")).send();
+        assert_eq!(within_time(answer).await.unwrap().status(), 200, "{path}");
+    }
+    let ready = within_time(program.request("/ready")).await;
+    assert_eq!(ready.status(), 200);
+    within_time(program.says("alice", "@Aizuchi where is the ladder?")).await;
+    let answer =
+        program.wait_for(0, |kind, data| kind == "message" && data["persona"] == json!(true)).await;
+    assert_eq!(answer["text"], "it is behind the shed");
+    assert!(!home.log().contains("cannot accept"), "{}", home.log());
+    assert_eq!(sockets.len() + pages.len(), 2 * SOCKETS);
+    assert_eq!(program.stop(), Some(0));
+}
