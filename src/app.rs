@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
-use crate::web::auth::AccessToken;
+use crate::web::auth::Authenticator;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
@@ -159,7 +159,7 @@ impl App {
             judgment_model: config.minds.judgment.model.id.to_string(),
             currency: config.models.currency.0.clone(),
             response_model: config.minds.response.model.id.to_string(),
-            token: config.http.token.as_ref().map(|token| AccessToken::new(&token.0)),
+            authenticator: config.http.token.as_ref().map(|token| Authenticator::new(&token.0)),
             shutdown: shutdown.clone(),
         });
         let health_limits = ServerLimits::health(max_files);

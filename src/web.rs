@@ -3,7 +3,10 @@
 
 pub mod peer;
 pub mod server;
+mod attempts;
+mod sessions;
 pub mod auth;
+mod sign_in;
 mod markdown;
 pub mod views;
 mod api;
@@ -27,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::web::auth::AccessToken;
+use crate::web::auth::Authenticator;
 use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
@@ -63,7 +66,7 @@ pub struct Web {
     /// The currency of all prices.
     pub currency: String,
     /// Opens the pages to other machines. Without it, only requests from this machine are answered.
-    pub token: Option<AccessToken>,
+    pub authenticator: Option<Authenticator>,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
 }
@@ -121,8 +124,9 @@ fn router(web: Arc<Web>) -> Router {
         .route("/events", get(events::events))
         .route(
             "/login",
-            get(auth::login_page).post(auth::login).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+            get(sign_in::page).post(sign_in::sign_in).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
+        .route("/logout", post(sign_in::sign_out))
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))

@@ -1,169 +1,199 @@
-//! Access to the pages and the API: with `http.token` for every client that presents the token, otherwise only for
-//! this machine.
+//! Access to the pages and the API: with `http.token` for every client that presents the token or the session that it
+//! opened, otherwise only for this machine.
 
 use std::sync::Arc;
 
-use askama::Template;
-use axum::Form;
-use axum::extract::rejection::FormRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{Html, IntoResponse, Redirect, Response};
-use serde::Deserialize;
+use axum::response::{IntoResponse, Redirect, Response};
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::config::secret::Secret;
+use crate::web::attempts::Attempts;
+use crate::web::peer::Peer;
+use crate::web::sessions::{Session, Sessions};
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::texts;
 
-const COOKIE: &str = "aizuchi_token";
-/// How long a browser stays logged in.
-const COOKIE_MAX_AGE_SECONDS: u32 = 30 * 24 * 3600;
+const STATIC_PATH: &str = "/static/";
+/// The cookie with a session's id.
+pub const SESSION_COOKIE: &str = "aizuchi_session";
 
-/// The token that opens the pages to other machines.
-pub struct AccessToken {
+/// The token that opens the pages to other machines, and what it opened.
+pub struct Authenticator {
     /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
     digest: [u8; 32],
-    /// The cookie's value. It proves knowledge of the token without containing it.
-    cookie: String,
+    pub sessions: Sessions,
+    attempts: Attempts,
 }
 
-impl AccessToken {
+/// The result of looking at a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenCheck {
+    Right,
+    Wrong,
+    /// The token was not looked at, because its client has sent too many wrong ones. It may try again after this time.
+    TooSoon(SignedDuration),
+}
+
+/// Who sent a request.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    /// May read what is private.
+    pub is_trusted: bool,
+    pub session: Option<Session>,
+}
+
+impl Authenticator {
     pub fn new(token: &Secret) -> Self {
-        let token = token.expose();
-        let cookie = Sha256::digest(format!("a browser that knows {token}"));
-        let cookie = cookie.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { digest: Sha256::digest(token).into(), cookie }
+        Self {
+            digest: Sha256::digest(token.expose()).into(),
+            sessions: Sessions::default(),
+            attempts: Attempts::default(),
+        }
     }
 
-    fn matches(&self, offered: &str) -> bool {
+    pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
+        if let Some(wait) = self.attempts.wait(client, now) {
+            return TokenCheck::TooSoon(wait);
+        }
         let offered: [u8; 32] = Sha256::digest(offered.trim()).into();
-        offered == self.digest
+        if offered == self.digest {
+            self.attempts.succeed(client);
+            return TokenCheck::Right;
+        }
+        let (failures, wait) = self.attempts.fail(client, now);
+        let wait_seconds = wait.as_secs();
+        tracing::warn!(%client, failures, wait_seconds, "a client offered a wrong token");
+        TokenCheck::Wrong
     }
 
-    fn is_presented(&self, headers: &HeaderMap) -> bool {
-        let bearer =
-            text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        let cookies = text(headers, header::COOKIE).unwrap_or_default();
-        let cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-        let mut values = cookies.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
-        let is_own = |value: &str| Sha256::digest(value) == Sha256::digest(&self.cookie);
-        bearer.is_some_and(|bearer| self.matches(bearer)) || values.any(is_own)
+    fn session(&self, headers: &HeaderMap, now: Timestamp) -> Option<Session> {
+        let cookies = text(headers, header::COOKIE).unwrap_or_default().split(';');
+        let cookies = cookies.filter_map(|cookie| cookie.trim().split_once('='));
+        let mut ids = cookies.filter(|(name, _)| *name == SESSION_COOKIE).map(|(_, id)| id);
+        ids.find_map(|id| self.sessions.find(id, now))
     }
 }
 
 /// Middleware: rejects requests without access and adds the security headers to every response.
 pub(super) async fn require_access(
     State(web): State<Arc<Web>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let mut response = match access_denied(&web, &request) {
-        Some(refusal) => refusal,
-        None => next.run(request).await,
+    let is_private = !request.uri().path().starts_with(STATIC_PATH);
+    let mut response = match admit(&web, &request) {
+        Err(refusal) => *refusal,
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
     };
     let headers = response.headers_mut();
-    let policy =
-        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // Not `no-referrer`: browsers would send forms with `Origin: null`.
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    add_security_headers(headers);
+    // Static files are the same for everybody.
+    if is_private {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     response
 }
 
-/// The error response if the request has no access. Pages of other sites must not reach the room through a user's
-/// browser: neither by DNS rebinding, nor across origins.
-fn access_denied(web: &Web, request: &Request) -> Option<Response> {
+fn add_security_headers(headers: &mut HeaderMap) {
+    let policy = "default-src 'self'; img-src 'self' data:; form-action 'self'; \
+                  frame-ancestors 'none'; base-uri 'none'";
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    // Not `no-referrer`: browsers would send forms with `Origin: null`.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+}
+
+/// The visitor behind a request, or the error response if it has no access. Pages of other sites must not reach the
+/// room through a user's browser: neither by DNS rebinding, nor across origins.
+fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
+    let headers = request.headers();
+    let is_foreign = is_foreign(request);
+    let Some(authenticator) = &web.authenticator else {
+        if is_foreign || !is_host_local(headers) {
+            let sentence = "the room answers only pages of its own on this machine";
+            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+        }
+        return Ok(Visitor { is_trusted: true, session: None });
+    };
+    if is_foreign {
+        return Err(refusal(StatusCode::FORBIDDEN, "the room answers only pages of its own"));
+    }
+    let now = web.clock.now();
+    if let Some(session) = authenticator.session(headers, now) {
+        return Ok(Visitor { is_trusted: true, session: Some(session) });
+    }
+    let bearer =
+        text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    let peer = request.extensions().get::<Peer>().copied();
+    let check = bearer
+        .zip(peer)
+        .map(|(bearer, peer)| authenticator.check(bearer, peer.client(headers), now));
+    if check == Some(TokenCheck::Right) {
+        return Ok(Visitor { is_trusted: true, session: None });
+    }
+    if is_public_path(request.uri().path()) {
+        return Ok(Visitor { is_trusted: is_from_here(request), session: None });
+    }
+    if let Some(TokenCheck::TooSoon(wait)) = check {
+        let sentence = "there were too many wrong tokens; try again later";
+        let problem = ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence);
+        let seconds = HeaderValue::from(wait.as_secs().unsigned_abs() + 1);
+        return Err(Box::new(([(header::RETRY_AFTER, seconds)], problem).into_response()));
+    }
+    if is_page(request) {
+        return Err(Box::new(Redirect::to("/login").into_response()));
+    }
+    Err(refusal(StatusCode::UNAUTHORIZED, "this needs the token of http.token, as a bearer"))
+}
+
+fn refusal(status: StatusCode, sentence: &str) -> Box<Response> {
+    Box::new(ApiProblem::new(status, sentence).into_response())
+}
+
+/// Whether a page of another origin has a browser send this request. It may only link to a page of ours.
+fn is_foreign(request: &Request) -> bool {
     let headers = request.headers();
     let host = text(headers, header::HOST);
     let origin = text(headers, header::ORIGIN);
-    let is_foreign =
+    let is_of_other_origin =
         origin.is_some_and(|origin| origin.split_once("://").map(|(_, host)| host) != host);
-    let Some(token) = &web.token else {
-        let is_here = host.is_some_and(|host| is_local(host_name(host)));
-        let sentence = "the room answers only pages of its own on this machine";
-        return (is_foreign || !is_here)
-            .then(|| ApiProblem::new(StatusCode::FORBIDDEN, sentence).into_response());
-    };
-    if is_foreign {
-        let sentence = "the room answers only pages of its own";
-        return Some(ApiProblem::new(StatusCode::FORBIDDEN, sentence).into_response());
-    }
-    if is_public_path(request.uri().path()) || token.is_presented(headers) {
-        return None;
-    }
-    if is_page(request) {
-        return Some(Redirect::to("/login").into_response());
-    }
-    let sentence = "this needs the token of http.token, as a bearer";
-    Some(ApiProblem::new(StatusCode::UNAUTHORIZED, sentence).into_response())
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let is_cross = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
+    let is_navigation =
+        headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && is_page(request);
+    is_of_other_origin || is_cross && !is_navigation
 }
 
-#[derive(Template)]
-#[template(path = "login.html")]
-struct LoginPage<'a> {
-    language: &'a str,
-    persona: &'a str,
-    question: &'a str,
-    label: &'a str,
-    button: &'a str,
-    error: Option<&'a str>,
+/// Whether a request comes from this machine, and not through a proxy on it.
+pub(super) fn is_from_here(request: &Request) -> bool {
+    let headers = request.headers();
+    let is_forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"]
+        .iter()
+        .any(|name| headers.contains_key(*name));
+    let is_loopback = request.extensions().get::<Peer>().is_some_and(|peer| peer.is_loopback());
+    is_loopback && is_host_local(headers) && !is_forwarded
 }
 
-pub(super) async fn login_page(State(web): State<Arc<Web>>) -> Result<Response, ApiProblem> {
-    if web.token.is_none() {
-        return Ok(Redirect::to("/").into_response());
-    }
-    Ok(page(&web, None)?.into_response())
+fn is_host_local(headers: &HeaderMap) -> bool {
+    text(headers, header::HOST).is_some_and(|host| is_local(host_name(host)))
 }
 
-#[derive(Deserialize)]
-pub(super) struct LoginForm {
-    token: String,
-}
-
-pub(super) async fn login(
-    State(web): State<Arc<Web>>,
-    form: Result<Form<LoginForm>, FormRejection>,
-) -> Result<Response, ApiProblem> {
-    let Some(token) = &web.token else { return Ok(Redirect::to("/").into_response()) };
-    let is_known = form.is_ok_and(|Form(form)| token.matches(&form.token));
-    if !is_known {
-        let error = texts::pages::wrong_token(web.persona.language);
-        return Ok((StatusCode::UNAUTHORIZED, page(&web, Some(error))?).into_response());
-    }
-    let cookie = format!(
-        "{COOKIE}={}; Path=/; Max-Age={COOKIE_MAX_AGE_SECONDS}; HttpOnly; SameSite=Strict",
-        token.cookie
-    );
-    Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
-}
-
-fn page(web: &Web, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
-    let language = web.persona.language;
-    let page = LoginPage {
-        language: language.tag(),
-        persona: &web.persona.name,
-        question: texts::pages::token_needed(language),
-        label: texts::pages::token(language),
-        button: texts::pages::enter(language),
-        error,
-    };
-    let broken =
-        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    page.render().map(Html).map_err(broken)
-}
-
-/// Paths that need no token: health checks, and what the login page consists of.
+/// Paths that need no token: health checks, and what the sign-in page consists of.
 fn is_public_path(path: &str) -> bool {
-    matches!(path, "/live" | "/ready" | "/login") || path.starts_with("/static/")
+    matches!(path, "/live" | "/ready" | "/login") || path.starts_with(STATIC_PATH)
 }
 
 fn is_page(request: &Request) -> bool {
     let path = request.uri().path();
-    request.method() == Method::GET && (path == "/" || path.starts_with("/decisions/"))
+    let is_path_of_page = matches!(path, "/" | "/login") || path.starts_with("/decisions/");
+    request.method() == Method::GET && is_path_of_page
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
@@ -185,6 +215,8 @@ fn is_local(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
 
     #[test]
@@ -204,20 +236,61 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_accepted_as_a_bearer_or_as_its_cookie() {
-        let token = AccessToken::new(&Secret::new("0123456789abcdef"));
-        let cookie = format!("theme=dark; {COOKIE}={}", token.cookie);
-        for (name, value, expected) in [
-            ("authorization", "Bearer 0123456789abcdef", true),
-            ("authorization", "Bearer 0123456789abcdeF", false),
-            ("authorization", "0123456789abcdef", false),
-            ("cookie", &cookie, true),
-            ("cookie", "aizuchi_token=0123456789abcdef", false),
-            ("cookie", "", false),
+    fn a_token_is_not_looked_at_after_too_many_wrong_ones() {
+        let authenticator = Authenticator::new(&Secret::new("0123456789abcdef"));
+        let client = |address: [u8; 4]| Peer::new(address.into());
+        let (guesser, other) = (client([192, 0, 2, 1]), client([192, 0, 2, 2]));
+        let now = Timestamp::UNIX_EPOCH;
+        let check = |token: &str, client: Peer| authenticator.check(token, client, now);
+        assert_eq!(check("0123456789abcdeF", guesser), TokenCheck::Wrong);
+        assert_eq!(check(" 0123456789abcdef\n", guesser), TokenCheck::Right);
+        (0..3).for_each(|_| assert_eq!(check("", guesser), TokenCheck::Wrong));
+        let wait = SignedDuration::from_secs(2);
+        assert_eq!(check("0123456789abcdef", guesser), TokenCheck::TooSoon(wait));
+        assert_eq!(check("0123456789abcdef", other), TokenCheck::Right);
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_cookie() {
+        let authenticator = Authenticator::new(&Secret::new("0123456789abcdef"));
+        let now = Timestamp::UNIX_EPOCH;
+        let id = authenticator.sessions.open(now).unwrap();
+        for (cookie, expected) in [
+            (format!("theme=dark; {SESSION_COOKIE}={id}"), true),
+            (format!("{SESSION_COOKIE}=; {SESSION_COOKIE}={id}"), true),
+            (format!("{SESSION_COOKIE}={}", &id[1..]), false),
+            (format!("{SESSION_COOKIE}=0123456789abcdef"), false),
+            (String::new(), false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, value.parse().unwrap());
-            assert_eq!(token.is_presented(&headers), expected, "{name}: {value}");
+            let headers = HeaderMap::from_iter([(header::COOKIE, cookie.parse().unwrap())]);
+            assert_eq!(authenticator.session(&headers, now).is_some(), expected, "{cookie}");
+        }
+    }
+
+    #[test]
+    fn other_sites_may_only_link_to_a_page() {
+        for (path, headers, expected) in [
+            ("/api/channels", vec![], false),
+            ("/api/channels", vec![("sec-fetch-site", "same-origin")], false),
+            ("/", vec![("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")], false),
+            ("/", vec![("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")], false),
+            ("/", vec![("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")], true),
+            ("/api/channels", vec![("sec-fetch-site", "same-site")], true),
+            (
+                "/api/channels",
+                vec![("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")],
+                true,
+            ),
+            ("/", vec![("host", "a.example"), ("origin", "https://a.example")], false),
+            ("/", vec![("host", "a.example"), ("origin", "https://b.example")], true),
+            ("/", vec![("host", "a.example"), ("origin", "null")], true),
+        ] {
+            let mut request = axum::http::Request::builder().uri(path);
+            for (name, value) in &headers {
+                request = request.header(*name, *value);
+            }
+            let request = request.body(Body::empty()).unwrap();
+            assert_eq!(is_foreign(&request), expected, "{path} {headers:?}");
         }
     }
 }

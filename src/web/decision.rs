@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ledger::{self, DecisionDetails, LabeledValue};
+use crate::web::auth::Visitor;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::{Attempt, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
@@ -11,7 +12,7 @@ use aizuchi_core::store::{DecisionQuery, StoredMessage};
 use aizuchi_core::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::Html;
 
@@ -20,6 +21,7 @@ use axum::response::Html;
 struct DecisionPage<'a> {
     language: &'a str,
     words: PageLabels,
+    has_session: bool,
     number: i64,
     channel: &'a str,
     ended: &'a str,
@@ -36,6 +38,7 @@ struct DecisionPage<'a> {
 struct PageLabels {
     title: &'static str,
     back: &'static str,
+    sign_out: &'static str,
     considered: &'static str,
     said: &'static str,
     calls: &'static str,
@@ -64,6 +67,7 @@ struct CallRow {
 
 pub async fn decision(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     id: Result<Path<i64>, PathRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision");
@@ -81,6 +85,7 @@ pub async fn decision(
     let page = DecisionPage {
         language: language.tag(),
         words: PageLabels::new(language),
+        has_session: visitor.session.is_some(),
         number: id,
         channel: &details.channel_name,
         ended: texts::ledger::decision_result(language, decision.ended),
@@ -131,6 +136,7 @@ impl PageLabels {
         Self {
             title: texts::pages::decision(language),
             back: texts::pages::back(language),
+            sign_out: texts::pages::sign_out(language),
             considered: texts::pages::considered(language),
             said: texts::pages::said(language),
             calls: texts::pages::calls(language),

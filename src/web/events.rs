@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::web::auth::Visitor;
 use crate::web::{ApiProblem, Web, views};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
@@ -32,6 +33,7 @@ pub struct EventsQuery {
 
 pub async fn events(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiProblem> {
@@ -58,7 +60,13 @@ pub async fn events(
         let event = stream_state.next().await?;
         Some((Ok(event), stream_state))
     });
-    let events = events.take_until(web.shutdown.clone().cancelled_owned());
+    let signed_out = async move {
+        match visitor.session {
+            Some(session) => session.ended.cancelled_owned().await,
+            None => std::future::pending().await,
+        }
+    };
+    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
 
+use crate::web::auth::Visitor;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::texts;
@@ -24,13 +25,17 @@ struct RoomPage<'a> {
     settings: String,
     /// The progress of the backfill, empty when it is complete.
     catching_up: String,
+    has_session: bool,
 }
 
 #[derive(RustEmbed)]
 #[folder = "src/web/static"]
 struct Files;
 
-pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProblem> {
+pub async fn room(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Html<String>, ApiProblem> {
     // The gates that settle a message when it is heard. The page needs no reason for the persona's own messages.
     let gates =
         [Gate::OptedOut, Gate::OtherBot, Gate::Backfilled, Gate::ChannelMode, Gate::Command];
@@ -51,6 +56,7 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProble
     let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();
     let page = RoomPage {
         catching_up: backfills.join(" "),
+        has_session: visitor.session.is_some(),
         language: web.persona.language.tag(),
         persona: &web.persona.name,
         // A name with `</script>` must not close the element.

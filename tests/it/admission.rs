@@ -1,14 +1,54 @@
-//! Access from other machines: the token for pages, and the port for health checks.
+//! Access from other machines: the token for pages and the sessions that it opens, and the port for health checks.
 
-use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE};
-use reqwest::{Client, StatusCode};
+use futures_util::StreamExt;
+use reqwest::header::{
+    CACHE_CONTROL, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
+};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::json;
 
 use crate::command::refusal;
-use crate::program::Home;
+use crate::program::{Home, Program};
 use aizuchi_harness::net::{free_port, http};
 
 const TOKEN: &str = "open-sesame-0123456789";
+
+/// A client of the pages that does not follow redirects.
+struct Visit {
+    client: Client,
+    address: String,
+}
+
+impl Visit {
+    fn new(program: &Program) -> Self {
+        http();
+        let port = program.address.rsplit_once(':').unwrap().1;
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none());
+        Self { client: client.build().unwrap(), address: format!("http://127.0.0.1:{port}") }
+    }
+
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.address)).header(HOST, "aizuchi.example")
+    }
+
+    fn sign_in(&self, token: &str) -> RequestBuilder {
+        let form = self.client.post(format!("{}/login", self.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        form.body(format!("token={token}"))
+    }
+
+    /// Signs in and returns the cookie.
+    async fn session(&self) -> String {
+        let answer = self.sign_in(TOKEN).send().await.unwrap();
+        let cookie = answer.headers()[SET_COOKIE].to_str().unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    async fn sign_out(&self, cookie: &str) -> Response {
+        let form = self.client.post(format!("{}/logout", self.address));
+        form.header(COOKIE, cookie).send().await.unwrap()
+    }
+}
 
 /// A home whose pages are open to other machines, with a token.
 fn open_home() -> Home {
@@ -78,6 +118,103 @@ async fn the_token_grants_access() {
         .header(ORIGIN, "https://evil.example")
         .json(&json!({ "name": "evil" }));
     assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_sign_out_ends_the_session_and_its_event_streams() {
+    let home = open_home();
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let (cookie, other) = (visit.session().await, visit.session().await);
+    assert_ne!(cookie, other);
+    let status = async |cookie: &str| {
+        visit.get("/api/channels").header(COOKIE, cookie).send().await.unwrap().status()
+    };
+    assert_eq!(status(&cookie).await, StatusCode::OK);
+    let page = visit.get("/").header(COOKIE, &cookie).send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("/logout"), "{page}");
+    let events = visit.get("/events").header(COOKIE, &cookie).send().await.unwrap();
+
+    let answer = visit.sign_out(&cookie).await;
+    assert_eq!(answer.headers()[LOCATION], "/login");
+    assert!(answer.headers()[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    // The stream ends by itself.
+    let mut chunks = events.bytes_stream();
+    while chunks.next().await.is_some_and(|chunk| chunk.is_ok()) {}
+    assert_eq!(status(&cookie).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(status(&other).await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_cookie_is_secure_behind_tls() {
+    let home = open_home();
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let plain = visit.sign_in(TOKEN).send().await.unwrap();
+    let proxied = visit.sign_in(TOKEN).header("x-forwarded-proto", "https").send().await.unwrap();
+    let is_secure =
+        |answer: &Response| answer.headers()[SET_COOKIE].to_str().unwrap().contains("; Secure");
+    assert!(!is_secure(&plain) && is_secure(&proxied));
+}
+
+#[tokio::test]
+async fn guesses_wait_and_are_logged_without_the_guess() {
+    let home = open_home();
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let cookie = visit.session().await;
+    // A proxy on this machine names its clients.
+    let guess = |token: &str| visit.sign_in(token).header("x-forwarded-for", "192.0.2.1");
+    for number in 0..3 {
+        let answer = guess(&format!("my-guess-{number}")).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
+    // Not even the right one is looked at, in either way.
+    let late = guess(TOKEN).send().await.unwrap();
+    assert_eq!(late.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(late.headers().contains_key(RETRY_AFTER) && !late.headers().contains_key(SET_COOKIE));
+    assert!(late.text().await.unwrap().contains("too many wrong tokens"));
+    let bearer = visit.get("/api/channels").bearer_auth(TOKEN);
+    let refused = bearer.header("x-forwarded-for", "192.0.2.1").send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    // Others notice nothing.
+    let bearer = visit.get("/api/channels").bearer_auth(TOKEN);
+    let other = bearer.header("x-forwarded-for", "192.0.2.2").send().await.unwrap();
+    assert_eq!(other.status(), StatusCode::OK);
+    let signed_in = visit.get("/").header(COOKIE, &cookie).header("x-forwarded-for", "192.0.2.1");
+    assert_eq!(signed_in.send().await.unwrap().status(), StatusCode::OK);
+    let log = home.log();
+    assert_eq!(log.matches("a client offered a wrong token").count(), 3, "{log}");
+    assert!(
+        log.contains("192.0.2.1") && !log.contains("my-guess") && !log.contains(TOKEN),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_private_is_kept_by_no_cache_and_open_to_no_other_site() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let get = |path: &str| http().get(format!("{}{path}", program.address));
+    for path in ["/", "/api/channels", "/api/dead-letters", "/events", "/metrics", "/ready", "/no"]
+    {
+        let answer = get(path).send().await.unwrap();
+        assert_eq!(answer.headers()[CACHE_CONTROL], "no-store", "{path}");
+        assert_eq!(answer.headers()["cross-origin-resource-policy"], "same-origin", "{path}");
+    }
+    for (path, site, mode, expected) in [
+        ("/api/channels", "cross-site", "cors", 403),
+        ("/api/channels", "same-site", "no-cors", 403),
+        ("/api/channels", "cross-site", "navigate", 403),
+        ("/static/room.js", "cross-site", "no-cors", 403),
+        ("/events", "cross-site", "cors", 403),
+        ("/", "cross-site", "navigate", 200),
+        ("/api/channels", "same-origin", "cors", 200),
+        ("/api/channels", "none", "navigate", 200),
+    ] {
+        let request = get(path).header("sec-fetch-site", site).header("sec-fetch-mode", mode);
+        assert_eq!(request.send().await.unwrap().status(), expected, "{path} {site} {mode}");
+    }
 }
 
 #[tokio::test]

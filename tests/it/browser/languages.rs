@@ -59,6 +59,37 @@ async fn the_page_is_japanese() {
     .await;
 }
 
+#[tokio::test]
+async fn a_visitor_signs_in_and_out_in_both_languages() {
+    const TOKEN: &str = "9f86d081884c7d65";
+    let browser = Browser::start().await;
+    for (language, wrong, sign_out) in
+        [("en", "That is not the token.", "Sign out"), ("ja", "トークンが違います。", "ログアウト")]
+    {
+        let home = Home::new(1000.0);
+        home.add(&format!("language: {language}\n"));
+        let config = std::fs::read_to_string(home.config()).unwrap();
+        let config = config.replace("http:\n", &format!("http:\n  token: {TOKEN}\n"));
+        std::fs::write(home.config(), config).unwrap();
+        let program = home.start();
+        let tab = browser.blank().await;
+        tab.open_page(&program.address).await;
+        tab.type_in("token", "a guess").await;
+        tab.click("enter").await;
+        tab.expect_result(&text_of("[role=alert]"), json!(wrong)).await;
+        tab.type_in("token", TOKEN).await;
+        tab.click("enter").await;
+        tab.enter_name("hana").await;
+        let button = "[data-testid=sign-out]";
+        tab.expect_result(&text_of(button), json!(sign_out)).await;
+        tab.click("sign-out").await;
+        tab.find("token").await;
+        tab.open_page(&program.address).await;
+        tab.find("token").await;
+    }
+    browser.close().await;
+}
+
 async fn check_texts(texts: Texts) {
     let home = Home::new(0.1);
     home.add(&format!("language: {}\n", texts.tag));

@@ -55,6 +55,11 @@ impl Tab {
     /// Opens the local room and enters a name.
     pub async fn enter(&self, program: &Program, name: &str) {
         self.open_page(&program.address).await;
+        self.enter_name(name).await;
+    }
+
+    /// Enters a name in the local room.
+    pub async fn enter_name(&self, name: &str) {
         // The field may have the name of another tab, which typing replaces.
         self.expect_focus("name-input").await;
         self.type_text(name).await;

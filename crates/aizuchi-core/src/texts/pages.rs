@@ -25,6 +25,10 @@ texts! {
     token: "Token (http.token in the config)" / "トークン（設定の http.token）";
     enter: "Enter" / "入る";
     wrong_token: "That is not the token." / "トークンが違います。";
+    too_many_tokens(seconds: u64):
+        "There were too many wrong tokens. Try again in {seconds} s."
+        / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
+    sign_out: "Sign out" / "ログアウト";
 
     body_too_large(limit: usize):
         "the message is larger than {limit} MB"

@@ -1,0 +1,146 @@
+//! The page that asks for the token, and the end of a session.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+use crate::web::auth::{SESSION_COOKIE, TokenCheck, Visitor};
+use crate::web::peer::Peer;
+use crate::web::sessions::SESSION_AGE;
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct SignInPage<'a> {
+    language: &'a str,
+    persona: &'a str,
+    question: &'a str,
+    label: &'a str,
+    button: &'a str,
+    error: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+pub struct SignInForm {
+    token: String,
+}
+
+pub async fn page(State(web): State<Arc<Web>>) -> Result<Response, ApiProblem> {
+    if web.authenticator.is_none() {
+        return Ok(Redirect::to("/").into_response());
+    }
+    Ok(render(&web, None)?.into_response())
+}
+
+pub async fn sign_in(
+    State(web): State<Arc<Web>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+    form: Result<Form<SignInForm>, FormRejection>,
+) -> Result<Response, ApiProblem> {
+    let Some(authenticator) = &web.authenticator else {
+        return Ok(Redirect::to("/").into_response());
+    };
+    let language = web.persona.language;
+    let token = form.map_or(String::new(), |Form(form)| form.token);
+    let now = web.clock.now();
+    match authenticator.check(&token, peer.client(&headers), now) {
+        TokenCheck::Right => {}
+        TokenCheck::Wrong => {
+            let error = texts::pages::wrong_token(language);
+            return Ok((StatusCode::UNAUTHORIZED, render(&web, Some(error))?).into_response());
+        }
+        TokenCheck::TooSoon(wait) => {
+            let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
+            let page = render(&web, Some(&error))?;
+            return Ok((StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page).into_response());
+        }
+    }
+    let broken = |error| {
+        tracing::error!(%error, "cannot make the id of a session");
+        let sentence = "the session could not be made";
+        ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+    };
+    let id = authenticator.sessions.open(now).map_err(broken)?;
+    let cookie = set_cookie(&id, SESSION_AGE, &headers);
+    Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}
+
+pub async fn sign_out(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+) -> Response {
+    if let (Some(authenticator), Some(session)) = (&web.authenticator, &visitor.session) {
+        authenticator.sessions.end(session);
+    }
+    let cookie = set_cookie("", SignedDuration::ZERO, &headers);
+    ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
+}
+
+/// The header with which a client learns when to try again.
+pub fn retry_after(wait: SignedDuration) -> [(header::HeaderName, HeaderValue); 1] {
+    [(header::RETRY_AFTER, retry_seconds(wait).into())]
+}
+
+fn retry_seconds(wait: SignedDuration) -> u64 {
+    wait.as_millis_f64().max(0.0).div_euclid(1000.0) as u64 + 1
+}
+
+fn set_cookie(id: &str, age: SignedDuration, headers: &HeaderMap) -> String {
+    let seconds = age.as_secs();
+    let secure = if is_https(headers) { "; Secure" } else { "" };
+    format!("{SESSION_COOKIE}={id}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+}
+
+/// Whether the browser reached the pages over TLS, which ends in a proxy.
+fn is_https(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let forwarded = text("x-forwarded-proto").and_then(|value| value.split(',').next());
+    forwarded.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
+        || text("origin").is_some_and(|origin| origin.starts_with("https://"))
+}
+
+fn render(web: &Web, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
+    let language = web.persona.language;
+    let page = SignInPage {
+        language: language.tag(),
+        persona: &web.persona.name,
+        question: texts::pages::token_needed(language),
+        label: texts::pages::token(language),
+        button: texts::pages::enter(language),
+        error,
+    };
+    let broken =
+        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    page.render().map(Html).map_err(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_over_tls_is_secure() {
+        for (name, value, expected) in [
+            ("x-forwarded-proto", "https", true),
+            ("x-forwarded-proto", "HTTPS, http", true),
+            ("x-forwarded-proto", "http", false),
+            ("origin", "https://aizuchi.example", true),
+            ("origin", "http://aizuchi.example", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            let cookie = set_cookie("id", SESSION_AGE, &headers);
+            assert_eq!(cookie.ends_with("; Secure"), expected, "{name}: {value}");
+        }
+    }
+}
