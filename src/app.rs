@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
 use crate::web::auth::Authenticator;
+use crate::web::health::HealthStatus;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
@@ -160,6 +161,7 @@ impl App {
             currency: config.models.currency.0.clone(),
             response_model: config.minds.response.model.id.to_string(),
             authenticator: config.http.token.as_ref().map(|token| Authenticator::new(&token.0)),
+            health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
         });
         let health_limits = ServerLimits::health(max_files);
@@ -266,7 +268,7 @@ async fn open_database(
     standby.spawn(serving::serve(server));
     if let Some(health) = health {
         let limits = ServerLimits::health(max_files);
-        let server = web::standby_server(serving::share(health)?, limits, active.clone());
+        let server = web::standby_health_server(serving::share(health)?, limits, active.clone());
         standby.spawn(serving::serve(server));
     }
     let opened = address.wait_and_open().await;

@@ -14,7 +14,7 @@ mod orders;
 mod events;
 mod decision;
 mod page;
-mod health;
+pub mod health;
 mod webhooks;
 
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::web::auth::Authenticator;
+use crate::web::health::HealthStatus;
 use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
@@ -67,6 +68,8 @@ pub struct Web {
     pub currency: String,
     /// Opens the pages to other machines. Without it, only requests from this machine are answered.
     pub authenticator: Option<Authenticator>,
+    /// What the health port says.
+    pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
 }
@@ -84,12 +87,14 @@ pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) 
     Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Only `/live` and `/ready`, for supervisors on other machines.
+/// Only health checks, for supervisors on other machines. They learn a status and nothing else.
 pub fn health_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
     let shutdown = web.shutdown.clone();
     let router = Router::new()
         .route("/live", get(health::live))
-        .route("/ready", get(health::ready))
+        .route("/ready", get(health::status))
+        .route("/health", get(health::status))
+        .fallback(|| async { StatusCode::NOT_FOUND })
         .with_state(web);
     Server::new(listener, router, limits, shutdown)
 }
@@ -101,6 +106,20 @@ pub fn standby_server(
     shutdown: CancellationToken,
 ) -> Server {
     let router = Router::new().route("/live", get(health::live)).fallback(health::standby);
+    Server::new(listener, router, limits, shutdown)
+}
+
+/// The health checks of a process on standby.
+pub fn standby_health_server(
+    listener: TcpListener,
+    limits: ServerLimits,
+    shutdown: CancellationToken,
+) -> Server {
+    let router = Router::new()
+        .route("/live", get(health::live))
+        .route("/ready", get(health::unready))
+        .route("/health", get(health::unready))
+        .fallback(|| async { StatusCode::NOT_FOUND });
     Server::new(listener, router, limits, shutdown)
 }
 

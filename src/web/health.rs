@@ -3,21 +3,33 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, Request, State};
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use jiff::SignedDuration;
+use axum::response::{IntoResponse, Response};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::web::auth::{Visitor, is_from_here};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::metrics::GaugeSnapshot;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 
-/// The response of a process on standby.
-pub async fn standby() -> ApiProblem {
+/// The last status that the health port found, so that many requests cost the store few reads.
+#[derive(Default)]
+pub struct HealthStatus(Mutex<Option<(Timestamp, bool)>>);
+
+/// How long a status is repeated.
+const STATUS_AGE: SignedDuration = SignedDuration::from_millis(500);
+
+/// The response of a process on standby. Only this machine learns why.
+pub async fn standby(request: Request) -> Response {
+    if !is_from_here(&request) {
+        return unready().await.into_response();
+    }
     let why = "it stands by: another Aizuchi is active on the same database";
-    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned()).into_response()
 }
 
 /// The process is running.
@@ -25,22 +37,42 @@ pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// Ready means: the store can be read and its last write succeeded, all platforms are connected, and due steps are
-/// being handled. A process that is still backfilling is ready and reports its progress.
-pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, ApiProblem> {
-    let unready = |why: String| ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why);
-    if web.shutdown.is_cancelled() {
-        return Err(unready("it is shutting down".to_owned()));
+/// It is not ready, and nothing else.
+pub async fn unready() -> (StatusCode, Json<Value>) {
+    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "unready" })))
+}
+
+/// Whether it is ready, and nothing else.
+pub async fn status(State(web): State<Arc<Web>>) -> Response {
+    let now = web.clock.now();
+    let known = *web.health_status.0.lock();
+    let known = known.filter(|(at, _)| now.duration_since(*at).abs() < STATUS_AGE);
+    let is_ready = match known {
+        Some((_, is_ready)) => is_ready && !web.shutdown.is_cancelled(),
+        None => {
+            let is_ready = outage(&web).await.is_none();
+            *web.health_status.0.lock() = Some((now, is_ready));
+            is_ready
+        }
+    };
+    if is_ready {
+        Json(json!({ "status": "ready" })).into_response()
+    } else {
+        unready().await.into_response()
     }
-    web.archive.health().await?;
-    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
-        return Err(unready(why));
+}
+
+/// Whether it is ready; for this machine and for those who have the token with the reason why not, or with the
+/// progress of a backfill.
+pub async fn ready(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    if !visitor.is_trusted {
+        return status(State(web)).await;
     }
-    // Due steps may wait for a free slot of the runner, as long as other steps are completed.
-    let overdue = overdue(&web).await?;
-    if overdue > SignedDuration::ZERO && web.heartbeat.is_stalled(web.clock.now()) {
-        let seconds = overdue.as_secs();
-        return Err(unready(format!("steps have been due for {seconds} s, and nothing is done")));
+    if let Some(outage) = outage(&web).await {
+        return outage.into_response();
     }
     let to_json = |progress: BackfillProgress| {
         let description = progress.describe(web.persona.language);
@@ -51,9 +83,34 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, ApiProble
     let backfills: Vec<Value> =
         web.platforms.backfill_progress().into_iter().map(to_json).collect();
     if backfills.is_empty() {
-        return Ok(Json(json!({ "status": "ready" })));
+        return Json(json!({ "status": "ready" })).into_response();
     }
-    Ok(Json(json!({ "status": "ready", "catching_up": backfills })))
+    Json(json!({ "status": "ready", "catching_up": backfills })).into_response()
+}
+
+/// Why it is not ready. Ready means: the store can be read and its last write succeeded, all platforms are connected,
+/// and due steps are being handled. A process that is still backfilling is ready.
+async fn outage(web: &Web) -> Option<ApiProblem> {
+    let unready = |why: String| Some(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why));
+    if web.shutdown.is_cancelled() {
+        return unready("it is shutting down".to_owned());
+    }
+    if let Err(error) = web.archive.health().await {
+        return Some(error.into());
+    }
+    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
+        return unready(why);
+    }
+    // Due steps may wait for a free slot of the runner, as long as other steps are completed.
+    let overdue = match overdue(web).await {
+        Ok(overdue) => overdue,
+        Err(error) => return Some(error.into()),
+    };
+    if overdue > SignedDuration::ZERO && web.heartbeat.is_stalled(web.clock.now()) {
+        let seconds = overdue.as_secs();
+        return unready(format!("steps have been due for {seconds} s, and nothing is done"));
+    }
+    None
 }
 
 /// The metrics in the OpenMetrics format. While the store cannot be read, the gauges that come from it keep their last

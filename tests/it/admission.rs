@@ -5,7 +5,7 @@ use reqwest::header::{
     CACHE_CONTROL, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::command::refusal;
 use crate::program::{Home, Program};
@@ -217,6 +217,38 @@ async fn what_is_private_is_kept_by_no_cache_and_open_to_no_other_site() {
     }
 }
 
+/// The reason may name a server or a workspace.
+#[tokio::test]
+async fn only_this_machine_and_the_token_learn_why_it_is_not_ready() {
+    let home = open_home();
+    let port = free_port();
+    home.add(&format!("health_check:\n  port: {port}\n"));
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let lock = home.lock_database().await;
+    let refused = json!({ "channel": "general", "user": "alice", "text": "hello" });
+    let post = visit.client.post(format!("{}/api/messages", visit.address)).bearer_auth(TOKEN);
+    assert_eq!(post.json(&refused).send().await.unwrap().status(), 503);
+
+    let answer = async |request: RequestBuilder| {
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let unready = (503, json!({ "status": "unready" }));
+    for path in ["/ready", "/health"] {
+        let request = http().get(format!("http://127.0.0.1:{port}{path}"));
+        assert_eq!(answer(request).await, unready, "{path}");
+    }
+    assert_eq!(answer(visit.get("/ready")).await, unready);
+    let proxied = visit.get("/ready").header(HOST, "localhost").header("x-forwarded-for", "::2");
+    assert_eq!(answer(proxied).await, unready);
+    let reason = "the store is busy: another program holds a lock on the database";
+    let told = (503, json!({ "error": reason }));
+    assert_eq!(answer(visit.get("/ready").bearer_auth(TOKEN)).await, told);
+    assert_eq!(answer(http().get(format!("{}/ready", visit.address))).await, told);
+    drop(lock);
+}
+
 #[tokio::test]
 async fn the_health_port_serves_health_checks_only() {
     let home = Home::new(1000.0);
@@ -228,12 +260,18 @@ async fn the_health_port_serves_health_checks_only() {
     let outside = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     let outside = outside.connect("192.0.2.1:9").and_then(|()| outside.local_addr());
     let outside = outside.map_or("127.0.0.1".to_owned(), |address| address.ip().to_string());
-    for (path, status) in
-        [("/live", 200), ("/ready", 200), ("/", 404), ("/api/channels", 404), ("/metrics", 404)]
-    {
+    for (path, status, body) in [
+        ("/live", 200, r#"{"status":"live"}"#),
+        ("/ready", 200, r#"{"status":"ready"}"#),
+        ("/health", 200, r#"{"status":"ready"}"#),
+        ("/", 404, ""),
+        ("/api/channels", 404, ""),
+        ("/metrics", 404, ""),
+    ] {
         let request = client.get(format!("http://{outside}:{port}{path}"));
         let answer = request.header(HOST, "10.1.2.3").send().await.unwrap();
         assert_eq!(answer.status().as_u16(), status, "{path}");
+        assert_eq!(answer.text().await.unwrap(), body, "{path}");
     }
     assert_eq!(program.stop(), Some(0));
 }

@@ -293,7 +293,7 @@ async fn silent_sockets_stop_neither_health_nor_room_nor_models() {
     let sockets = silent_sockets(&health).await;
     let pages = silent_sockets(program.address.strip_prefix("http://").unwrap()).await;
 
-    for path in ["/live", "/ready"] {
+    for path in ["/live", "/ready", "/health"] {
         let answer = http().get(format!("http://{health}{path}")).send();
         assert_eq!(within_time(answer).await.unwrap().status(), 200, "{path}");
     }
