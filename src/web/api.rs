@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::web::{ApiProblem, MAX_BODY_BYTES, Web, views};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange};
+use aizuchi_core::event::DeadLetter;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
@@ -241,9 +242,17 @@ pub async fn decisions(
     Ok(Json(json!({ "decisions": decisions, "revision": revision })))
 }
 
+/// Without a token, anybody on this machine reads the pages, so they show what was said in the local room only.
 pub async fn dead_letters(State(web): State<Arc<Web>>) -> ApiResult {
     let letters = web.archive.dead_letters().await?;
-    let letters: Vec<Value> = letters.iter().map(views::dead_letter).collect();
+    let may_read = |letter: &DeadLetter| {
+        web.authenticator.is_some() || letter.conversation.workspace == workspace_id()
+    };
+    let view = |letter: &DeadLetter| match may_read(letter) {
+        true => views::dead_letter(letter),
+        false => views::dead_letter_without_text(letter),
+    };
+    let letters: Vec<Value> = letters.iter().map(view).collect();
     Ok(Json(json!({ "dead_letters": letters })))
 }
 

@@ -163,6 +163,12 @@ pub fn step(step: &Step, now: Timestamp) -> Value {
 }
 
 pub fn dead_letter(letter: &DeadLetter) -> Value {
+    let mut view = dead_letter_without_text(letter);
+    view["text"] = json!(letter.text);
+    view
+}
+
+pub fn dead_letter_without_text(letter: &DeadLetter) -> Value {
     json!({
         "workspace": letter.conversation.workspace,
         "channel": letter.conversation.channel,
@@ -171,7 +177,7 @@ pub fn dead_letter(letter: &DeadLetter) -> Value {
         "ts": seconds(letter.at),
         "attempts": letter.attempts,
         "error": letter.error,
-        "text": letter.text,
+        "text": null,
     })
 }
 

@@ -4,9 +4,10 @@
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::fault::Fault;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
+use aizuchi_harness::net::http;
 
 /// Slack allows an app ten sockets in all. A connection beyond the limit waits, and the others keep receiving events.
 #[tokio::test]
@@ -41,6 +42,37 @@ async fn an_archived_channel_gets_no_posts_until_it_is_unarchived() {
     harness.post_mention(&harness.tea, &harness.mio, "and now?");
     assert_eq!(harness.wait_for_posts(1).await[0].channel, harness.tea);
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Without a token, anybody on the machine reads the pages: they show no text of a Slack workspace.
+#[tokio::test]
+async fn a_dead_letter_of_a_direct_message_shows_its_text_only_for_the_token() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let direct = harness.slack.open_direct_message(&harness.mio).unwrap();
+    harness.will_say(&["the surprise is on Friday"]);
+    harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
+    harness.post_message(&direct, &harness.mio, "when is the surprise?");
+    harness.until_kept("SELECT count(*) FROM dead_letters WHERE text IS NOT NULL", 1).await;
+    let letters = program.get("/api/dead-letters").await;
+    let letter = &letters["dead_letters"][0];
+    assert_eq!((&letter["channel"], &letter["text"]), (&json!(direct), &Value::Null));
+    for path in ["/api/dead-letters", "/", "/decisions/1", "/api/channels", "/metrics", "/ready"] {
+        let text = program.request(path).await.text().await.unwrap();
+        assert!(!text.contains("surprise"), "{path}: {text}");
+    }
+    assert_eq!(program.stop(), Some(0));
+
+    let token = "9f86d081884c7d65";
+    let config = std::fs::read_to_string(harness.home.config()).unwrap();
+    let with_token = config.replace("\nhttp:\n", &format!("\nhttp:\n  token: {token}\n"));
+    std::fs::write(harness.home.config(), with_token).unwrap();
+    let program = harness.home.start();
+    assert_eq!(program.request("/api/dead-letters").await.status(), 401);
+    let letters = http().get(format!("{}/api/dead-letters", program.address)).bearer_auth(token);
+    let letters: Value = letters.send().await.unwrap().json().await.unwrap();
+    assert_eq!(letters["dead_letters"][0]["text"], "the surprise is on Friday");
     assert_eq!(program.stop(), Some(0));
 }
 
