@@ -1,5 +1,7 @@
 //! Detects that one text repeats another, by the runs of letters that both contain.
 
+pub mod quotes;
+
 use std::collections::HashSet;
 
 /// How much must recur to count as a repetition.
@@ -79,7 +81,8 @@ pub fn normalize(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn is_unspaced(letter: char) -> bool {
+/// Whether a letter belongs to a script that puts no spaces between words.
+pub fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{3005}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 

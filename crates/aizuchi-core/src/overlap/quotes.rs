@@ -1,0 +1,129 @@
+//! Finds quotes of many texts in bounded memory, by the hashes of their runs of letters.
+
+use crate::overlap::normalize;
+
+/// How many letters in a row are a quote. Shorter runs are too generic to tell whose they are.
+pub const RUN_LENGTH: usize = 16;
+
+/// A prime below 2^61, by which the rolling hash is reduced.
+const MODULUS: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x0b4c_1f09_73d5_a2e7;
+
+/// The hashes of all runs of some texts: eight bytes for each letter, whatever was said.
+#[derive(Clone, Debug, Default)]
+pub struct QuoteIndex {
+    hashes: Vec<u64>,
+}
+
+impl QuoteIndex {
+    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut index = Self::default();
+        for text in texts {
+            index.add(text);
+        }
+        index.finish();
+        index
+    }
+
+    /// Makes room for this many letters at once, since a list that grows takes twice its size.
+    pub fn with_capacity(letters: usize) -> Self {
+        Self { hashes: Vec::with_capacity(letters) }
+    }
+
+    /// Adds a text. It is found only after [`QuoteIndex::finish`].
+    pub fn add(&mut self, text: &str) {
+        self.hashes.extend(run_hashes(text));
+    }
+
+    pub fn finish(&mut self) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+    }
+
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The hashes of the runs that a text shares with the texts of this index.
+    pub fn shared_runs(&self, text: &str) -> Vec<u64> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        run_hashes(text).into_iter().filter(|hash| self.contains(*hash)).collect()
+    }
+
+    pub fn contains(&self, hash: u64) -> bool {
+        self.hashes.binary_search(&hash).is_ok()
+    }
+}
+
+/// The hash of every run, each made from the one before (Rabin and Karp).
+fn run_hashes(text: &str) -> Vec<u64> {
+    let letters: Vec<u64> = normalize(text).chars().map(|letter| u64::from(letter) + 1).collect();
+    if letters.len() < RUN_LENGTH {
+        return Vec::new();
+    }
+    let leaving = (1..RUN_LENGTH).fold(1, |power, _| multiply(power, BASE));
+    let mut hashes = Vec::with_capacity(letters.len() - RUN_LENGTH + 1);
+    let mut hash = letters[..RUN_LENGTH].iter().fold(0, |hash, letter| push(hash, *letter));
+    hashes.push(hash);
+    for (first, next) in letters.iter().zip(&letters[RUN_LENGTH..]) {
+        hash = push(subtract(hash, multiply(*first, leaving)), *next);
+        hashes.push(hash);
+    }
+    hashes
+}
+
+fn push(hash: u64, letter: u64) -> u64 {
+    (multiply(hash, BASE) + letter) % MODULUS
+}
+
+fn subtract(hash: u64, other: u64) -> u64 {
+    (hash + MODULUS - other) % MODULUS
+}
+
+fn multiply(one: u64, other: u64) -> u64 {
+    (u128::from(one) * u128::from(other) % u128::from(MODULUS)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_a_run_of_sixteen_letters() {
+        let index = QuoteIndex::new([
+            "The roof of the shed leaks.",
+            "犬を二匹飼っています、名前は梅と竹",
+            "ok",
+        ]);
+        for (text, expected) in [
+            ("somebody's roof of  the SHED leaks now", true),
+            ("a roof of a shed", false),
+            ("roof of the shed l", true),
+            ("roof of the shed", true),
+            ("roof of the shad", false),
+            ("犬を二匹飼っています、名前は梅と竹らしい", true),
+            ("犬を二匹飼っています", false),
+            ("ok", false),
+            ("", false),
+        ] {
+            assert_eq!(!index.shared_runs(text).is_empty(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rolled_hash_is_that_of_its_run_alone() {
+        let text = "each run is hashed from the run before it";
+        let letters: Vec<char> = text.chars().collect();
+        let alone = letters.windows(RUN_LENGTH).map(|run| run.iter().collect::<String>());
+        let alone: Vec<u64> = alone
+            .map(|run| run.chars().fold(0, |hash, letter| push(hash, u64::from(letter) + 1)))
+            .collect();
+        assert_eq!(run_hashes(text), alone);
+    }
+}
