@@ -44,6 +44,7 @@ use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::location::OpenedDatabase;
@@ -61,6 +62,7 @@ pub struct App {
     writer_stop: CancellationToken,
     runner: Runner,
     retention: Retention,
+    forgetter: Forgetter,
     room: Arc<LocalRoom>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
     shutdown: CancellationToken,
@@ -136,6 +138,7 @@ impl App {
             metrics.clone(),
             seed,
         )?;
+        let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
@@ -175,6 +178,7 @@ impl App {
             writer_stop,
             runner,
             retention,
+            forgetter,
             room,
             remotes,
             shutdown,
@@ -195,6 +199,7 @@ impl App {
             writer_stop,
             runner,
             retention,
+            forgetter,
             room,
             remotes,
             pages,
@@ -209,6 +214,8 @@ impl App {
         tasks.spawn(async move { ("runner".to_owned(), runner.run(runner_stop).await) });
         let retention_stop = shutdown.clone();
         tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
+        let forgetter_stop = shutdown.clone();
+        tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
         for remote in remotes {
             let remote_stop = shutdown.clone();
             let name = format!("connection to {}", remote.account().platform);

@@ -128,7 +128,13 @@ impl Migration {
                 .unwrap()
                 .into_store(),
         );
-        TestStore { store: store.clone(), archive: store.clone(), cursors: store, database: None }
+        TestStore {
+            store: store.clone(),
+            archive: store.clone(),
+            cursors: store,
+            database: None,
+            database_store: None,
+        }
     }
 
     async fn revision(&self) -> i64 {

@@ -124,7 +124,7 @@ impl CommandRequest {
             Command::Reset => {
                 Order::Reset { conversation: self.conversation.clone(), until: self.at }
             }
-            Command::ForgetMe => Order::Forget { workspace, user },
+            Command::ForgetMe => Order::Forget { workspace, user, asked: self.at },
             Command::OptOut => Order::OptOut { workspace, user },
             Command::OptIn => Order::OptIn { workspace, user },
         })

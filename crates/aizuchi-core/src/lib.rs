@@ -36,3 +36,4 @@ pub mod llm;
 pub mod agent;
 pub mod runner;
 pub mod retention;
+pub mod forgetter;

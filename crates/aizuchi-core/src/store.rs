@@ -35,6 +35,8 @@ use crate::rules::Mode;
 
 /// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
+/// Nobody is forgotten twice within this time by asking for it.
+pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How many of a conversation's newest messages are searched for the last one by a human.
 const REPLY_DELAY_LOOKBACK: usize = 10;
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
@@ -307,10 +309,13 @@ pub enum Order {
         conversation: ConversationId,
         until: Timestamp,
     },
-    /// A user's messages are deleted, with all that is remembered of them. The user stays known by name.
+    /// A user's messages are deleted, with all that is remembered of them. The user stays known by name. Nothing
+    /// happens if they were forgotten within [`FORGETTING_INTERVAL`].
     Forget {
         workspace: WorkspaceId,
         user: UserId,
+        /// When the user asked for it.
+        asked: Timestamp,
     },
     /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
     /// their scope.
@@ -367,6 +372,8 @@ pub struct StandingOrders {
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
+    /// Who asked to be forgotten lately, and when.
+    pub forgotten: Vec<(UserId, Timestamp)>,
 }
 
 /// A mute, and the role that ordered it.

@@ -35,6 +35,7 @@ use aizuchi_core::runner::{self, Runner};
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::ForgetReport;
+use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::volatile::VolatileStore;
@@ -119,6 +120,8 @@ pub struct TestStore {
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
     pub database: Option<Arc<TestDatabase>>,
+    /// The same as `store`, if that is a database.
+    pub database_store: Option<Arc<DatabaseStore>>,
 }
 
 pub struct TestDatabase {
@@ -188,8 +191,17 @@ impl TestDatabase {
 
 impl TestStore {
     pub fn volatile() -> Self {
-        let store = Arc::new(VolatileStore::new());
-        Self { store: store.clone(), archive: store.clone(), cursors: store, database: None }
+        Self::from_volatile(Arc::new(VolatileStore::new()))
+    }
+
+    fn from_volatile(store: Arc<VolatileStore>) -> Self {
+        Self {
+            store: store.clone(),
+            archive: store.clone(),
+            cursors: store,
+            database: None,
+            database_store: None,
+        }
     }
 
     /// A volatile store with the installation id of a database, so that both mint the same keys.
@@ -197,9 +209,8 @@ impl TestStore {
         let mut connection = other.database.as_ref().unwrap().connect().await;
         let row =
             query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
-        let store =
-            Arc::new(VolatileStore::with_installation(&row.text("installation").unwrap().unwrap()));
-        Self { store: store.clone(), archive: store.clone(), cursors: store, database: None }
+        let installation = row.text("installation").unwrap().unwrap();
+        Self::from_volatile(Arc::new(VolatileStore::with_installation(&installation)))
     }
 
     pub async fn sqlite() -> Self {
@@ -221,8 +232,9 @@ impl TestStore {
         Self {
             store: store.clone(),
             archive: store.clone(),
-            cursors: store,
+            cursors: store.clone(),
             database: Some(Arc::new(database)),
+            database_store: Some(store),
         }
     }
 
@@ -240,6 +252,13 @@ impl TestStore {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Takes all steps that forgetting users needs.
+    pub async fn finish_forgetting(&self, now: Timestamp) {
+        let Some(store) = &self.database_store else { return };
+        let mut job = ForgettingJob::default();
+        while job.step(store, now).await.unwrap() != ForgetProgress::Idle {}
     }
 
     /// Stops the writer, as a process does that ends in order.
@@ -340,6 +359,7 @@ impl Harness {
     /// A user gives an order.
     pub async fn order(&self, order: Order) {
         self.inbox.apply_order(order).await.unwrap();
+        self.store.finish_forgetting(self.clock.now()).await;
     }
 
     /// The pending step of a conversation.
@@ -402,6 +422,7 @@ impl Harness {
     /// Advances the clock, step by step, and handles everything that falls due meanwhile.
     pub async fn pass(&self, seconds: i64) {
         let until = self.clock.now() + SignedDuration::from_secs(seconds);
+        self.store.finish_forgetting(self.clock.now()).await;
         loop {
             while self.runner.step().await.unwrap() {}
             let step = self.store.store.next_ready().await.unwrap();

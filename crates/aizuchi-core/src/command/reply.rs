@@ -81,7 +81,10 @@ impl CommandReplies {
                 }
             }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
-            Command::ForgetMe => texts::commands::forget_done(language).to_owned(),
+            Command::ForgetMe => match was_forgotten_before(&orders, request) {
+                true => texts::commands::forgotten_before(language).to_owned(),
+                false => texts::commands::forget_done(language).to_owned(),
+            },
             Command::OptOut | Command::OptIn => match self.has_opted_out(&orders, request) {
                 true => texts::commands::opted_out(language).to_owned(),
                 false => texts::commands::not_opted_out(language).to_owned(),
@@ -171,6 +174,12 @@ impl CommandReplies {
         let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
         Ok(self.rulebook.channel_rules(channel, &name).mode)
     }
+}
+
+/// Whether the user had been forgotten so shortly before this request that nothing was done.
+fn was_forgotten_before(orders: &StandingOrders, request: &CommandRequest) -> bool {
+    let last = orders.forgotten.iter().find(|(user, _)| *user == request.user);
+    last.is_some_and(|(_, asked)| asked.as_millisecond() != request.at.as_millisecond())
 }
 
 /// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would

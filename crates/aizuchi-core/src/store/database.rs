@@ -32,7 +32,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::chat::{
     ChannelId, ConversationId, Cursor, Message, MessageId, User, Visibility, WorkspaceId,
@@ -44,7 +44,9 @@ use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Connection, Readers, Row, query};
-use crate::store::database::forget::ForgetReport;
+use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use crate::store::database::forget::write::ForgetWrite;
+use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership};
 use crate::store::{
@@ -63,6 +65,7 @@ pub struct DatabaseStore {
     installation: Arc<str>,
     /// Why the newest write failed, if it did.
     last_failure: Arc<Mutex<Option<String>>>,
+    forgetting_ordered: Notify,
 }
 
 /// The sequences: committed changes; decisions, outbox items and claims.
@@ -85,13 +88,6 @@ impl DatabaseStore {
         for statement in [sql::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
             query(statement).execute(&mut connection).await?;
         }
-        // A concurrent reader (a search from the command line) must not keep the store from starting; the next start
-        // tries again. On a server the rewrite can block others for long, so it waits for retention to run.
-        if !connection.is_postgres()
-            && let Err(error) = forget::scrub_if_due(&mut connection).await
-        {
-            tracing::warn!(error = %error, "a forgotten user's text is still in the database; the next start retries");
-        }
         let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
         let counters = Counters {
             revision: rows::to_unsigned(rows::column(&counters, "revision")?)?,
@@ -113,7 +109,10 @@ impl DatabaseStore {
             index_at,
             ownership,
         };
-        Ok((Self { readers, requests, revisions, installation, last_failure }, writer))
+        let forgetting_ordered = Notify::new();
+        let store =
+            Self { readers, requests, revisions, installation, last_failure, forgetting_ordered };
+        Ok((store, writer))
     }
 
     /// Whether anything can be written now.
@@ -126,7 +125,9 @@ impl DatabaseStore {
         let (requests, _) = mpsc::channel(1);
         let (_, revisions) = watch::channel(0);
         let last_failure = Arc::new(Mutex::new(None));
-        Self { readers, requests, revisions, installation: "onlooker".into(), last_failure }
+        let installation = "onlooker".into();
+        let forgetting_ordered = Notify::new();
+        Self { readers, requests, revisions, installation, last_failure, forgetting_ordered }
     }
 
     /// All users with this id or name.
@@ -135,15 +136,58 @@ impl DatabaseStore {
         forget::find_users(&mut reader, id_or_name).await
     }
 
-    /// Forgets a user: their messages, the memories of them, and the prompts and answers about them. Nothing of it is
-    /// left in the database file. What other systems hold, such as the platform's own history, is not ours to change.
+    /// Forgets a user at once, with their name: their messages, the memories of them, and the prompts and answers about
+    /// them. Nothing of it is left in the database file. What other systems hold, such as the platform's own history, is
+    /// not ours to change.
     pub async fn forget_user(
         &self,
         user: &User,
         now: Timestamp,
     ) -> Result<ForgetReport, StoreError> {
-        let user = Box::new(user.clone());
-        self.write(|reply| WriteRequest::ForgetUser { user, now, reply }).await
+        let order = Box::new(ForgetOrder {
+            workspace: user.workspace.clone(),
+            user: user.id.clone(),
+            asked: now,
+            by: ForgetOrderer::Operator,
+        });
+        self.write(|reply| WriteRequest::BeginForgetting { order, now, reply }).await?;
+        let mut job = ForgettingJob::default();
+        let mut report = ForgetReport::default();
+        loop {
+            match job.step(self, now).await? {
+                ForgetProgress::Working | ForgetProgress::Hidden(_) => {}
+                // Orders that others gave before come first, so the last one is this.
+                ForgetProgress::Done(done) => report = done,
+                ForgetProgress::Idle => break,
+            }
+        }
+        self.scrub().await.map_err(|error| {
+            StoreError::Broken(format!(
+                "the person is forgotten, but the database could not be rewritten: {error}"
+            ))
+        })?;
+        Ok(report)
+    }
+
+    /// Writes one step of a forgetting.
+    async fn write_forgetting(&self, write: ForgetWrite, now: Timestamp) -> Result<(), StoreError> {
+        let write = Box::new(write);
+        self.write(|reply| WriteRequest::Forget { write, now, reply }).await
+    }
+
+    /// Completes when a user has asked to be forgotten since this was last waited for.
+    pub async fn wait_for_forgetting(&self) {
+        self.forgetting_ordered.notified().await;
+    }
+
+    /// Since when the text of forgotten users is only in free pages of the database and in its logs, if it is.
+    pub async fn scrub_due_since(&self) -> Result<Option<Timestamp>, StoreError> {
+        forget::scrub_due_since(&mut self.readers.acquire().await?).await
+    }
+
+    /// Rewrites the database, so that nothing deleted remains in it. Nothing else is written meanwhile.
+    pub async fn scrub(&self) -> Result<(), StoreError> {
+        self.write(|reply| WriteRequest::Scrub { reply }).await
     }
 
     async fn next_ready_at(
@@ -272,7 +316,12 @@ impl Store for DatabaseStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::Order { order, now, reply }).await
+        let is_forget = matches!(order, Order::Forget { .. });
+        self.write(|reply| WriteRequest::Order { order, now, reply }).await?;
+        if is_forget {
+            self.forgetting_ordered.notify_one();
+        }
+        Ok(())
     }
 
     async fn has_heard(

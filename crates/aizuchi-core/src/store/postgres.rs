@@ -25,6 +25,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (1, "start", include_str!("../../migrations/postgres/0001_start.sql")),
     (2, "second_looks", include_str!("../../migrations/postgres/0002_second_looks.sql")),
     (3, "links", include_str!("../../migrations/postgres/0003_links.sql")),
+    (4, "forgettings", include_str!("../../migrations/postgres/0004_forgettings.sql")),
     (7, "calls", include_str!("../../migrations/postgres/0007_calls.sql")),
 ];
 

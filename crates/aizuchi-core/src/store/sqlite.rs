@@ -37,6 +37,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (12, "resets", include_str!("../../migrations/sqlite/0012_resets.sql")),
     (13, "second_looks", include_str!("../../migrations/sqlite/0013_second_looks.sql")),
     (14, "links", include_str!("../../migrations/sqlite/0014_links.sql")),
+    (15, "forgettings", include_str!("../../migrations/sqlite/0015_forgettings.sql")),
     (18, "calls", include_str!("../../migrations/sqlite/0018_calls.sql")),
 ];
 

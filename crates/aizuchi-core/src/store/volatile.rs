@@ -4,6 +4,7 @@
 
 mod archive;
 mod channel_status;
+mod forget;
 mod context;
 mod steps;
 mod hear;
@@ -290,6 +291,8 @@ struct VolatileState {
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
     /// The revision at which a channel last turned private.
     made_private_at: HashMap<(WorkspaceId, ChannelId), u64>,
+    /// When users were last forgotten.
+    forgotten_at: HashMap<(WorkspaceId, UserId), Timestamp>,
     conversations: HashMap<ConversationId, ConversationRecord>,
     conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// The message ids that clients chose.

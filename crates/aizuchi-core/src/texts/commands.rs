@@ -56,9 +56,16 @@ texts! {
           "考えるときにも覚えるときにも使いません。";
     forget_done:
         "I have deleted what you said here and in the rooms that belong with this one, and what I "
-        "remembered of it. What you say from now on I hear again; with `opt out` I do not."
+        "remembered of it; its last traces leave my database within a day. What you say from now "
+        "on I hear again; with `opt out` I do not."
         / "ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。"
+          "データベースに残る痕跡も 1 日以内に消えます。"
           "これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。";
+    forgotten_before:
+        "I have deleted what you said less than an hour ago. What you have said since then is still "
+        "here: ask me again when that hour is over."
+        / "1 時間以内にあなたの発言を消したばかりです。それ以降の発言はまだ残っています。"
+          "1 時間たってからもう一度伝えてください。";
     opted_out:
         "I do not listen to you here and in the rooms that belong with this one: what you say "
         "there is in nothing that I think or remember, and I only take your commands. `opt in` "

@@ -290,7 +290,8 @@ async fn forget_me_deletes_what_the_user_said() {
        0s bob: hm
      400s alice: @Aizuchi forget me
      400s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
-     400s (persona): remembered of it. What you say from now on I hear again; with `opt out` I do not.
+     400s (persona): remembered of it; its last traces leave my database within a day.
+     400s (persona): What you say from now on I hear again; with `opt out` I do not.
      405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was said to steer me ()
@@ -313,12 +314,48 @@ async fn forget_me_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi 私のことを忘れて
-     400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
+     400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。データベースに残る痕跡も 1 日以内に消えます。これからの発言はまた聞きます。
+     400s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
      405s 花子: @Aizuchi オプトアウト
      405s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
+    ");
+}
+
+#[tokio::test]
+async fn a_user_is_forgotten_at_most_once_an_hour() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for _ in 0..2 {
+            harness.says("alice", "my shed leaks").await;
+            harness.says("alice", "@Aizuchi forget me").await;
+            harness.pass(1900).await;
+        }
+        let transcript = harness.transcript().await;
+        harness.says("bob", "@Aizuchi forget me").await;
+        harness.says("alice", "@Aizuchi forget me").await;
+        harness.pass(5).await;
+        let later = harness.transcript().await;
+        assert_eq!(later.matches("I have deleted what you said here").count(), 2, "{later}");
+        assert_eq!(later.matches("my shed leaks").count(), 0, "{later}");
+        transcript
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s alice: @Aizuchi forget me
+       0s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
+       0s (persona): remembered of it; its last traces leave my database within a day.
+       0s (persona): What you say from now on I hear again; with `opt out` I do not.
+    1900s alice: my shed leaks
+    1900s alice: @Aizuchi forget me
+    1900s (persona): I have deleted what you said less than an hour ago.
+    1900s (persona): What you have said since then is still here: ask me again when that hour is over.
+    [m001] spoke by command: it was said to steer me ()
+    [m000] dropped: what was said was deleted ()
+    [m003] spoke by command: it was said to steer me ()
+    [m002] chose_silence: they get along (judge kept)
     ");
 }
 

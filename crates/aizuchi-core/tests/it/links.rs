@@ -106,7 +106,8 @@ async fn links_go_with_a_forgotten_user() {
             harness.says(user, text).await;
         }
         let (workspace, user) = (workspace(), UserId::new("u-ann"));
-        harness.order(Order::Forget { workspace, user }).await;
+        let asked = harness.clock.now();
+        harness.order(Order::Forget { workspace, user, asked }).await;
         harness.says("bob", "is anybody here?").await;
         let context = harness.store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         let known: BTreeSet<_> = context.messages().map(|message| &message.id).collect();

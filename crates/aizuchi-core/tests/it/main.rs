@@ -15,6 +15,7 @@ mod defects;
 mod fence;
 mod links;
 mod flow;
+mod forgetting;
 mod memory;
 mod memos;
 mod models;

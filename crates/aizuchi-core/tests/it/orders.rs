@@ -69,8 +69,13 @@ async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
     let folder = tempfile::tempdir().unwrap();
     let (store, writer) = sqlite::open(&folder.path().join("aizuchi.db")).await.unwrap();
     let store = Arc::new(store);
-    let store =
-        TestStore { store: store.clone(), archive: store.clone(), cursors: store, database: None };
+    let store = TestStore {
+        store: store.clone(),
+        archive: store.clone(),
+        cursors: store,
+        database: None,
+        database_store: None,
+    };
     let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
     let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, platform);
     let run = move || {

@@ -575,8 +575,9 @@ async fn a_forgotten_user_is_heard_again_afterwards() {
         let name = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
         store.store.hear(name).await.unwrap();
         store.hear_human("1", 0, "the shed leaks").await;
-        let forget = Order::Forget { workspace: workspace(), user };
+        let forget = Order::Forget { workspace: workspace(), user, asked: at(10) };
         store.store.order(forget.clone(), at(10)).await.unwrap();
+        store.finish_forgetting(at(10)).await;
         store.hear_human("2", 20, "a new day").await;
         let context = store.store.context(&top_level("garden"), &window(7)).await.unwrap();
         let texts: Vec<&str> =

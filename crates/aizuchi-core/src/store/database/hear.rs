@@ -355,6 +355,7 @@ pub async fn hear_user(
     connection: &mut Connection,
     counters: &mut Counters,
     user: &User,
+    now: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
     let put = query(sql::PUT_USER)
         .bind(user.workspace.as_str())
@@ -363,6 +364,10 @@ pub async fn hear_user(
         .bind(rows::kind_name(user.kind))
         .bind(user.role.name());
     let put = put.execute(&mut *connection).await?;
+    if put > 0 {
+        let name = query(sql::PUT_USER_NAME).bind(user.workspace.as_str()).bind(user.id.as_str());
+        name.bind(&*user.name).bind(now.as_millisecond()).execute(connection).await?;
+    }
     Ok(counters.change_receipt(put > 0))
 }
 

@@ -342,11 +342,26 @@ async fn change_versions(
     since: Timestamp,
     change: impl Fn(&mut Memory) -> bool,
 ) -> Result<bool, StoreError> {
+    let (versions, has_changed) = change_all_versions(connection, counters, key, change).await?;
+    for id in versions {
+        forget_prompts(connection, counters, id, since).await?;
+    }
+    Ok(has_changed)
+}
+
+/// Changes every version of a memory. Returns their ids, and whether the current version has changed.
+pub async fn change_all_versions(
+    connection: &mut Connection,
+    counters: &Counters,
+    key: &MemoryKey,
+    change: impl Fn(&mut Memory) -> bool,
+) -> Result<(Vec<MemoryId>, bool), StoreError> {
     let versions = bind_key(query(sql::MEMORY_VERSIONS), key).fetch_all(&mut *connection).await?;
     let mut has_changed = false;
+    let mut ids = Vec::with_capacity(versions.len());
     for row in &versions {
         let mut memory = memory_from_row(row)?;
-        forget_prompts(connection, counters, memory.id, since).await?;
+        ids.push(memory.id);
         if !change(&mut memory) {
             continue;
         }
@@ -360,7 +375,7 @@ async fn change_versions(
             .bind(Memory::render_entries(&memory.entries, MemoryEntry::is_public));
         put.execute(&mut *connection).await?;
     }
-    Ok(has_changed)
+    Ok((ids, has_changed))
 }
 
 /// A memory from a row with its key, entries and times.
@@ -375,7 +390,7 @@ pub fn memory_from_row(row: &Row) -> Result<Memory, StoreError> {
     })
 }
 
-fn key_from_row(row: &Row) -> Result<MemoryKey, StoreError> {
+pub fn key_from_row(row: &Row) -> Result<MemoryKey, StoreError> {
     let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
     let scope: String = rows::column(row, "scope")?;
     let scope = match scope.as_str() {

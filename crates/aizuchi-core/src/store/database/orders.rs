@@ -6,8 +6,8 @@ use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use crate::memory::{MemoryEntry, MemoryKey, MessageRef, NewMemory};
 use crate::rules::Mode;
 use crate::store::database::connection::{Connection, Readers, Row, query};
-use crate::store::database::hear::hear_user;
-use crate::store::database::{Counters, forget, memory, memos, rows, sql};
+use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
+use crate::store::database::{Counters, memory, memos, rows, sql};
 use crate::store::{Mute, Order, StandingOrders, StoreError};
 
 pub async fn apply(
@@ -23,8 +23,14 @@ pub async fn apply(
         Order::ImportMemo { workspace, memo } => {
             return memos::import(connection, counters, workspace, memo).await;
         }
-        Order::Forget { workspace, user } => {
-            return forget_user(connection, counters, workspace, user, now).await;
+        Order::Forget { workspace, user, asked } => {
+            let order = ForgetOrder {
+                workspace: workspace.clone(),
+                user: user.clone(),
+                asked: *asked,
+                by: ForgetOrderer::User,
+            };
+            return forget::begin(connection, counters, &order, now).await;
         }
         Order::Mute { .. }
         | Order::Unmute { .. }
@@ -68,23 +74,6 @@ pub async fn apply(
         | Order::ImportMemo { .. } => return Ok(()),
     };
     query.execute(connection).await?;
-    Ok(())
-}
-
-/// Forgets a user, but keeps their name: they are still there.
-async fn forget_user(
-    connection: &mut Connection,
-    counters: &mut Counters,
-    workspace: &WorkspaceId,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let found = forget::find_users(connection, user.as_str()).await?;
-    let found = found.into_iter().find(|found| found.workspace == *workspace && found.id == *user);
-    if let Some(user) = found {
-        forget::forget_user(connection, counters, &user, now).await?;
-        hear_user(connection, counters, &user).await?;
-    }
     Ok(())
 }
 
@@ -202,6 +191,10 @@ pub async fn read(
             "mode" => {
                 let mode: Mode = rows::parse_name(&rows::column::<String>(&row, "mode")?)?;
                 orders.modes.push((ChannelId::new(target), mode));
+            }
+            "forgetting" => {
+                let asked = rows::to_timestamp(rows::column(&row, "until_ms")?)?;
+                orders.forgotten.push((UserId::new(target), asked));
             }
             _ => orders.opted_out.push(UserId::new(target)),
         }

@@ -25,7 +25,8 @@ pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 macro_rules! messages {
     ($which:expr) => {
         concat!(
-            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
+                CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
                 m.mentions, m.edits, m.deleted_ms, m.gate,
                 max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
                 CASE WHEN m.reacted IS NULL THEN '[]' ELSE
@@ -324,6 +325,7 @@ statements! {
         SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
         UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
         UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
+        UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL FROM forgettings WHERE workspace = ?1
         ORDER BY kind, whom, role";
 
     // Pending states.
@@ -378,7 +380,10 @@ statements! {
         INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state,
             reaction_on, is_unasked)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?11)";
-    MARK_OUTBOX_ITEM_POSTED = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
+    /// Also returns whether its text was erased while it was posted.
+    MARK_OUTBOX_ITEM_POSTED = "
+        UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'
+        RETURNING CASE WHEN text = '' THEN 1 ELSE 0 END AS is_forgotten";
     OUTBOX_ITEM_STATE = "SELECT state FROM outbox WHERE id = ?1";
     NEXT_OUTBOX_ITEM = "
         SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
@@ -504,6 +509,8 @@ statements! {
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
+    PUT_USER_NAME = "
+        INSERT INTO user_names (workspace, user_id, name, since_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
     DROP_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
         WHERE at_ms < ?1 AND prompt <> ''";

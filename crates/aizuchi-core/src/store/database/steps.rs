@@ -132,14 +132,16 @@ async fn record_posted(
     posted: &PostedMessage,
 ) -> Result<(), StoreError> {
     let mark = query(sql::MARK_OUTBOX_ITEM_POSTED).bind(item.id.0).bind(posted.id.as_str());
-    let marked = mark.execute(&mut *connection).await?;
-    if marked == 0 {
-        return Ok(());
-    }
+    let Some(marked) = mark.fetch_optional(&mut *connection).await? else { return Ok(()) };
     if let Some(reaction) = item.to_reaction(posted) {
         return hear_reaction(connection, counters, &reaction).await.map(|_| ());
     }
-    put_own_message(connection, counters, &item.to_message(posted), item.message_gate()).await
+    let mut message = item.to_message(posted);
+    if rows::column(&marked, "is_forgotten")? {
+        // Whoever it was made from was forgotten in between.
+        message.text = "".into();
+    }
+    put_own_message(connection, counters, &message, item.message_gate()).await
 }
 
 /// The newest messages of the decision that the draft had considered, and had not.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::chat::{Cursor, Heard, User};
+use crate::chat::{Cursor, Heard};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::{Claim, Outcome};
-use crate::store::database::forget::ForgetReport;
+use crate::store::database::forget::ForgetOrder;
+use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::hear::IncomingMessage;
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
@@ -48,10 +49,20 @@ pub enum WriteRequest {
         reply: Reply<()>,
     },
     /// An operator's order; a user's own is [`Order::Forget`].
-    ForgetUser {
-        user: Box<User>,
+    BeginForgetting {
+        order: Box<ForgetOrder>,
         now: Timestamp,
-        reply: Reply<ForgetReport>,
+        reply: Reply<()>,
+    },
+    /// One step of it.
+    Forget {
+        write: Box<ForgetWrite>,
+        now: Timestamp,
+        reply: Reply<()>,
+    },
+    /// Rewrites the database, which blocks all others. The caller hears of a failure.
+    Scrub {
+        reply: Reply<()>,
     },
     Order {
         order: Order,
@@ -101,28 +112,14 @@ impl WriteRequest {
             WriteRequest::Claim { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
-            WriteRequest::ForgetUser { reply, .. } => reply.send(committed),
             WriteRequest::CompleteMemoryJob { reply, .. }
+            | WriteRequest::BeginForgetting { reply, .. }
+            | WriteRequest::Forget { reply, .. }
+            | WriteRequest::Scrub { reply }
             | WriteRequest::DropExchanges { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
             | WriteRequest::Probe { reply } => reply.send(committed),
-        }
-    }
-
-    /// Whether it reads the whole database.
-    pub fn is_forget(&self) -> bool {
-        match self {
-            WriteRequest::ForgetUser { .. } => true,
-            WriteRequest::Order { order, .. } => matches!(order, Order::Forget { .. }),
-            WriteRequest::Hear { .. }
-            | WriteRequest::Claim { .. }
-            | WriteRequest::Complete { .. }
-            | WriteRequest::ClaimMemoryJobs { .. }
-            | WriteRequest::CompleteMemoryJob { .. }
-            | WriteRequest::DropExchanges { .. }
-            | WriteRequest::PutCursor { .. }
-            | WriteRequest::Probe { .. } => false,
         }
     }
 
@@ -140,10 +137,30 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
+            | WriteRequest::BeginForgetting { .. }
+            | WriteRequest::Order { .. }
+            | WriteRequest::PutCursor { .. }
+            | WriteRequest::Scrub { .. }
+            | WriteRequest::Probe { .. } => false,
+            WriteRequest::Forget { write, .. } => write.erases_messages(),
+        }
+    }
+
+    /// Whether what it deletes should not stay in the write-ahead log.
+    pub fn leaves_text_in_log(&self) -> bool {
+        match self {
+            WriteRequest::DropExchanges { .. } => true,
+            WriteRequest::Forget { write, .. } => write.next.is_none(),
+            WriteRequest::Hear { .. }
+            | WriteRequest::Claim { .. }
+            | WriteRequest::Complete { .. }
+            | WriteRequest::ClaimMemoryJobs { .. }
+            | WriteRequest::CompleteMemoryJob { .. }
+            | WriteRequest::BeginForgetting { .. }
+            | WriteRequest::Scrub { .. }
+            | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => false,
-            WriteRequest::Order { order, .. } => matches!(order, Order::Forget { .. }),
-            WriteRequest::ForgetUser { .. } => true,
         }
     }
 
@@ -167,7 +184,9 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
-            | WriteRequest::ForgetUser { .. }
+            | WriteRequest::BeginForgetting { .. }
+            | WriteRequest::Forget { .. }
+            | WriteRequest::Scrub { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => None,
@@ -185,7 +204,9 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::ClaimMemoryJobs { .. }
         | WriteRequest::CompleteMemoryJob { .. }
         | WriteRequest::DropExchanges { .. }
-        | WriteRequest::ForgetUser { .. }
+        | WriteRequest::BeginForgetting { .. }
+        | WriteRequest::Forget { .. }
+        | WriteRequest::Scrub { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::Probe { .. } => None,
     });

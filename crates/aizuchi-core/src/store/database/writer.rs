@@ -23,8 +23,8 @@ use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError
 const LINEAGE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A server that does not answer a routine write within this time is gone, and another process may be active by then.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Forgetting a user reads the whole database.
-const LONG_COMMIT_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long it may take to rewrite the database.
+const REWRITE_TIMEOUT: Duration = Duration::from_secs(600);
 /// The most writes in one transaction.
 const MAX_BATCH: usize = 256;
 
@@ -114,22 +114,17 @@ impl DatabaseWriter {
     }
 
     async fn write(&mut self, mut batch: Vec<WriteRequest>) -> anyhow::Result<()> {
-        let limit = if batch.iter().any(WriteRequest::is_forget) {
-            LONG_COMMIT_TIMEOUT
-        } else {
-            COMMIT_TIMEOUT
-        };
         let is_server = self.connection.is_postgres();
-        let mut commits = with_timeout(is_server, limit, self.commit_each(&mut batch)).await?;
-        with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub(&batch, &mut commits)).await?;
+        let mut commits =
+            with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
+        with_timeout(is_server, REWRITE_TIMEOUT, self.scrub(&batch, &mut commits)).await?;
         let failure = commits.iter().find_map(|committed| match committed {
             Ok(()) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
         });
         let has_failed = failure.is_some();
         *self.last_failure.lock() = failure;
-        if batch.iter().any(|request| matches!(request, WriteRequest::DropExchanges { .. })) {
-            with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub_if_due()).await?;
+        if batch.iter().any(WriteRequest::leaves_text_in_log) {
             self.truncate_wal().await;
         }
         for (request, committed) in batch.into_iter().zip(commits) {
@@ -171,25 +166,12 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// Rewrites the database after a user was forgotten. The operator who ordered it hears of a failure.
+    /// Rewrites the database, if that is asked for.
     async fn scrub(&mut self, batch: &[WriteRequest], commits: &mut [Result<(), StoreError>]) {
         for (request, committed) in batch.iter().zip(commits) {
-            if !matches!(request, WriteRequest::ForgetUser { .. }) || committed.is_err() {
-                continue;
+            if matches!(request, WriteRequest::Scrub { .. }) && committed.is_ok() {
+                *committed = forget::scrub(&mut self.connection).boxed().await;
             }
-            if let Err(error) = forget::scrub(&mut self.connection).boxed().await {
-                *committed = Err(StoreError::Broken(format!(
-                    "the person is forgotten, but the database could not be rewritten: {error}"
-                )));
-            }
-        }
-    }
-
-    /// A user who asks in chat to be forgotten does not wait for the rewrite. Retention runs it, or the next start if
-    /// the database is a file; until then only logs and free pages hold the deleted text.
-    async fn scrub_if_due(&mut self) {
-        if let Err(error) = forget::scrub_if_due(&mut self.connection).boxed().await {
-            tracing::warn!(error = %error, "a forgotten user's text is still in the database; retention retries");
         }
     }
 
@@ -332,9 +314,16 @@ async fn apply_one(
             drop_exchanges(connection, *before, *max_bytes).await?;
             reply.set(());
         }
-        WriteRequest::ForgetUser { user, now, reply } => {
-            reply.set(forget::forget_user(connection, counters, user, *now).await?);
+        WriteRequest::BeginForgetting { order, now, reply } => {
+            forget::begin(connection, counters, order, *now).await?;
+            reply.set(());
         }
+        WriteRequest::Forget { write, now, reply } => {
+            forget::write::apply(connection, counters, write, *now).await?;
+            reply.set(());
+        }
+        // A rewrite is no transaction: it follows the commit.
+        WriteRequest::Scrub { reply } => reply.set(()),
         WriteRequest::Order { order, now, reply } => {
             orders::apply(connection, counters, order, *now).await?;
             reply.set(());
@@ -370,7 +359,7 @@ async fn hear_entry(
         Heard::Channel(channel) => {
             hear::hear_channel(connection, counters, channel, entry.now).await
         }
-        Heard::User(user) => hear::hear_user(connection, counters, user).await,
+        Heard::User(user) => hear::hear_user(connection, counters, user, entry.now).await,
         Heard::Reaction(reaction) => hear::hear_reaction(connection, counters, reaction).await,
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{
-    Author, ChannelId, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId,
-};
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult};
@@ -16,7 +14,7 @@ use crate::store::volatile::{
     ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState, refuse_memories,
     refuse_memos,
 };
-use crate::store::{FORGOTTEN_USER_ID, Mute, Order, Spending, StoreError};
+use crate::store::{FORGETTING_INTERVAL, Mute, Order, Spending, StoreError};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -192,7 +190,15 @@ impl VolatileState {
             | Order::Reset { .. }
             | Order::Forget { .. } => self.revision += 1,
         }
-        if let Order::Forget { workspace, user } = &order {
+        if let Order::Forget { workspace, user, asked } = &order {
+            let begun = self.forgotten_at.get(&(workspace.clone(), user.clone()));
+            if begun.is_some_and(|begun| now.duration_since(*begun) < FORGETTING_INTERVAL) {
+                return Ok(());
+            }
+            self.forgotten_at.insert((workspace.clone(), user.clone()), now);
+            let orders = self.orders.entry(workspace.clone()).or_default();
+            orders.forgotten.retain(|(other, _)| other != user);
+            orders.forgotten.push((user.clone(), truncate_to_milliseconds(*asked)));
             self.forget_user(workspace, user, now);
         }
         if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = &order {
@@ -302,37 +308,6 @@ impl VolatileState {
             self.drop_outdated_links(&message.conversation, &message.id);
         }
         self.last_change = self.revision;
-    }
-}
-
-impl VolatileState {
-    /// Deletes all messages of a user, with everything made from them.
-    fn forget_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
-        let is_in_workspace =
-            |conversation_id: &&ConversationId| conversation_id.workspace == *workspace;
-        let conversations: Vec<ConversationId> =
-            self.conversations.keys().filter(is_in_workspace).cloned().collect();
-        for conversation_id in conversations {
-            let of_user =
-                |record: &&MessageRecord| record.message.author.id == *user && !record.is_deleted;
-            let message_ids = self.conversations[&conversation_id].messages.iter().filter(of_user);
-            let message_ids: Vec<MessageId> =
-                message_ids.map(|record| record.message.id.clone()).collect();
-            for message in message_ids {
-                let conversation = conversation_id.clone();
-                self.delete_message(&Deletion { conversation, message: message.clone(), at: now });
-                if let Some(record) = self.message_mut(&conversation_id, &message) {
-                    let author = Author {
-                        id: UserId::new(FORGOTTEN_USER_ID),
-                        ..record.message.author.clone()
-                    };
-                    record.message = Arc::new(Message { author, ..(*record.message).clone() });
-                }
-            }
-            self.change_pending_state(&conversation_id, now, |pending_state| {
-                pending_state.owed.retain(|owed| owed.asker != *user);
-            });
-        }
     }
 }
 

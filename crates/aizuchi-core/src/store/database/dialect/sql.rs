@@ -10,7 +10,8 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     (
         sql::forget::VACUUM,
         "VACUUM (FULL, ANALYZE) messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
-            memories, memory_sources, memos, memo_lines, users, reactions, links, recall_lines, recall_stale",
+            exchange_memories, memories, memory_sources, memos, memo_lines, users, user_names, channels, forgettings,
+            forgotten_memories, reactions, links, recall_lines, recall_stale",
     ),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),

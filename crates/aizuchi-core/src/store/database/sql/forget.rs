@@ -1,4 +1,13 @@
-//! The statements that forget a user.
+//! The statements that forget a user. ?1 is the workspace, and ?2 the user or a JSON list of what is erased; messages
+//! are listed as [channel, id].
+
+/// The rows of the messages ?2. SQLite would read the whole workspace for a join with the list.
+macro_rules! listed_messages {
+    () => {
+        "SELECT m.rowid FROM json_each(?2) AS j
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0"
+    };
+}
 
 statements! {
     /// All users with this id or name.
@@ -10,64 +19,269 @@ statements! {
         UNION
         SELECT DISTINCT workspace, user_id, user_id, kind, 'member' FROM reactions WHERE user_id = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
-    MESSAGES_OF_USER = "
-        SELECT channel, id, text FROM messages WHERE workspace = ?1 AND author = ?2 ORDER BY at_ms, id";
-    OWN_MESSAGES = "
-        SELECT channel, id, text FROM messages
-        WHERE workspace = ?1 AND author_kind = 'persona' AND deleted_ms IS NULL";
-    /// Turns a user's messages into anonymous tombstones.
-    ERASE_MESSAGES = "
-        UPDATE messages SET author = ?3, text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4),
-            revision = ?5
-        WHERE workspace = ?1 AND author = ?2";
-    ERASE_MESSAGE = "
-        UPDATE messages SET text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4), revision = ?5
-        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
-    ERASE_MENTIONS = "
-        UPDATE messages SET mentions = replace(mentions, ?2, ?3)
-        WHERE workspace = ?1 AND replace(mentions, ?2, ?3) <> mentions";
-    CLOSE_OWED_TO_USER = "
-        UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
-    /// Marks the messages as changed, so that open pages update.
-    MARK_REACTED_BY = "
-        UPDATE messages SET reacted = ?3
-        FROM (SELECT DISTINCT channel, message FROM reactions
-            WHERE workspace = ?1 AND user_id = ?2 AND removed_ms IS NULL) AS r
-        WHERE messages.workspace = ?1 AND messages.id = r.message AND messages.channel = r.channel";
-    DROP_REACTIONS_OF_USER = "DELETE FROM reactions WHERE workspace = ?1 AND user_id = ?2";
-    DROP_USER = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
 
-    ALL_MEMORIES = "
+    // How far it is.
+
+    PUT_FORGETTING = "
+        INSERT INTO forgettings (workspace, user_id, asked_ms, begun_ms, until, keeps_name, position)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (workspace, user_id) DO UPDATE SET asked_ms = excluded.asked_ms, begun_ms = excluded.begun_ms,
+            until = excluded.until, keeps_name = excluded.keeps_name, position = excluded.position,
+            messages = 0, own_messages = 0, memos = 0";
+    /// Those that are done and begun before ?1.
+    DROP_OLD_FORGETTINGS = "DELETE FROM forgettings WHERE position = '' AND begun_ms <= ?1";
+    FORGETTING_BEGUN_AT = "SELECT begun_ms FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+    NEXT_FORGETTING = "
+        SELECT workspace, user_id, until, position FROM forgettings WHERE position <> ''
+        ORDER BY begun_ms, workspace, user_id LIMIT 1";
+    MOVE_FORGETTING = "
+        UPDATE forgettings SET position = ?3, messages = messages + ?4, own_messages = own_messages + ?5,
+            memos = memos + ?6
+        WHERE workspace = ?1 AND user_id = ?2 AND until = ?7";
+    FORGETTING_REPORT = "
+        SELECT messages, own_messages, memos,
+            (SELECT count(*) FROM forgotten_memories AS f CROSS JOIN memories AS m ON m.id = f.memory
+             WHERE f.workspace = ?1 AND f.user_id = ?2 AND m.is_current = 1) AS memories
+        FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+    /// If the name goes, so does this.
+    DROP_FORGETTING = "DELETE FROM forgettings WHERE workspace = ?1 AND user_id = ?2 AND keeps_name = 0";
+    DROP_FORGOTTEN_MEMORIES = "DELETE FROM forgotten_memories WHERE workspace = ?1 AND user_id = ?2";
+
+    // What is read for it, page by page.
+
+    /// The newest messages of a user heard up to ?3.
+    MESSAGES_BEFORE = "
+        SELECT channel, id, heard FROM messages INDEXED BY messages_by_author
+        WHERE workspace = ?1 AND author = ?2 AND heard <= ?3
+        ORDER BY heard DESC LIMIT +?4";
+    /// The oldest messages of a user heard after ?3 and up to ?4.
+    MESSAGES_AFTER = "
+        SELECT channel, id, thread, heard, at_ms, decision FROM messages INDEXED BY messages_by_author
+        WHERE workspace = ?1 AND author = ?2 AND heard > ?3 AND heard <= ?4
+        ORDER BY heard LIMIT +?5";
+    TEXTS_AFTER = "
+        SELECT channel, id, heard, text FROM messages INDEXED BY messages_by_author
+        WHERE workspace = ?1 AND author = ?2 AND heard > ?3 AND heard <= ?4
+        ORDER BY heard LIMIT +?5";
+    CHANNELS_OF_USER = "
+        SELECT DISTINCT channel FROM messages INDEXED BY messages_by_author WHERE workspace = ?1 AND author = ?2";
+    PUBLIC_CHANNELS = "SELECT id FROM channels WHERE workspace = ?1 AND visibility = 'public'";
+    /// The direct channels that no other human than ?2 has written in, with the ids ?3 or called ?2.
+    TALKS_ALONE = "
+        SELECT id FROM channels AS c
+        WHERE workspace = ?1 AND visibility = 'direct'
+            AND (name = ?2 OR id IN (SELECT j.value ->> 0 FROM json_each(?3) AS j))
+            AND NOT EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_in_channel
+                WHERE m.workspace = ?1 AND m.channel = c.id AND m.author_kind = 'human' AND m.author <> ?2
+                    AND m.author <> 'forgotten')";
+    /// The memories that messages are sources of.
+    MEMORIES_OF_MESSAGES = "
+        SELECT s.workspace, s.scope, s.of_channel AS channel, s.of_thread AS thread, s.term,
+            s.channel AS line_channel, s.line
+        FROM json_each(?2) AS j
+        CROSS JOIN memory_sources AS s ON s.workspace = ?1 AND s.channel = j.value ->> 0 AND s.line = j.value ->> 1
+        ORDER BY s.scope, s.of_channel, s.of_thread, s.term, s.channel, s.line";
+    MEMOS_OF_MESSAGES = "
+        SELECT DISTINCT l.memo AS id FROM json_each(?2) AS j
+        CROSS JOIN memo_lines AS l ON l.workspace = ?1 AND l.channel = j.value ->> 0 AND l.line = j.value ->> 1
+        ORDER BY l.memo";
+    PROMPTS_OF_MESSAGES = "
+        SELECT DISTINCT l.attempt FROM json_each(?2) AS j
+        CROSS JOIN exchange_lines AS l ON l.workspace = ?1 AND l.channel = j.value ->> 0 AND l.line = j.value ->> 1
+        ORDER BY l.attempt";
+    FORGOTTEN_MEMORIES = "
+        SELECT memory, since_ms FROM forgotten_memories
+        WHERE workspace = ?1 AND user_id = ?2 AND memory > ?3
+        ORDER BY memory LIMIT 1";
+    PROMPTS_OF_MEMORY = "
+        SELECT e.attempt FROM exchange_memories AS e CROSS JOIN attempts AS a ON a.id = e.attempt
+        WHERE e.memory = ?1 AND a.at_ms >= ?2
+        ORDER BY e.attempt LIMIT +?3";
+    DEAD_LETTERS_OF_CONVERSATIONS = "
+        SELECT d.id FROM dead_letters AS d
+        WHERE d.workspace = ?1 AND d.text IS NOT NULL
+            AND EXISTS (SELECT 1 FROM json_each(?2) AS j
+                WHERE j.value ->> 0 = d.channel AND j.value ->> 1 = d.thread)
+        ORDER BY d.id";
+    // Read in the order of their ids: an index by workspace would have to be sorted for every page.
+
+    OUTBOX_AFTER = "
+        SELECT id, channel, decision, message, notes FROM outbox
+        WHERE id > ?2 AND workspace || '' = ?1
+        ORDER BY id LIMIT +?3";
+    /// Those of the messages ?3 that the user wrote before revision ?4.
+    MESSAGES_AMONG = "
+        SELECT DISTINCT m.channel, m.id FROM json_each(?3) AS j
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+        WHERE m.author = ?2 AND m.heard <= ?4";
+    /// Those of the decisions ?3 that cover a message of the user before revision ?4.
+    DECISIONS_AMONG = "
+        SELECT DISTINCT m.decision AS id FROM json_each(?3) AS j
+        CROSS JOIN messages AS m ON m.decision = CAST(j.value AS BIGINT)
+        WHERE m.workspace = ?1 AND m.author = ?2 AND m.heard <= ?4";
+    PERSONA_AUTHORS = "
+        WITH RECURSIVE authors (author) AS (
+            SELECT min(author) FROM messages WHERE workspace = ?1
+            UNION ALL
+            SELECT (SELECT min(m.author) FROM messages AS m WHERE m.workspace = ?1 AND m.author > authors.author)
+            FROM authors WHERE authors.author IS NOT NULL)
+        SELECT author FROM authors
+        WHERE author IS NOT NULL AND (SELECT m.author_kind FROM messages AS m INDEXED BY messages_by_author
+            WHERE m.workspace = ?1 AND m.author = authors.author LIMIT 1) = 'persona'
+        ORDER BY author";
+    OWN_MESSAGES_AFTER = "
+        SELECT m.channel, m.id, m.heard, m.text,
+            (SELECT o.notes FROM outbox AS o WHERE o.workspace = ?1 AND o.message = m.id AND o.channel = m.channel
+             ORDER BY o.id LIMIT 1) AS notes
+        FROM messages AS m INDEXED BY messages_by_author
+        WHERE m.workspace = ?1 AND m.author = ?2 AND m.heard > ?3
+        ORDER BY m.heard LIMIT +?4";
+    MEMORIES_AFTER = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
-        FROM memories WHERE workspace = ?1";
-    ALL_MEMOS = "
+        FROM memories WHERE id > ?2 AND workspace || '' = ?1
+        ORDER BY id LIMIT +?3";
+    MEMOS_AFTER = "
         SELECT id, memo,
             (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = memos.id) AS lines
-        FROM memos WHERE workspace = ?1";
-
+        FROM memos WHERE id > ?2 AND workspace || '' = ?1
+        ORDER BY id LIMIT +?3";
     /// The reasons in the ledger, which may quote unsent texts. Those of gates are fixed.
-    REASONS = "
-        SELECT id, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words,
-            EXISTS (SELECT 1 FROM messages WHERE decision = decisions.id AND author = ?2) AS covers
-        FROM decisions WHERE workspace = ?1
-            AND (judgment IS NOT NULL OR (why IS NOT NULL AND gate IS NULL))";
-    ERASE_REASON = "
-        UPDATE decisions SET why = NULL, judgment = json_set(judgment, '$.reason', ''), revision = ?2
-        WHERE id = ?1";
+    REASONS_AFTER = "
+        SELECT id, channel, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words FROM decisions
+        WHERE id > ?2 AND workspace || '' = ?1 AND (judgment IS NOT NULL OR (why IS NOT NULL AND gate IS NULL))
+        ORDER BY id LIMIT +?3";
+    /// What others said in the messages that a decision is about, and in its prompts.
+    TEXTS_OF_DECISION = "
+        SELECT text FROM messages WHERE decision = ?1 AND author <> ?2 AND author_kind <> 'persona'
+        UNION
+        SELECT m.text FROM attempts AS a
+        CROSS JOIN exchange_lines AS l ON l.attempt = a.id
+        CROSS JOIN messages AS m ON m.workspace = l.workspace AND m.id = l.line AND m.channel = l.channel
+        WHERE a.decision = ?1 AND m.author <> ?2 AND m.author_kind <> 'persona'";
+    UNSENT_TEXTS_AFTER = "
+        SELECT id, channel, text, notes FROM outbox
+        WHERE id > ?2 AND workspace || '' = ?1 AND text <> '' AND reaction_on IS NULL
+        ORDER BY id LIMIT +?3";
+    LETTERS_AFTER = "
+        SELECT id, channel, text FROM dead_letters
+        WHERE id > ?2 AND workspace || '' = ?1 AND text IS NOT NULL
+        ORDER BY id LIMIT +?3";
+    /// Those of the messages ?3 that somebody else wrote.
+    TEXTS_OF_OTHERS = "
+        SELECT m.text FROM json_each(?3) AS j
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+        WHERE m.author <> ?2 AND m.author_kind <> 'persona'";
+    ALL_NAMES = "
+        SELECT user_id, name, since_ms FROM user_names WHERE workspace = ?1
+        UNION ALL SELECT id, id, 0 FROM users WHERE workspace = ?1";
+    /// The newest texts that other humans wrote.
+    NEWEST_TEXTS_OF_OTHERS = "
+        SELECT text FROM (SELECT text, author, author_kind, deleted_ms
+            FROM messages INDEXED BY messages_by_revision
+            WHERE workspace = ?1 ORDER BY revision DESC LIMIT +?3) AS newest
+        WHERE author_kind = 'human' AND author <> ?2 AND deleted_ms IS NULL";
+    REACTIONS_AFTER = "
+        SELECT message, channel, emoji, user_id FROM reactions
+        WHERE workspace = ?1 AND (message, channel, emoji, user_id) > (?2, ?3, ?4, ?5)
+        ORDER BY message, channel, emoji, user_id LIMIT +?6";
+    /// A page of messages, and whether each mentions the user; ?4 is the mention, and ?5 one of nobody.
+    MENTIONS_AFTER = "
+        SELECT id, channel, CASE WHEN replace(mentions, ?4, ?5) <> mentions THEN 1 ELSE 0 END AS mentions_user
+        FROM messages
+        WHERE workspace = ?1 AND (id, channel) > (?2, ?3)
+        ORDER BY id, channel LIMIT +?6";
+
+    // What is written.
+
+    /// ?2 lists [channel, id, revision]: each has a revision of its own, so that a reader that pages through revisions
+    /// misses none.
+    HIDE_MESSAGES = "
+        UPDATE messages SET deleted_ms = ?3, revision = n.new_revision
+        FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
+            FROM json_each(?2) AS j
+            CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+            WHERE m.deleted_ms IS NULL) AS n
+        WHERE messages.rowid = n.line";
+    /// Turns messages into anonymous tombstones.
+    ERASE_MESSAGES = concat!("
+        UPDATE messages SET author = ?3, text = '', mentions = '[]', sent_as = NULL,
+            deleted_ms = coalesce(deleted_ms, ?4)
+        WHERE rowid IN (", listed_messages!(), ")"
+    );
+    /// ?2 lists [channel, id, revision].
+    ERASE_OWN_MESSAGES = "
+        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?3, revision = n.new_revision
+        FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
+            FROM json_each(?2) AS j
+            CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+            WHERE m.deleted_ms IS NULL) AS n
+        WHERE messages.rowid = n.line";
+    PUT_FORGOTTEN_MEMORIES = "
+        INSERT INTO forgotten_memories (workspace, user_id, memory, since_ms)
+        SELECT ?1, ?2, CAST(value AS BIGINT), CAST(?4 AS BIGINT) FROM json_each(?3) WHERE true
+        ON CONFLICT (workspace, user_id, memory) DO UPDATE SET since_ms = excluded.since_ms
+        WHERE excluded.since_ms < forgotten_memories.since_ms";
+    DROP_PROMPTS = "DELETE FROM exchanges WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    DROP_PROMPT_MESSAGES = "
+        DELETE FROM exchange_lines WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    DROP_PROMPT_MEMORIES = "
+        DELETE FROM exchange_memories WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    ERASE_REASONS_OF_PROMPTS = "
+        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END,
+            judgment = json_set(judgment, '$.reason', ''), revision = ?2
+        WHERE id IN (SELECT a.decision FROM json_each(?1) AS j
+            CROSS JOIN attempts AS a ON a.id = CAST(j.value AS BIGINT))";
+    ERASE_VERDICTS_OF_PROMPTS = "
+        UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    ERASE_REASONS = "
+        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END,
+            judgment = json_set(judgment, '$.reason', ''), revision = ?2
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     ERASE_VERDICTS = "
-        UPDATE attempts SET judgment = json_set(judgment, '$.reason', '') WHERE judgment IS NOT NULL
-            AND decision IN (SELECT id FROM decisions WHERE workspace = ?1)";
+        UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    /// The claim of an unsent draft finds an empty text, and a new draft is made.
     ERASE_OUTBOX = "
-        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE workspace = ?1 AND state NOT IN ('draft', 'sending')";
-    UNSENT_DRAFTS = "SELECT id, text, notes FROM outbox WHERE workspace = ?1 AND state IN ('draft', 'sending')";
-    ERASE_OUTBOX_ITEM = "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE id = ?1";
-    ERASE_DEAD_LETTERS = "UPDATE dead_letters SET text = NULL WHERE workspace = ?1";
-    DROP_ALL_EXCHANGES = "DELETE FROM exchanges";
-    DROP_ALL_EXCHANGE_MESSAGES = "DELETE FROM exchange_lines";
-    DROP_ALL_EXCHANGE_MEMORIES = "DELETE FROM exchange_memories";
-    MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (1)";
-    IS_SCRUB_DUE = "SELECT EXISTS (SELECT 1 FROM scrubs) AS is_due";
+        UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
+            notes = json_set(notes, '$.why', '')
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    REPLACE_ONLY_FOR = "
+        UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    ERASE_DEAD_LETTERS = "
+        UPDATE dead_letters SET text = NULL WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    ERASE_MENTIONS = concat!("
+        UPDATE messages SET mentions = replace(mentions, ?3, ?4) WHERE rowid IN (", listed_messages!(), ")"
+    );
+    CLOSE_OWED_TO_USER = "
+        UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL AND EXISTS
+            (SELECT 1 FROM messages AS m WHERE m.workspace = ?1 AND m.id = owed.message AND m.channel = owed.channel
+                AND m.heard <= ?4)";
+    ERASE_ASKER = "
+        UPDATE owed SET asker = ?3
+        WHERE workspace = ?1 AND (channel, message) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))";
+    MARK_REACTED = concat!("
+        UPDATE messages SET reacted = ?3 WHERE rowid IN (", listed_messages!(), ")"
+    );
+    /// ?3 lists [channel, message, emoji].
+    DROP_REACTIONS_OF_USER = "
+        DELETE FROM reactions WHERE workspace = ?1 AND user_id = ?2 AND (message, channel, emoji) IN
+            (SELECT value ->> 1, value ->> 0, value ->> 2 FROM json_each(?3))";
+    BLANK_CHANNEL_NAMES = "
+        UPDATE channels SET name = '' WHERE workspace = ?1 AND visibility = 'direct'
+            AND (name = ?3 OR id IN (SELECT j.value ->> 0 FROM json_each(?2) AS j))";
+    /// All but the name that they have now.
+    DROP_FORMER_NAMES = "
+        DELETE FROM user_names WHERE workspace = ?1 AND user_id = ?2
+            AND name NOT IN (SELECT name FROM users WHERE workspace = ?1 AND id = ?2)";
+    DROP_NAMES = "DELETE FROM user_names WHERE workspace = ?1 AND user_id = ?2";
+    DROP_USER = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
+    KEEPS_NAME = "SELECT keeps_name FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+
+    /// When the first of those was forgotten whose text is still in free pages.
+    MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (?1)";
+    SCRUB_DUE_SINCE = "SELECT min(due) AS due FROM scrubs";
     CLEAR_SCRUB_DUE = "DELETE FROM scrubs";
     VACUUM = "VACUUM";
 }

@@ -1,0 +1,215 @@
+//! Forgets users step by step. A step reads at most one page outside the writer and writes a bounded number of rows.
+
+use std::collections::VecDeque;
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::page::Page;
+use crate::store::database::forget::position::Phase;
+use crate::store::database::forget::references::References;
+use crate::store::database::forget::write::{Erasure, ForgetWrite};
+use crate::store::database::forget::{
+    ForgetReport, Forgetting, lineage_pages, text_pages, trace_pages,
+};
+use crate::store::database::sql::forget as sql;
+use crate::store::database::{DatabaseStore, rows};
+
+/// How many letters of a user are looked for at once: eight bytes of memory each.
+const LETTERS_AT_ONCE: usize = 2_000_000;
+
+/// What a step has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForgetProgress {
+    /// Nobody is to be forgotten.
+    Idle,
+    Working,
+    /// From now on, nobody reads the messages of the user any more.
+    Hidden(WorkspaceId),
+    /// One user is forgotten.
+    Done(ForgetReport),
+}
+
+/// Forgets those who asked for it, one after the other. What it holds in memory is read again after a crash.
+pub struct ForgettingJob {
+    /// Who is being forgotten, and how far: at least as far as is stored, since pages without anything are not noted.
+    current: Option<Forgetting>,
+    pending: VecDeque<ForgetWrite>,
+    references: Option<References>,
+    letters_at_once: usize,
+}
+
+impl Default for ForgettingJob {
+    fn default() -> Self {
+        Self::with_letters_at_once(LETTERS_AT_ONCE)
+    }
+}
+
+impl ForgettingJob {
+    pub fn with_letters_at_once(letters_at_once: usize) -> Self {
+        Self { current: None, pending: VecDeque::new(), references: None, letters_at_once }
+    }
+
+    pub async fn step(
+        &mut self,
+        store: &DatabaseStore,
+        now: Timestamp,
+    ) -> Result<ForgetProgress, StoreError> {
+        if self.pending.is_empty() {
+            let mut reader = store.readers.acquire().await?;
+            let Some(forgetting) = self.update_current(&mut reader).await? else {
+                return Ok(ForgetProgress::Idle);
+            };
+            let page = self.read_page(&mut reader, &forgetting, now).await?;
+            self.plan(forgetting, page);
+        }
+        let Some(write) = self.pending.pop_front() else { return Ok(ForgetProgress::Working) };
+        let report = match write.next {
+            None => Some(read_report(store, &write).await?),
+            Some(_) => None,
+        };
+        let was_hiding = self.is_hiding();
+        if let Err(error) = store.write_forgetting(write.clone(), now).await {
+            // The page is read again.
+            *self = Self::with_letters_at_once(self.letters_at_once);
+            return Err(error);
+        }
+        if let Some(current) = &mut self.current
+            && let Some(next) = write.next
+        {
+            current.position = next;
+        }
+        Ok(match report {
+            Some(report) => ForgetProgress::Done(report),
+            None if was_hiding && !self.is_hiding() => ForgetProgress::Hidden(write.workspace),
+            None => ForgetProgress::Working,
+        })
+    }
+
+    fn is_hiding(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.position.phase == Phase::Hide)
+    }
+
+    /// Whoever is being forgotten now, unless a newer order begins anew.
+    async fn update_current(
+        &mut self,
+        reader: &mut Connection,
+    ) -> Result<Option<Forgetting>, StoreError> {
+        let stored = Forgetting::next(reader).await?;
+        let is_same = match (&self.current, &stored) {
+            (Some(current), Some(stored)) => {
+                (&current.workspace, &current.user, current.until)
+                    == (&stored.workspace, &stored.user, stored.until)
+            }
+            _ => false,
+        };
+        if !is_same {
+            self.references = None;
+            self.current = stored;
+        }
+        Ok(self.current.clone())
+    }
+
+    async fn read_page(
+        &mut self,
+        reader: &mut Connection,
+        forgetting: &Forgetting,
+        now: Timestamp,
+    ) -> Result<Page, StoreError> {
+        let phase = forgetting.position.phase;
+        if !phase.looks_for_references() {
+            self.references = None;
+        } else if !self.has_references_for(forgetting) {
+            // Dropped first: two parts would take twice the memory.
+            self.references = None;
+            let loaded = References::load(reader, forgetting, self.letters_at_once, now).await?;
+            self.references = Some(loaded);
+        }
+        match (phase, &self.references) {
+            (Phase::Hide, _) => lineage_pages::messages_to_hide(reader, forgetting).await,
+            (Phase::Memories, _) => lineage_pages::memories(reader, forgetting).await,
+            (Phase::Prompts, _) => lineage_pages::prompts(reader, forgetting).await,
+            (Phase::Decisions, _) => lineage_pages::decisions(reader, forgetting).await,
+            (Phase::Outbox, _) => lineage_pages::outbox(reader, forgetting).await,
+            (Phase::OwnMessages, Some(references)) => {
+                text_pages::own_messages(reader, forgetting, references).await
+            }
+            (Phase::Entries, Some(references)) => {
+                text_pages::entries(reader, forgetting, references).await
+            }
+            (Phase::Memos, Some(references)) => {
+                text_pages::memos(reader, forgetting, references).await
+            }
+            (Phase::Reasons, Some(references)) => {
+                text_pages::reasons(reader, forgetting, references).await
+            }
+            (Phase::Drafts, Some(references)) => {
+                text_pages::drafts(reader, forgetting, references).await
+            }
+            (Phase::DeadLetters, Some(references)) => {
+                text_pages::dead_letters(reader, forgetting, references).await
+            }
+            (
+                Phase::OwnMessages
+                | Phase::Entries
+                | Phase::Memos
+                | Phase::Reasons
+                | Phase::Drafts
+                | Phase::DeadLetters,
+                None,
+            ) => Err(StoreError::Broken("what a user said is not loaded".to_owned())),
+            (Phase::MemoryPrompts, _) => {
+                lineage_pages::prompts_of_memories(reader, forgetting).await
+            }
+            (Phase::Reactions, _) => trace_pages::reactions(reader, forgetting).await,
+            (Phase::Mentions, _) => trace_pages::mentions(reader, forgetting).await,
+            (Phase::Channels, _) => trace_pages::channels(reader, forgetting).await,
+            (Phase::Messages, _) => trace_pages::messages(reader, forgetting).await,
+            (Phase::User, _) => Ok(Page { erasures: vec![Erasure::EraseUser], next: None }),
+        }
+    }
+
+    /// Whether the part of the user's texts that is looked for is loaded.
+    fn has_references_for(&self, forgetting: &Forgetting) -> bool {
+        let texts_after = forgetting.position.texts_after;
+        self.references.as_ref().is_some_and(|loaded| loaded.texts_after == texts_after)
+    }
+
+    /// Plans a write for each erasure. The last one moves the position. A page without any is only noted at the end of a
+    /// phase: a crash costs at most one phase of reading.
+    fn plan(&mut self, forgetting: Forgetting, page: Page) {
+        let count = page.erasures.len();
+        let next_phase = page.next.as_ref().map(|next| next.phase);
+        let leaves_phase = next_phase != Some(forgetting.position.phase);
+        for (index, erasure) in page.erasures.into_iter().enumerate() {
+            let write = match index + 1 == count {
+                true => ForgetWrite::move_to(&forgetting, Some(erasure), page.next.clone()),
+                false => ForgetWrite::new(&forgetting, erasure),
+            };
+            self.pending.push_back(write);
+        }
+        if count == 0 && leaves_phase {
+            self.pending.push_back(ForgetWrite::move_to(&forgetting, None, page.next));
+        } else if let (0, Some(next)) = (count, page.next) {
+            self.current = Some(Forgetting { position: next, ..forgetting });
+        }
+    }
+}
+
+async fn read_report(
+    store: &DatabaseStore,
+    write: &ForgetWrite,
+) -> Result<ForgetReport, StoreError> {
+    let report = query(sql::FORGETTING_REPORT);
+    let report = report.bind(write.workspace.as_str()).bind(write.user.as_str());
+    let row = report.fetch_one(&store.readers).await?;
+    let count = |column: &str| rows::column::<i64>(&row, column).map(|count| count as usize);
+    Ok(ForgetReport {
+        messages: count("messages")?,
+        own_messages: count("own_messages")?,
+        memos: count("memos")?,
+        memories: count("memories")?,
+    })
+}

@@ -1,0 +1,264 @@
+//! Recognizes texts that name a user or quote them, where no lineage tells that they are about the user.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use crate::memory::MessageRef;
+use crate::overlap::quotes::QuoteIndex;
+use crate::overlap::{has_name, is_unspaced, normalize};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::forget::Forgetting;
+use crate::store::database::rows;
+use crate::store::database::sql::forget as sql;
+
+/// How long a user must have had a name. A name that was taken to be forgotten under does not count.
+const MIN_NAME_AGE: SignedDuration = SignedDuration::from_hours(3 * 24);
+/// How many of the newest messages tell which names are common words.
+const VOCABULARY: i64 = 2000;
+/// A word that others use in more than one of so many messages is no name.
+const COMMON_WORD: usize = 100;
+/// Room for the text that exceeds a part.
+const LONG_TEXT: usize = 50_000;
+/// How many messages are read at once.
+const MESSAGES: i64 = 100;
+
+/// What tells that a text is about a user.
+pub struct References {
+    /// In lower case.
+    names: Vec<String>,
+    quotes: QuoteIndex,
+    /// Which part of the user's texts the quotes are of, and where the next part begins.
+    pub texts_after: i64,
+    pub next_texts_after: Option<i64>,
+    /// Where the user has written: a name counts there alone.
+    written: HashSet<String>,
+    /// Quotes count there, too.
+    public: HashSet<String>,
+    /// Where nobody but the user and the persona speaks.
+    pub alone: HashSet<String>,
+    /// The ids that the persona writes with.
+    pub persona: Vec<String>,
+}
+
+/// Where a text can be read.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    Channel(&'a str),
+    /// In the whole workspace, made from messages of these channels.
+    Workspace(&'a [MessageRef]),
+}
+
+impl References {
+    /// Reads at most so many letters of the user's texts.
+    pub async fn load(
+        connection: &mut Connection,
+        forgetting: &Forgetting,
+        letters: usize,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let (workspace, user) = (forgetting.workspace.as_str(), forgetting.user.as_str());
+        let written = query(sql::CHANNELS_OF_USER).bind(workspace).bind(user);
+        let written = texts(connection, written, "channel").await?;
+        let public = query(sql::PUBLIC_CHANNELS).bind(workspace);
+        let public = texts(connection, public, "id").await?;
+        let listed: Vec<[&String; 1]> = written.iter().map(|channel| [channel]).collect();
+        let alone = query(sql::TALKS_ALONE).bind(workspace).bind(user);
+        let alone = texts(connection, alone.bind(json!(listed).to_string()), "id").await?;
+        let persona = query(sql::PERSONA_AUTHORS).bind(workspace);
+        let persona = texts(connection, persona, "author").await?;
+        let texts_after = forgetting.position.texts_after;
+        let (quotes, next_texts_after) = read_quotes(connection, forgetting, letters).await?;
+        Ok(Self {
+            names: names_that_count(connection, forgetting, now).await?,
+            quotes,
+            texts_after,
+            next_texts_after,
+            written: written.into_iter().collect(),
+            public: public.into_iter().collect(),
+            alone: alone.into_iter().collect(),
+            persona,
+        })
+    }
+
+    /// Whether a text names or quotes the user. What others said in its sources is not the user's.
+    pub async fn are_in(
+        &self,
+        connection: &mut Connection,
+        forgetting: &Forgetting,
+        text: &str,
+        place: Place<'_>,
+        sources: &[MessageRef],
+    ) -> Result<bool, StoreError> {
+        let normalized = normalize(text);
+        if self.names_count_in(place) && self.names.iter().any(|name| has_name(&normalized, name)) {
+            return Ok(true);
+        }
+        let runs = self.quoted_runs(text, place);
+        if runs.is_empty() || sources.is_empty() {
+            return Ok(!runs.is_empty());
+        }
+        let others = query(sql::TEXTS_OF_OTHERS)
+            .bind(forgetting.workspace.as_str())
+            .bind(forgetting.user.as_str())
+            .bind(json!(sources).to_string());
+        let others = texts(connection, others, "text").await?;
+        let others = QuoteIndex::new(others.iter().map(String::as_str));
+        Ok(!runs.into_iter().all(|run| others.contains(run)))
+    }
+
+    /// The runs of the user's texts that a text quotes, where that counts.
+    pub fn quoted_runs(&self, text: &str, place: Place<'_>) -> Vec<u64> {
+        match self.quotes_count_in(place) {
+            true => self.quotes.shared_runs(text),
+            false => Vec::new(),
+        }
+    }
+
+    fn names_count_in(&self, place: Place<'_>) -> bool {
+        match place {
+            Place::Channel(channel) => self.written.contains(channel),
+            Place::Workspace(sources) => {
+                sources.iter().any(|MessageRef(channel, _)| self.written.contains(channel.as_str()))
+            }
+        }
+    }
+
+    fn quotes_count_in(&self, place: Place<'_>) -> bool {
+        match place {
+            Place::Channel(channel) => {
+                self.written.contains(channel) || self.public.contains(channel)
+            }
+            Place::Workspace(_) => true,
+        }
+    }
+}
+
+async fn texts(
+    connection: &mut Connection,
+    statement: Query,
+    column: &str,
+) -> Result<Vec<String>, StoreError> {
+    let found = statement.fetch_all(connection).await?;
+    found.iter().map(|row| rows::column(row, column)).collect()
+}
+
+/// Indexes a part of the user's texts. Also returns where the next part begins.
+async fn read_quotes(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    letters: usize,
+) -> Result<(QuoteIndex, Option<i64>), StoreError> {
+    let mut quotes = QuoteIndex::with_capacity(letters + LONG_TEXT);
+    let mut after = forgetting.position.texts_after;
+    loop {
+        let page = query(sql::TEXTS_AFTER)
+            .bind(forgetting.workspace.as_str())
+            .bind(forgetting.user.as_str())
+            .bind(after)
+            .bind(forgetting.until)
+            .bind(MESSAGES);
+        let page = page.fetch_all(&mut *connection).await?;
+        for row in &page {
+            if quotes.len() >= letters {
+                quotes.finish();
+                return Ok((quotes, Some(after)));
+            }
+            quotes.add(&rows::column::<String>(row, "text")?);
+            after = rows::column(row, "heard")?;
+        }
+        if page.len() < MESSAGES as usize {
+            quotes.finish();
+            return Ok((quotes, None));
+        }
+    }
+}
+
+/// The names by which a text may tell of the user: those that they have had for days, that nobody else has or had, not
+/// even as a part, and that are no common words here.
+async fn names_that_count(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let (workspace, user) = (forgetting.workspace.as_str(), forgetting.user.as_str());
+    let known = query(sql::ALL_NAMES).bind(workspace).fetch_all(&mut *connection).await?;
+    let (mut candidates, mut others) = (HashSet::new(), Vec::new());
+    for row in &known {
+        let name = normalize(&rows::column::<String>(row, "name")?);
+        let since = rows::to_timestamp(rows::column(row, "since_ms")?)?;
+        if rows::column::<String>(row, "user_id")? != user {
+            others.push(name);
+        } else if now.duration_since(since) >= MIN_NAME_AGE {
+            candidates.extend(parts_of_name(&name));
+        }
+    }
+    candidates.retain(|name| !others.iter().any(|other| has_name(other, name)));
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let vocabulary = query(sql::NEWEST_TEXTS_OF_OTHERS).bind(workspace).bind(user);
+    let vocabulary = texts(connection, vocabulary.bind(VOCABULARY), "text").await?;
+    let vocabulary: Vec<String> = vocabulary.iter().map(|text| normalize(text)).collect();
+    candidates.retain(|name| !is_common(name, &vocabulary));
+    Ok(candidates.into_iter().collect())
+}
+
+fn is_common(word: &str, texts: &[String]) -> bool {
+    let uses = texts.iter().filter(|text| has_name(text, word)).count();
+    uses >= 2 && uses * COMMON_WORD > texts.len()
+}
+
+/// A name as a whole, and its parts, such as the first name. What is too short or too plain to be told from a word is
+/// left out.
+fn parts_of_name(name: &str) -> Vec<String> {
+    let parts = name.split(|letter: char| !letter.is_alphanumeric());
+    let parts = [name].into_iter().chain(parts).map(str::to_owned);
+    parts.filter(|part| can_be_told_from_words(part)).collect()
+}
+
+fn can_be_told_from_words(name: &str) -> bool {
+    let is_hiragana = |letter: char| matches!(letter, '\u{3041}'..='\u{309f}');
+    let is_unspaced = name.chars().any(is_unspaced);
+    let min_length = if is_unspaced { 2 } else { 3 };
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric()).count();
+    letters >= min_length && !name.chars().all(is_hiragana)
+}
+
+/// The messages that a row lists as JSON.
+pub fn listed_messages(row: &Row, column: &str) -> Result<Vec<MessageRef>, StoreError> {
+    rows::parse_json(&rows::column::<String>(row, column)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_counts_as_a_whole_and_by_its_parts() {
+        for (name, expected) in [
+            ("ann", vec!["ann"]),
+            ("ann smith", vec!["ann smith", "ann", "smith"]),
+            ("al", vec![]),
+            ("です", vec![]),
+            ("花子", vec!["花子"]),
+            ("森", vec![]),
+            ("]}\"", vec![]),
+            ("jean-luc", vec!["jean-luc", "jean", "luc"]),
+        ] {
+            let mut parts = parts_of_name(name);
+            parts.dedup();
+            assert_eq!(parts, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_others_use_is_no_name() {
+        let texts: Vec<String> =
+            ["the roof leaks", "where is the key?", "zoe knows"].map(str::to_owned).into();
+        assert!(is_common("the", &texts));
+        assert!(!is_common("zoe", &texts));
+    }
+}

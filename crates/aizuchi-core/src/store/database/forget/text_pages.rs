@@ -1,0 +1,251 @@
+//! Texts that no lineage connects to a user, and that name or quote the user.
+
+use std::collections::HashSet;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::event::DraftMetadata;
+use crate::memo::Memo;
+use crate::memory::{MemoryEntry, MemoryId, MessageRef};
+use crate::overlap::quotes::QuoteIndex;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::forget::page::Page;
+use crate::store::database::forget::position::{Phase, Position};
+use crate::store::database::forget::references::{Place, References, listed_messages};
+use crate::store::database::forget::write::{EntriesToDrop, Erasure};
+use crate::store::database::forget::{Forgetting, message_ref};
+use crate::store::database::sql::forget as sql;
+use crate::store::database::{memory, rows};
+
+/// How many texts are read at once.
+const PAGE: i64 = 200;
+/// The most rows changed in one write.
+const ROWS: usize = 50;
+
+/// Reads the next rows of a table by their numbers.
+async fn rows_after(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    statement: &'static str,
+) -> Result<(Vec<Row>, Page), StoreError> {
+    let found = query(statement)
+        .bind(forgetting.workspace.as_str())
+        .bind(forgetting.position.after)
+        .bind(PAGE);
+    let found = found.fetch_all(connection).await?;
+    let page = match found.last() {
+        None => Page::end_of(forgetting),
+        Some(last) => Page {
+            erasures: Vec::new(),
+            next: Some(forgetting.position.at(rows::column(last, "id")?)),
+        },
+    };
+    Ok((found, page))
+}
+
+/// The persona's own messages, of one of its ids after the other. Where it talked with the user alone, all of them go.
+pub async fn own_messages(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let position = &forgetting.position;
+    // The ids that are done; the one after them may be under way.
+    let Some(author) = references.persona.iter().find(|id| !position.after_key.contains(id)) else {
+        return Ok(Page::end_of(forgetting));
+    };
+    let found = query(sql::OWN_MESSAGES_AFTER)
+        .bind(forgetting.workspace.as_str())
+        .bind(author)
+        .bind(position.after)
+        .bind(PAGE);
+    let found = found.fetch_all(&mut *connection).await?;
+    let Some(last) = found.last() else {
+        let mut after_key = position.after_key.clone();
+        after_key.push(author.clone());
+        return Ok(Page::moved(Position { after: 0, after_key, ..position.clone() }));
+    };
+    let next = position.at(rows::column(last, "heard")?);
+    let mut own = Vec::new();
+    for row in &found {
+        let text: String = rows::column(row, "text")?;
+        if text.is_empty() {
+            continue;
+        }
+        let message = message_ref(row)?;
+        let channel = message.0.as_str();
+        let is_to_them = references.alone.contains(channel)
+            && rows::column::<i64>(row, "heard")? <= forgetting.until;
+        let sources = sources_of_draft(rows::column(row, "notes")?)?;
+        let place = Place::Channel(channel);
+        if is_to_them || references.are_in(connection, forgetting, &text, place, &sources).await? {
+            own.push(message);
+        }
+    }
+    let mut page = Page::moved(next);
+    page.push_chunks(own, ROWS, |own_messages| Erasure::EraseOutbox {
+        items: Vec::new(),
+        only_for_user: Vec::new(),
+        own_messages,
+    });
+    Ok(page)
+}
+
+fn sources_of_draft(notes: Option<String>) -> Result<Vec<MessageRef>, StoreError> {
+    let Some(notes) = notes else { return Ok(Vec::new()) };
+    let metadata: DraftMetadata = rows::parse_json(&notes)?;
+    Ok(metadata.lineage.messages)
+}
+
+pub async fn entries(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let (found, mut page) = rows_after(connection, forgetting, sql::MEMORIES_AFTER).await?;
+    for row in &found {
+        let memory = memory::memory_from_row(row)?;
+        let (mut texts, mut since) = (HashSet::new(), Timestamp::MAX);
+        for entry in &memory.entries {
+            let place = match memory.key.channel() {
+                Some(channel) => Place::Channel(channel.as_str()),
+                None => Place::Workspace(&entry.messages),
+            };
+            let (text, sources) = (&entry.text, &entry.messages);
+            if references.are_in(connection, forgetting, text, place, sources).await? {
+                since = since.min(day_before(entry));
+                texts.insert(text.clone());
+            }
+        }
+        if !texts.is_empty() {
+            let (key, messages) = (memory.key, HashSet::new());
+            page.erasures.push(Erasure::DropEntries(EntriesToDrop { key, messages, texts, since }));
+        }
+    }
+    Ok(page)
+}
+
+/// When the day of an entry begins, in whatever time zone.
+fn day_before(entry: &MemoryEntry) -> Timestamp {
+    let day = entry.date.to_zoned(TimeZone::UTC).map(|day| day.timestamp());
+    day.map_or(Timestamp::UNIX_EPOCH, |day| day - SignedDuration::from_hours(24))
+}
+
+pub async fn memos(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let (found, mut page) = rows_after(connection, forgetting, sql::MEMOS_AFTER).await?;
+    let mut dropped = Vec::new();
+    for row in &found {
+        let memo: Memo = rows::parse_json(&rows::column::<String>(row, "memo")?)?;
+        let sources = listed_messages(row, "lines")?;
+        let place = Place::Channel(memo.channel.as_str());
+        let mut is_theirs = memo.said_by.as_ref() == Some(&forgetting.user);
+        for text in [&memo.name, &memo.content].into_iter().chain(&memo.detail).chain(&memo.tags) {
+            is_theirs = is_theirs
+                || references.are_in(connection, forgetting, text, place, &sources).await?;
+        }
+        if is_theirs {
+            dropped.push(MemoryId(rows::column(row, "id")?));
+        }
+    }
+    page.push_chunks(dropped, ROWS, Erasure::DropMemos);
+    Ok(page)
+}
+
+/// The reasons in the ledger.
+pub async fn reasons(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let (found, mut page) = rows_after(connection, forgetting, sql::REASONS_AFTER).await?;
+    let mut erased = Vec::new();
+    for row in &found {
+        let (id, text): (i64, String) = (rows::column(row, "id")?, rows::column(row, "words")?);
+        let channel: String = rows::column(row, "channel")?;
+        let place = Place::Channel(&channel);
+        if references.are_in(connection, forgetting, &text, place, &[]).await?
+            && !others_said(connection, forgetting, references, id, &text, place).await?
+        {
+            erased.push(id);
+        }
+    }
+    page.push_chunks(erased, ROWS, Erasure::EraseReasons);
+    Ok(page)
+}
+
+/// Whether all that a reason quotes was said by others in the messages that it is about or that a prompt held.
+async fn others_said(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+    decision: i64,
+    text: &str,
+    place: Place<'_>,
+) -> Result<bool, StoreError> {
+    let runs = references.quoted_runs(text, place);
+    if runs.is_empty() {
+        return Ok(false);
+    }
+    let others = query(sql::TEXTS_OF_DECISION).bind(decision).bind(forgetting.user.as_str());
+    let others = others.fetch_all(connection).await?;
+    let others = others.iter().map(|row| rows::column(row, "text"));
+    let others = others.collect::<Result<Vec<String>, _>>()?;
+    let others = QuoteIndex::new(others.iter().map(String::as_str));
+    Ok(runs.into_iter().all(|run| others.contains(run)))
+}
+
+/// Texts in the outbox that were not posted, or not yet.
+pub async fn drafts(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let (found, mut page) = rows_after(connection, forgetting, sql::UNSENT_TEXTS_AFTER).await?;
+    let mut erased = Vec::new();
+    for row in &found {
+        let (channel, text): (String, String) =
+            (rows::column(row, "channel")?, rows::column(row, "text")?);
+        let sources = sources_of_draft(rows::column(row, "notes")?)?;
+        let place = Place::Channel(&channel);
+        if references.are_in(connection, forgetting, &text, place, &sources).await? {
+            erased.push(rows::column(row, "id")?);
+        }
+    }
+    page.push_chunks(erased, ROWS, |items| Erasure::EraseOutbox {
+        items,
+        only_for_user: Vec::new(),
+        own_messages: Vec::new(),
+    });
+    Ok(page)
+}
+
+/// What was given up. After these, the next part of the user's texts is looked for from the beginning.
+pub async fn dead_letters(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    references: &References,
+) -> Result<Page, StoreError> {
+    let (found, mut page) = rows_after(connection, forgetting, sql::LETTERS_AFTER).await?;
+    if found.is_empty()
+        && let Some(texts_after) = references.next_texts_after
+    {
+        return Ok(Page::moved(Position { texts_after, ..Position::start_of(Phase::OwnMessages) }));
+    }
+    let mut erased = Vec::new();
+    for row in &found {
+        let (channel, text): (String, String) =
+            (rows::column(row, "channel")?, rows::column(row, "text")?);
+        let place = Place::Channel(&channel);
+        if references.are_in(connection, forgetting, &text, place, &[]).await? {
+            erased.push(rows::column(row, "id")?);
+        }
+    }
+    page.push_chunks(erased, ROWS, Erasure::EraseDeadLetters);
+    Ok(page)
+}

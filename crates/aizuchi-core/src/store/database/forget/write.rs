@@ -1,0 +1,360 @@
+//! What one step of a forgetting writes: a bounded number of rows, and how far it is then.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::chat::{Mention, UserId, WorkspaceId};
+use crate::event::memory_job::REWRITE_DELAY;
+use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::Forgetting;
+use crate::store::database::forget::position::Position;
+use crate::store::database::sql::forget as sql;
+use crate::store::database::sql::memory as memory_sql;
+use crate::store::database::{Counters, memory, memos, rows};
+use crate::store::{FORGOTTEN_USER_ID, StoreError};
+
+/// One write of a forgetting.
+#[derive(Clone, Debug)]
+pub struct ForgetWrite {
+    pub workspace: WorkspaceId,
+    pub user: UserId,
+    /// The revision up to which is forgotten: a later order begins anew.
+    pub until: i64,
+    pub erasure: Option<Erasure>,
+    /// How far it is then; `None`: done.
+    pub next: Option<Position>,
+}
+
+/// What is erased at once.
+#[derive(Clone, Debug)]
+pub enum Erasure {
+    HideMessages(Vec<MessageRef>),
+    DropEntries(EntriesToDrop),
+    DropMemos(Vec<MemoryId>),
+    /// Messages are sources of no memory any more.
+    DropSources(Vec<MessageRef>),
+    /// Model calls lose their prompts, answers and reasons.
+    DropPrompts(Vec<i64>),
+    EraseReasons(Vec<i64>),
+    EraseOutbox {
+        items: Vec<i64>,
+        only_for_user: Vec<i64>,
+        own_messages: Vec<MessageRef>,
+    },
+    EraseDeadLetters(Vec<i64>),
+    /// By message and emoji.
+    DropReactions(Vec<(MessageRef, String)>),
+    EraseMentions(Vec<MessageRef>),
+    BlankChannelNames(Vec<String>),
+    EraseMessages(Vec<MessageRef>),
+    EraseUser,
+}
+
+/// Which entries a memory loses, in all of its versions: those made from these messages, and those with these texts.
+#[derive(Clone, Debug)]
+pub struct EntriesToDrop {
+    pub key: MemoryKey,
+    pub messages: HashSet<MessageRef>,
+    pub texts: HashSet<Arc<str>>,
+    /// No prompt before this can have held them.
+    pub since: Timestamp,
+}
+
+impl ForgetWrite {
+    pub fn new(forgetting: &Forgetting, erasure: Erasure) -> Self {
+        Self::move_to(forgetting, Some(erasure), Some(forgetting.position.clone()))
+    }
+
+    /// Whether the search index loses messages.
+    pub fn erases_messages(&self) -> bool {
+        match self.erasure {
+            Some(Erasure::EraseMessages(_) | Erasure::EraseOutbox { .. }) => true,
+            Some(
+                Erasure::HideMessages(_)
+                | Erasure::DropEntries(_)
+                | Erasure::DropMemos(_)
+                | Erasure::DropSources(_)
+                | Erasure::DropPrompts(_)
+                | Erasure::EraseReasons(_)
+                | Erasure::EraseDeadLetters(_)
+                | Erasure::DropReactions(_)
+                | Erasure::EraseMentions(_)
+                | Erasure::BlankChannelNames(_)
+                | Erasure::EraseUser,
+            )
+            | None => false,
+        }
+    }
+
+    pub fn move_to(
+        forgetting: &Forgetting,
+        erasure: Option<Erasure>,
+        next: Option<Position>,
+    ) -> Self {
+        Self {
+            workspace: forgetting.workspace.clone(),
+            user: forgetting.user.clone(),
+            until: forgetting.until,
+            erasure,
+            next,
+        }
+    }
+}
+
+/// How many of each kind are erased.
+#[derive(Default)]
+struct Erased {
+    messages: usize,
+    own_messages: usize,
+    memos: usize,
+}
+
+pub async fn apply(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    write: &ForgetWrite,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (workspace, user) = (write.workspace.as_str(), write.user.as_str());
+    let erased = match &write.erasure {
+        Some(erasure) => erase(connection, counters, write, erasure, now).await?,
+        None => Erased::default(),
+    };
+    let position = write.next.as_ref().map_or(String::new(), |next| json!(next).to_string());
+    let moved = query(sql::MOVE_FORGETTING)
+        .bind(workspace)
+        .bind(user)
+        .bind(position)
+        .bind(erased.messages as i64)
+        .bind(erased.own_messages as i64)
+        .bind(erased.memos as i64)
+        .bind(write.until);
+    let moved = moved.execute(&mut *connection).await?;
+    if write.next.is_none() && moved > 0 {
+        for statement in [sql::DROP_FORGOTTEN_MEMORIES, sql::DROP_FORGETTING] {
+            query(statement).bind(workspace).bind(user).execute(&mut *connection).await?;
+        }
+        query(sql::MARK_SCRUB_DUE).bind(now.as_millisecond()).execute(connection).await?;
+    }
+    Ok(())
+}
+
+async fn erase(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    write: &ForgetWrite,
+    erasure: &Erasure,
+    now: Timestamp,
+) -> Result<Erased, StoreError> {
+    let workspace = write.workspace.as_str();
+    let mut erased = Erased::default();
+    match erasure {
+        Erasure::HideMessages(messages) => {
+            hide_messages(connection, counters, &write.workspace, messages, now).await?;
+        }
+        Erasure::DropEntries(entries) => {
+            drop_entries(connection, counters, write, entries, now).await?;
+        }
+        Erasure::DropMemos(ids) => {
+            note_memories(connection, write, ids, Timestamp::UNIX_EPOCH).await?;
+            for id in ids {
+                memos::remove(connection, *id).await?;
+            }
+            erased.memos = ids.len();
+        }
+        Erasure::DropSources(messages) => {
+            for MessageRef(channel, id) in messages {
+                let source = query(memory_sql::FORGET_SOURCE).bind(workspace);
+                let source = source.bind(channel.as_str()).bind(id.as_str());
+                source.execute(&mut *connection).await?;
+            }
+        }
+        Erasure::DropPrompts(attempts) => drop_prompts(connection, counters, attempts).await?,
+        Erasure::EraseReasons(decisions) => {
+            counters.revision += 1;
+            let list = json!(decisions).to_string();
+            let reasons = query(sql::ERASE_REASONS).bind(&list).bind(counters.revision as i64);
+            reasons.execute(&mut *connection).await?;
+            query(sql::ERASE_VERDICTS).bind(list).execute(connection).await?;
+        }
+        Erasure::EraseOutbox { items, only_for_user, own_messages } => {
+            let erase = query(sql::ERASE_OUTBOX).bind(json!(items).to_string());
+            erase.execute(&mut *connection).await?;
+            let anonymize = query(sql::REPLACE_ONLY_FOR).bind(json!(only_for_user).to_string());
+            anonymize.bind(FORGOTTEN_USER_ID).execute(&mut *connection).await?;
+            let own = revised(counters, own_messages);
+            let own = query(sql::ERASE_OWN_MESSAGES).bind(workspace).bind(own);
+            let own = own.bind(now.as_millisecond()).execute(&mut *connection).await?;
+            erased.own_messages = own as usize;
+        }
+        Erasure::EraseDeadLetters(ids) => {
+            let erase = query(sql::ERASE_DEAD_LETTERS).bind(json!(ids).to_string());
+            erase.execute(connection).await?;
+        }
+        Erasure::DropReactions(reactions) => {
+            drop_reactions(connection, counters, write, reactions).await?;
+        }
+        Erasure::EraseMentions(messages) => {
+            let erase =
+                query(sql::ERASE_MENTIONS).bind(workspace).bind(json!(messages).to_string());
+            let erase = erase.bind(mention_json(write.user.as_str()));
+            erase.bind(mention_json(FORGOTTEN_USER_ID)).execute(connection).await?;
+        }
+        Erasure::BlankChannelNames(channels) => {
+            let channels: Vec<[&String; 1]> = channels.iter().map(|channel| [channel]).collect();
+            let blank = query(sql::BLANK_CHANNEL_NAMES).bind(workspace);
+            let blank = blank.bind(json!(channels).to_string()).bind(write.user.as_str());
+            blank.execute(connection).await?;
+        }
+        Erasure::EraseMessages(messages) => {
+            let list = json!(messages).to_string();
+            let owed = query(sql::ERASE_ASKER).bind(workspace).bind(&list).bind(FORGOTTEN_USER_ID);
+            owed.execute(&mut *connection).await?;
+            let erase = query(sql::ERASE_MESSAGES).bind(workspace).bind(list);
+            let erase = erase.bind(FORGOTTEN_USER_ID).bind(now.as_millisecond());
+            erase.execute(&mut *connection).await?;
+            erased.messages = messages.len();
+        }
+        Erasure::EraseUser => erase_user(connection, write).await?,
+    }
+    Ok(erased)
+}
+
+/// Deletes messages for all who read, and keeps what is needed to find what was made from them.
+pub async fn hide_messages(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    messages: &[MessageRef],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let hide = query(sql::HIDE_MESSAGES).bind(workspace.as_str());
+    let hide = hide.bind(revised(counters, messages)).bind(now.as_millisecond());
+    hide.execute(connection).await?;
+    Ok(())
+}
+
+/// The list of these messages, each with a revision of its own.
+fn revised(counters: &mut Counters, messages: &[MessageRef]) -> String {
+    let revised = messages.iter().map(|MessageRef(channel, id)| {
+        counters.revision += 1;
+        json!([channel, id, counters.revision])
+    });
+    revised.collect::<Value>().to_string()
+}
+
+/// A mention as it is stored.
+pub fn mention_json(user: &str) -> String {
+    json!(Mention::User(UserId::new(user))).to_string()
+}
+
+/// Drops entries from all versions of a memory, and schedules it to be rewritten.
+async fn drop_entries(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    write: &ForgetWrite,
+    entries: &EntriesToDrop,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let is_dropped = |entry: &MemoryEntry| {
+        entries.texts.contains(&entry.text)
+            || entry.messages.iter().any(|message| entries.messages.contains(message))
+    };
+    let change = |memory: &mut Memory| {
+        let before = (memory.entries.len(), memory.orphaned_messages.len());
+        let dropped = memory.entries.extract_if(.., |entry| is_dropped(entry));
+        memory.orphaned_messages.extend(dropped.flat_map(|entry| entry.messages));
+        memory.orphaned_messages.retain(|message| !entries.messages.contains(message));
+        memory.orphaned_messages.sort();
+        memory.orphaned_messages.dedup();
+        (memory.entries.len(), memory.orphaned_messages.len()) != before
+    };
+    let (versions, has_changed) =
+        memory::change_all_versions(connection, counters, &entries.key, change).await?;
+    note_memories(connection, write, &versions, entries.since).await?;
+    if has_changed {
+        memory::schedule(connection, &[(entries.key.clone(), now + REWRITE_DELAY)]).await?;
+    }
+    Ok(())
+}
+
+/// Notes that prompts since then that held one of these are to be dropped.
+async fn note_memories(
+    connection: &mut Connection,
+    write: &ForgetWrite,
+    ids: &[MemoryId],
+    since: Timestamp,
+) -> Result<(), StoreError> {
+    let note = query(sql::PUT_FORGOTTEN_MEMORIES)
+        .bind(write.workspace.as_str())
+        .bind(write.user.as_str())
+        .bind(json!(ids).to_string())
+        .bind(since.as_millisecond());
+    note.execute(connection).await?;
+    Ok(())
+}
+
+async fn drop_prompts(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    attempts: &[i64],
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let list = json!(attempts).to_string();
+    let reasons = query(sql::ERASE_REASONS_OF_PROMPTS).bind(&list).bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await?;
+    for statement in [
+        sql::ERASE_VERDICTS_OF_PROMPTS,
+        sql::DROP_PROMPTS,
+        sql::DROP_PROMPT_MESSAGES,
+        sql::DROP_PROMPT_MEMORIES,
+    ] {
+        query(statement).bind(&list).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Open pages update the messages that lose a reaction.
+async fn drop_reactions(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    write: &ForgetWrite,
+    reactions: &[(MessageRef, String)],
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let workspace = write.workspace.as_str();
+    let messages: HashSet<&MessageRef> = reactions.iter().map(|(message, _)| message).collect();
+    let mark = query(sql::MARK_REACTED).bind(workspace).bind(json!(messages).to_string());
+    mark.bind(counters.revision as i64).execute(&mut *connection).await?;
+    let list: Value = reactions
+        .iter()
+        .map(|(MessageRef(channel, message), emoji)| json!([channel, message, emoji]))
+        .collect();
+    let drop = query(sql::DROP_REACTIONS_OF_USER).bind(workspace).bind(write.user.as_str());
+    drop.bind(list.to_string()).execute(connection).await?;
+    Ok(())
+}
+
+/// A user who is still there keeps the name that they have now.
+async fn erase_user(connection: &mut Connection, write: &ForgetWrite) -> Result<(), StoreError> {
+    let bound =
+        |statement| query(statement).bind(write.workspace.as_str()).bind(write.user.as_str());
+    let keeps_name = bound(sql::KEEPS_NAME).fetch_optional(&mut *connection).await?;
+    let keeps_name = match keeps_name {
+        Some(row) => rows::column::<bool>(&row, "keeps_name")?,
+        None => true,
+    };
+    let statements: &[&str] = match keeps_name {
+        true => &[sql::DROP_FORMER_NAMES],
+        false => &[sql::DROP_NAMES, sql::DROP_USER],
+    };
+    for statement in statements {
+        bound(statement).execute(&mut *connection).await?;
+    }
+    Ok(())
+}

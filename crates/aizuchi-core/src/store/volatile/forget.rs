@@ -1,0 +1,77 @@
+//! Forgets a user in memory, at once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{Author, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId};
+use crate::decision::{Decision, DecisionId};
+use crate::memory::MessageRef;
+use crate::store::FORGOTTEN_USER_ID;
+use crate::store::volatile::{MessageRecord, VolatileState};
+
+impl VolatileState {
+    /// Deletes all messages of a user, with everything made from them.
+    pub(super) fn forget_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        let is_in_workspace =
+            |conversation_id: &&ConversationId| conversation_id.workspace == *workspace;
+        let conversations: Vec<ConversationId> =
+            self.conversations.keys().filter(is_in_workspace).cloned().collect();
+        for (conversation, message) in self.answers_from(workspace, user) {
+            self.delete_message(&Deletion { conversation, message, at: now });
+        }
+        for conversation_id in conversations {
+            let of_user =
+                |record: &&MessageRecord| record.message.author.id == *user && !record.is_deleted;
+            let message_ids = self.conversations[&conversation_id].messages.iter().filter(of_user);
+            let message_ids: Vec<MessageId> =
+                message_ids.map(|record| record.message.id.clone()).collect();
+            for message in message_ids {
+                let conversation = conversation_id.clone();
+                self.delete_message(&Deletion { conversation, message: message.clone(), at: now });
+                if let Some(record) = self.message_mut(&conversation_id, &message) {
+                    let author = Author {
+                        id: UserId::new(FORGOTTEN_USER_ID),
+                        ..record.message.author.clone()
+                    };
+                    record.message = Arc::new(Message { author, ..(*record.message).clone() });
+                }
+            }
+            self.change_pending_state(&conversation_id, now, |pending_state| {
+                pending_state.owed.retain(|owed| owed.asker != *user);
+            });
+        }
+    }
+
+    /// What the persona said in answer to a user, or made from the user's messages.
+    fn answers_from(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+    ) -> Vec<(ConversationId, MessageId)> {
+        let in_workspace = self.conversations.iter().filter(|(id, _)| id.workspace == *workspace);
+        let records = in_workspace.flat_map(|(id, record)| {
+            record.messages.iter().map(move |message| (id.channel.clone(), message))
+        });
+        let theirs: HashMap<MessageRef, Option<DecisionId>> = records
+            .filter(|(_, record)| record.message.author.id == *user)
+            .map(|(channel, record)| {
+                (MessageRef(channel, record.message.id.clone()), record.decision)
+            })
+            .collect();
+        let covering: HashSet<DecisionId> = theirs.values().flatten().copied().collect();
+        let is_theirs = |decision: &&Decision| {
+            let exchanges = self.exchanges.get(&decision.id).into_iter().flatten().flatten();
+            let mut sources = exchanges.flat_map(|record| &record.exchange.lineage.messages);
+            decision.conversation.workspace == *workspace
+                && (covering.contains(&decision.id) || sources.any(|it| theirs.contains_key(it)))
+        };
+        let posted = self.decisions.values().filter(is_theirs).flat_map(|decision| {
+            let channel = decision.conversation.channel.clone();
+            let key = move |id: &MessageId| (workspace.clone(), channel.clone(), id.clone());
+            decision.posted_messages.iter().map(key).collect::<Vec<_>>()
+        });
+        posted.filter_map(|key| Some((self.conversation_of.get(&key)?.clone(), key.2))).collect()
+    }
+}
