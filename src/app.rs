@@ -17,6 +17,7 @@ use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use crate::config::Config;
+use crate::config::budget::describe_limits;
 use crate::config::minds;
 use crate::config::values::Port;
 use crate::web::auth::Authenticator;
@@ -29,6 +30,7 @@ use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
@@ -44,7 +46,6 @@ use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
-use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::location::OpenedDatabase;
@@ -54,6 +55,8 @@ use aizuchi_core::store::{Archive, Store};
 pub struct App {
     pub address: SocketAddr,
     started: Instant,
+    /// The limits in force, for the log.
+    limits: String,
     metrics: Arc<Metrics>,
     pages: Server,
     health: Option<Server>,
@@ -171,6 +174,7 @@ impl App {
         Ok(Self {
             address,
             started,
+            limits: describe_limits(&config.rulebook()),
             metrics,
             health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
             pages: web::pages_server(listener, web, ServerLimits::pages(max_files)),
@@ -194,6 +198,7 @@ impl App {
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Self {
             started,
+            limits,
             metrics,
             mut writer,
             writer_stop,
@@ -208,6 +213,7 @@ impl App {
             ..
         } = self;
         room.open().await.context("opening the local room")?;
+        info!("the limits are {limits}");
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();

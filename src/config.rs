@@ -43,7 +43,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::agents::AgentsConfig;
-use crate::config::budget::BudgetConfig;
+use crate::config::budget::{BudgetConfig, ModelCosts};
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
@@ -435,16 +435,30 @@ impl Config {
 
     /// The rules of each channel: its own settings on top of the defaults.
     pub fn rulebook(&self) -> Rulebook {
+        let mut models = self.minds.models_in_use(self.decision.state);
+        let costs = match models.all(|id| *id == ModelId::Builtin) {
+            true => ModelCosts::Nothing,
+            false => ModelCosts::Tokens,
+        };
+        self.rulebook_with(costs)
+    }
+
+    /// The same for models of this kind.
+    pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
-        let defaults = self.response.rules(self.default_mode(), facilitation);
+        let limits = self.budget.channel_limits();
+        let defaults = self.response.rules(self.default_mode(), facilitation, limits);
         let channels = self.channels.iter();
         let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&defaults)));
         Rulebook {
             channels: channels.collect(),
             default_rules: defaults,
-            workspace_limits: self.budget.limits(),
-            answers_per_hour: Some(self.budget.answers_per_person_per_hour.0),
+            workspace_limits: self.budget.limits(costs),
+            answers_per_hour: self.budget.answers_per_person_per_hour.most(),
+            judge_calls_per_hour: self.budget.judge_calls_per_person_per_hour.most(),
+            calls_per_decision: self.budget.calls_per_decision.most(),
             soft_share: self.budget.soft_share.0,
+            mention_share: self.budget.mention_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
         }
     }

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
 use crate::cli::print;
+use crate::config::budget::describe_limits;
 use crate::config::exposure;
 use crate::config::minds::ResolvedModel;
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -58,6 +59,7 @@ async fn run_checks(file: Option<&Path>, selection: ModelSelection<'_>) -> Vec<C
     let exposed = exposure::exposed_files(file, &config.database_address());
     results.extend(exposed.into_iter().map(|exposed| check("note", Ok(exposed))));
     results.push(check("prompts", check_prompts(&config)));
+    results.push(check("limits", Ok(describe_limits(&config.rulebook()))));
     let status = config.database_address().inspect().await;
     // A process that uses this database listens on its ports as well.
     let is_running = matches!(status, Ok(DatabaseStatus::InUse));

@@ -12,37 +12,75 @@ use aizuchi_core::rules::{BudgetLimits, Rulebook};
 
 /// The largest limit that can be set.
 const MAX_LIMIT: u64 = 1_000_000_000_000;
+/// What models may read and write in a day if the config says nothing: some hundred prompts of the usual length. The
+/// built-in mind costs nothing and has no such limit.
+const TOKENS_PER_DAY: u64 = 2_000_000;
 
-/// What the whole workspace may use up. A limit that is left out is none; 0 allows nothing.
+/// A number that limits something, or `off`: there is no such limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "LimitSchema", inline)]
+pub enum LimitSetting {
+    Off,
+    Most(u64),
+}
+
+/// How a limit is written.
+#[derive(JsonSchema)]
+#[schemars(inline, untagged)]
+#[expect(dead_code, reason = "it is only described")]
+enum LimitSchema {
+    Most(BoundedInteger<0, MAX_LIMIT>),
+    Off(LimitOff),
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "it is only described")]
+enum LimitOff {
+    Off,
+    None,
+}
+
+/// What the whole workspace may use up; 0 allows nothing, `off` everything.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetConfig {
-    /// The most tokens that models read and write within 24 hours.
-    pub tokens_per_day: Option<BoundedInteger<0, MAX_LIMIT>>,
+    /// The most tokens that models read and write within 24 hours. Left out, it is 2000000, or off if no model is
+    /// named.
+    pub tokens_per_day: Option<LimitSetting>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
-    /// The most that it says unasked within an hour.
-    pub posts_per_hour: Option<BoundedInteger<0, MAX_LIMIT>>,
+    /// The most that it says unasked within an hour, in all channels together. Left out, it is off.
+    pub posts_per_hour: Option<LimitSetting>,
+    /// The most that it says unasked within an hour in one channel.
+    pub posts_per_channel_per_hour: LimitSetting,
     /// The most answers that one person gets within an hour.
-    pub answers_per_person_per_hour: BoundedInteger<0, MAX_LIMIT>,
+    pub answers_per_person_per_hour: LimitSetting,
+    /// How often within an hour a judge is asked about what one person said and nobody else.
+    pub judge_calls_per_person_per_hour: LimitSetting,
+    /// How many model calls one decision may take.
+    pub calls_per_decision: LimitSetting,
     /// From this share of a limit on, it says nothing unasked.
     pub soft_share: Ratio,
+    /// This share of the tokens is kept for mentions.
+    pub mention_share: Ratio,
 }
 
-/// What may be used up in one channel. A limit that is left out is none; 0 allows nothing.
+/// What may be used up in one channel; 0 allows nothing, `off` everything.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowanceConfig {
-    /// The most tokens that models read and write within 24 hours.
-    pub tokens_per_day: Option<BoundedInteger<0, MAX_LIMIT>>,
+    /// The most tokens that models read and write within 24 hours. Left out, it is off.
+    pub tokens_per_day: Option<LimitSetting>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
-    /// The most that it says unasked within an hour.
-    pub posts_per_hour: Option<BoundedInteger<0, MAX_LIMIT>>,
+    /// The most that it says unasked within an hour. Left out, it is budget.posts_per_channel_per_hour.
+    pub posts_per_hour: Option<LimitSetting>,
 }
 
 /// A channel's limits, or the most that its models may cost within 30 days.
@@ -54,30 +92,105 @@ pub enum ChannelBudget {
 }
 
 impl BudgetConfig {
-    pub fn limits(&self) -> BudgetLimits {
+    /// The limits of the workspace. A model that costs something has a daily limit even if none is set.
+    pub fn limits(&self, costs: ModelCosts) -> BudgetLimits {
+        let default_tokens = match costs {
+            ModelCosts::Nothing => None,
+            ModelCosts::Tokens => Some(TOKENS_PER_DAY),
+        };
         BudgetLimits {
-            tokens_per_day: self.tokens_per_day.map(|tokens| tokens.0),
+            tokens_per_day: self.tokens_per_day.map_or(default_tokens, LimitSetting::most),
             micros_per_day: self.money_per_day.map(micros),
             micros_per_month: self.money_per_month.map(micros),
-            posts_per_hour: self.posts_per_hour.map(|posts| posts.0),
+            posts_per_hour: self.posts_per_hour.and_then(LimitSetting::most),
+        }
+    }
+
+    /// The limits of channels without settings of their own.
+    pub fn channel_limits(&self) -> BudgetLimits {
+        let posts_per_hour = self.posts_per_channel_per_hour.most();
+        BudgetLimits { posts_per_hour, ..BudgetLimits::default() }
+    }
+}
+
+/// Whether the models in use cost anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelCosts {
+    /// Only the built-in mind is asked.
+    Nothing,
+    Tokens,
+}
+
+impl LimitSetting {
+    pub fn most(self) -> Option<u64> {
+        match self {
+            LimitSetting::Off => None,
+            LimitSetting::Most(most) => Some(most),
+        }
+    }
+
+    fn from_most(most: Option<u64>) -> Self {
+        most.map_or(LimitSetting::Off, LimitSetting::Most)
+    }
+}
+
+impl TryFrom<String> for LimitSetting {
+    type Error = String;
+
+    fn try_from(value: String) -> Result<Self, String> {
+        let value = value.trim();
+        if value == "off" || value == "none" {
+            return Ok(LimitSetting::Off);
+        }
+        match value.parse::<i64>() {
+            Ok(..0) => Err("it must not be negative".to_owned()),
+            Ok(most) if most.unsigned_abs() <= MAX_LIMIT => {
+                Ok(LimitSetting::Most(most.unsigned_abs()))
+            }
+            Ok(_) => Err(format!("it must be a whole number from 0 to {MAX_LIMIT}")),
+            Err(_) => Err("it must be a whole number, or off".to_owned()),
         }
     }
 }
 
 impl ChannelBudget {
-    pub fn limits(&self) -> BudgetLimits {
+    /// These limits on top of the defaults.
+    pub fn limits(&self, defaults: &BudgetLimits) -> BudgetLimits {
         match self {
             ChannelBudget::MoneyPerMonth(money) => {
-                BudgetLimits { micros_per_month: Some(micros(*money)), ..BudgetLimits::default() }
+                BudgetLimits { micros_per_month: Some(micros(*money)), ..*defaults }
             }
             ChannelBudget::Limits(limits) => BudgetLimits {
-                tokens_per_day: limits.tokens_per_day.map(|tokens| tokens.0),
+                tokens_per_day: limits.tokens_per_day.and_then(LimitSetting::most),
                 micros_per_day: limits.money_per_day.map(micros),
                 micros_per_month: limits.money_per_month.map(micros),
-                posts_per_hour: limits.posts_per_hour.map(|posts| posts.0),
+                posts_per_hour: limits
+                    .posts_per_hour
+                    .map_or(defaults.posts_per_hour, LimitSetting::most),
             },
         }
     }
+}
+
+/// The limits in force, by the names of their settings.
+pub fn describe_limits(rulebook: &Rulebook) -> String {
+    let workspace = &rulebook.workspace_limits;
+    let channel = &rulebook.default_rules.budget_limits;
+    let limits = [
+        ("tokens_per_day", workspace.tokens_per_day),
+        ("posts_per_hour", workspace.posts_per_hour),
+        ("posts_per_channel_per_hour", channel.posts_per_hour),
+        ("answers_per_person_per_hour", rulebook.answers_per_hour),
+        ("judge_calls_per_person_per_hour", rulebook.judge_calls_per_hour),
+        ("calls_per_decision", rulebook.calls_per_decision),
+    ];
+    let limits = limits.into_iter().map(|(name, most)| match most {
+        Some(most) => format!("{name} {most}"),
+        None => format!("{name} off"),
+    });
+    let shares = [("mention_share", rulebook.mention_share), ("soft_share", rulebook.soft_share)];
+    let shares = shares.into_iter().map(|(name, share)| format!("{name} {share}"));
+    limits.chain(shares).collect::<Vec<_>>().join(", ")
 }
 
 fn micros(money: Money) -> u64 {
@@ -92,10 +205,14 @@ impl Default for BudgetConfig {
             money_per_day: None,
             money_per_month: None,
             posts_per_hour: None,
-            answers_per_person_per_hour: BoundedInteger(
-                defaults.answers_per_hour.unwrap_or(MAX_LIMIT),
+            posts_per_channel_per_hour: LimitSetting::from_most(
+                defaults.default_rules.budget_limits.posts_per_hour,
             ),
+            answers_per_person_per_hour: LimitSetting::from_most(defaults.answers_per_hour),
+            judge_calls_per_person_per_hour: LimitSetting::from_most(defaults.judge_calls_per_hour),
+            calls_per_decision: LimitSetting::from_most(defaults.calls_per_decision),
             soft_share: Ratio(defaults.soft_share),
+            mention_share: Ratio(defaults.mention_share),
         }
     }
 }

@@ -59,7 +59,7 @@ impl ChannelConfig {
             budget_limits: self
                 .budget
                 .as_ref()
-                .map_or(defaults.budget_limits, ChannelBudget::limits),
+                .map_or(defaults.budget_limits, |budget| budget.limits(&defaults.budget_limits)),
         }
     }
 }

@@ -143,7 +143,12 @@ impl ResponseConfig {
     }
 
     /// The rules of channels without settings of their own.
-    pub fn rules(&self, mode: Mode, facilitation: FacilitationRules) -> ChannelRules {
+    pub fn rules(
+        &self,
+        mode: Mode,
+        facilitation: FacilitationRules,
+        budget_limits: BudgetLimits,
+    ) -> ChannelRules {
         ChannelRules {
             mode: self.mode.unwrap_or(mode),
             quiet_hours: self.quiet_hours.and_then(|hours| hours.0),
@@ -152,7 +157,7 @@ impl ResponseConfig {
             facilitation,
             cooldown: duration_from_seconds(self.cooldown_seconds.0),
             max_share: self.max_share.0,
-            budget_limits: BudgetLimits::default(),
+            budget_limits,
         }
     }
 }

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::budget::ModelCosts;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
 use crate::replay::timing::UnsolicitedPost;
@@ -28,6 +29,7 @@ use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -71,7 +73,13 @@ pub fn run(
     });
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
-    let channel_cache = Arc::new(ChannelCache::new(policy.config.agent_settings().rulebook));
+    let costs = match settings.judge {
+        // The scripted judge stands in for a model, so what a model may use up limits it.
+        ReplayJudge::Silent | ReplayJudge::Speak => ModelCosts::Tokens,
+        ReplayJudge::Builtin => ModelCosts::Nothing,
+    };
+    let rulebook = Arc::new(policy.config.rulebook_with(costs));
+    let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
         in_flight: in_flight.clone(),
@@ -97,7 +105,7 @@ pub fn run(
     let answers = CommandReplies {
         store: volatile.clone(),
         archive: volatile,
-        rulebook: policy.config.agent_settings().rulebook,
+        rulebook: rulebook.clone(),
         persona: persona.clone(),
         zone: policy.config.time_zone_or(TimeZone::UTC),
     };
@@ -115,6 +123,7 @@ pub fn run(
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         settings: agent::AgentSettings {
+            rulebook,
             // No page shows these decisions.
             keeps_exchanges: false,
             // A replay gives the same result on every machine, whatever its time zone.
@@ -260,6 +269,10 @@ impl Store for RecordingStore {
             record.decisions.insert(claim.event.conversation().clone(), claim.decision);
         }
         Ok(claims)
+    }
+
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+        self.inner.reserve(call, now).await
     }
 
     async fn complete(

@@ -47,6 +47,7 @@ async fn a_working_setup_passes() {
     let expected = [
         "ok    config    config.yaml",
         "ok    prompts   built in",
+        "ok    limits    tokens_per_day 2000000, posts_per_hour off, ",
         "ok    database  room.db will be created",
         "ok    pages     127.0.0.1:0 is free",
         "ok    model     openai/large-1 (response, judgment) answered in ",

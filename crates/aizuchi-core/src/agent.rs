@@ -1,6 +1,7 @@
 //! The agent: what each event does, on one screen. Handlers read, think and post; they never write
 //! to the store.
 
+mod reserve;
 mod model_call;
 pub mod judge;
 mod command_reply;
@@ -30,6 +31,7 @@ use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
+use crate::decision::limit::Limit;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use crate::llm::price::Prices;
@@ -220,6 +222,11 @@ impl Agent {
             }
             Event::Post(item) => self.post(claim, item, &mut trace).await,
         };
+        if let (Err(error), Some(evaluation)) = (&handled, &mut trace.evaluation) {
+            // It was passed at first.
+            let closed = error.limit().map(Gate::from_limit);
+            evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
+        }
         let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
         let StepTrace { attempts, evaluation, seen_revision, memo_changes } = trace;
         Outcome { attempts, evaluation, seen_revision, memo_changes, result }
@@ -231,6 +238,12 @@ impl Agent {
         let max_attempts = if claim.is_owed { MAX_OWED_ATTEMPTS } else { MAX_UNSOLICITED_ATTEMPTS };
         match error {
             StepError::Superseded => StepResult::Superseded,
+            StepError::AwaitingBudget { wait } => {
+                StepResult::Deferred { due: self.clock.now() + wait }
+            }
+            StepError::OverBudget(limit) => {
+                StepResult::Silent(self.close_by_gate(Gate::from_limit(limit), Some(limit)))
+            }
             StepError::Retryable { retry_after, .. } if claim.attempt < max_attempts => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 StepResult::Retry { due: self.clock.now() + wait }
@@ -320,6 +333,10 @@ const MAX_UNSOLICITED_ATTEMPTS: u32 = 3;
 pub enum StepError {
     /// A new message made the step obsolete.
     Superseded,
+    /// Model calls in flight may use up the rest of the budget. Nothing was tried.
+    AwaitingBudget { wait: SignedDuration },
+    /// A limit forbids the next model call.
+    OverBudget(Limit),
     /// Try again later.
     Retryable { error: String, retry_after: Option<SignedDuration> },
     /// Trying again will not help.

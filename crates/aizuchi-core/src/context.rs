@@ -58,12 +58,12 @@ pub struct ChannelStatus {
     pub last_intervention: Option<Intervention>,
     /// How many unsolicited posts it made here within the last half hour.
     pub recent_interventions: u64,
-    /// Unsolicited posts within the last hour, including those about to be made: in the channel, and in the
-    /// workspace.
+    /// Unsolicited posts within the last hour and those under way in other conversations that come first: drafts
+    /// before replies, the older one before the younger. In the channel, and in the workspace.
     pub posts_in_hour: u64,
     pub workspace_posts_in_hour: u64,
     /// For each user who is owed an answer here, how often they were answered within the last hour, in the
-    /// whole workspace.
+    /// whole workspace, and how many of their questions in other conversations come first.
     pub answers_in_hour: BTreeMap<UserId, u64>,
     /// Whether it has announced here within the last hour that its budget is used up.
     pub has_announced_over_budget: bool,
@@ -85,9 +85,33 @@ pub struct Intervention {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct BudgetUsage {
     pub tokens_in_day: u64,
+    /// Those of them that nobody waited for: for judgments, unsolicited replies and memories.
+    pub unsolicited_tokens_in_day: u64,
     /// In millionths of the price table's currency.
     pub micros_in_day: u64,
     pub micros_in_month: u64,
+}
+
+impl BudgetUsage {
+    /// The usage of one call.
+    pub fn of_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
+        Self {
+            tokens_in_day: tokens,
+            unsolicited_tokens_in_day: if is_unsolicited { tokens } else { 0 },
+            micros_in_day: micros,
+            micros_in_month: micros,
+        }
+    }
+
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            tokens_in_day: self.tokens_in_day + other.tokens_in_day,
+            unsolicited_tokens_in_day: self.unsolicited_tokens_in_day
+                + other.unsolicited_tokens_in_day,
+            micros_in_day: self.micros_in_day + other.micros_in_day,
+            micros_in_month: self.micros_in_month + other.micros_in_month,
+        }
+    }
 }
 
 /// How much of the past a context holds.

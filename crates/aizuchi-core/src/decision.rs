@@ -1,6 +1,7 @@
 //! The ledger: what was considered for a conversation, which gate or verdict settled it, and how it ended.
 //! Silence has a reason just as speech has.
 
+pub mod limit;
 pub mod gate;
 pub mod verdict;
 

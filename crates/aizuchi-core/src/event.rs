@@ -4,6 +4,7 @@
 pub mod memory_job;
 pub mod completion;
 pub mod step;
+pub mod planned_call;
 
 use std::fmt;
 use std::sync::Arc;

@@ -22,6 +22,11 @@ pub trait Llm: Send + Sync {
     /// `provider/model`, for the ledger.
     fn model(&self) -> &str;
 
+    /// The most tokens that a response may have.
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        prompt.max_tokens.unwrap_or(0).into()
+    }
+
     /// Answers one prompt. Dropping the future cancels the call.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError>;
 }

@@ -91,7 +91,7 @@ impl Default for FacilitationRules {
     }
 }
 
-/// Spending limits. `None` means unlimited.
+/// Spending limits. `None` means unlimited, as do the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetLimits {
     /// Tokens that models read and write, within 24 hours.
@@ -103,6 +103,11 @@ pub struct BudgetLimits {
     /// Unsolicited posts within an hour.
     pub posts_per_hour: Option<u64>,
 }
+
+/// How often the persona posts unasked in one channel within an hour, unless it is configured otherwise: as much as the
+/// busiest recorded channel has room for, if a judge never says no. Whoever asks
+/// many questions at once gets no more.
+pub const POSTS_PER_CHANNEL_PER_HOUR: u64 = 20;
 
 /// The rules of one channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +138,10 @@ impl Default for ChannelRules {
             facilitation: FacilitationRules::default(),
             cooldown: SignedDuration::ZERO,
             max_share: 0.5,
-            budget_limits: BudgetLimits::default(),
+            budget_limits: BudgetLimits {
+                posts_per_hour: Some(POSTS_PER_CHANNEL_PER_HOUR),
+                ..BudgetLimits::default()
+            },
         }
     }
 }
@@ -159,8 +167,14 @@ pub struct Rulebook {
     pub workspace_limits: BudgetLimits,
     /// How many answers one user gets within an hour.
     pub answers_per_hour: Option<u64>,
+    /// How often a judge is called within an hour about what one user wrote and nobody else.
+    pub judge_calls_per_hour: Option<u64>,
+    /// How many model calls one decision may take: its judgments, drafts, tool rounds and repetitions.
+    pub calls_per_decision: Option<u64>,
     /// From this share of a limit on, unsolicited posts stop.
     pub soft_share: f64,
+    /// The share of the day's tokens that is kept for mentions.
+    pub mention_share: f64,
     /// Ids of users whose messages are ignored.
     pub opted_out: Vec<UserId>,
 }
@@ -172,13 +186,21 @@ impl Default for Rulebook {
             channels: BTreeMap::new(),
             workspace_limits: BudgetLimits::default(),
             answers_per_hour: Some(30),
+            judge_calls_per_hour: Some(30),
+            calls_per_decision: Some(12),
             soft_share: 0.8,
+            mention_share: 0.3,
             opted_out: Vec::new(),
         }
     }
 }
 
 impl Rulebook {
+    /// The share of the day's tokens that unsolicited work may use.
+    pub fn unsolicited_share(&self) -> f64 {
+        1.0 - self.mention_share
+    }
+
     /// The largest number of messages that any channel compares.
     pub fn max_compare_window(&self) -> usize {
         let rules = self.channels.values().chain([&self.default_rules]);

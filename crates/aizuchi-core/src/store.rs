@@ -26,6 +26,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Disposition, Outcome};
 use crate::memo::Memo;
@@ -56,6 +57,10 @@ pub trait Store: Send + Sync {
         lease: SignedDuration,
         most: usize,
     ) -> Result<Vec<Claim>, StoreError>;
+
+    /// Reserves what a model call may cost, or says which limit forbids it. The reservation counts against all other
+    /// calls until the claim is completed, which books what was really used, or until it ends by itself.
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError>;
 
     /// Applies the outcome of a claim, and removes or replaces its step. If the claim has been superseded, only what
     /// really happened is stored: what was posted, and the tokens used.

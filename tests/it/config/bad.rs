@@ -417,7 +417,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "budget:\n  tokens_per_day: 1.5\n",
-        "2:19: budget.tokens_per_day is 1.5, but it must be a whole number",
+        "2:19: budget.tokens_per_day is 1.5, but it must be a whole number, or off",
     ),
     (
         "budget:\n  posts_per_hour: -1\n",
@@ -430,7 +430,7 @@ const BAD: &[(&str, &str)] = &[
     ("budget:\n  soft_share: 80\n", "2:15: budget.soft_share is 80, but it must be from 0 to 1"),
     (
         "budget: 5\n",
-        "1:9: budget is a text, but it must be a section with keys of its own: tokens_per_day, money_per_day, money_per_month, posts_per_hour, answers_per_person_per_hour and soft_share",
+        "1:9: budget is a text, but it must be a section with keys of its own: tokens_per_day, money_per_day, money_per_month, posts_per_hour, posts_per_channel_per_hour, answers_per_person_per_hour, judge_calls_per_person_per_hour, calls_per_decision, soft_share and mention_share",
     ),
     (
         "decision:\n  state: both\n",

@@ -1,6 +1,7 @@
 //! The rulebook that the settings result in.
 
 use aizuchi::config::Config;
+use aizuchi::config::budget::ModelCosts;
 use aizuchi_core::agent::{PostTiming, StateCall};
 use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
@@ -38,6 +39,10 @@ budget:
   money_per_day: 1.25
   money_per_month: 20
   posts_per_hour: 12
+  posts_per_channel_per_hour: 7
+  judge_calls_per_person_per_hour: 20
+  calls_per_decision: off
+  mention_share: 0.4
   answers_per_person_per_hour: 10
   soft_share: 0.5
 channels:
@@ -90,7 +95,7 @@ fn the_rulebook_has_every_setting() {
         facilitation,
         cooldown: SignedDuration::from_secs(90),
         max_share: 0.25,
-        budget_limits: BudgetLimits::default(),
+        budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
     };
     let garden = ChannelRules {
         mode: Mode::Facilitator,
@@ -115,7 +120,7 @@ fn the_rulebook_has_every_setting() {
         },
     };
     let monthly =
-        |micros| BudgetLimits { micros_per_month: Some(micros), ..BudgetLimits::default() };
+        |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
     let first = ChannelRules {
         budget_limits: monthly(5_000_000),
         facilitation: FacilitationRules { rest_seconds: 6.0, ..facilitation },
@@ -138,7 +143,10 @@ fn the_rulebook_has_every_setting() {
             posts_per_hour: Some(12),
         },
         answers_per_hour: Some(10),
+        judge_calls_per_hour: Some(20),
+        calls_per_decision: None,
         soft_share: 0.5,
+        mention_share: 0.4,
         opted_out: ["U1", "987654321098765432"].map(UserId::new).to_vec(),
     };
     assert_eq!(config.config.rulebook(), expected);
@@ -174,6 +182,55 @@ fn an_empty_config_has_the_default_rulebook() {
     assert_eq!(book.default_rules, ChannelRules::default());
     assert_eq!(book.channels["C1"], ChannelRules { mode: Mode::Off, ..ChannelRules::default() });
     assert_eq!(book.channels["C2"].budget_limits.micros_per_month, Some(3_000_000));
+}
+
+#[test]
+fn a_limit_is_off_only_if_it_says_so() {
+    let limits_of = |text: &str| {
+        let book = Config::parse(&format!("channels:\n  C1: {{mode: off}}\n{text}")).unwrap();
+        let book = book.rulebook_with(ModelCosts::Tokens);
+        (
+            [
+                book.workspace_limits.tokens_per_day,
+                book.workspace_limits.posts_per_hour,
+                book.answers_per_hour,
+                book.judge_calls_per_hour,
+                book.calls_per_decision,
+            ],
+            book.channels["C1"].budget_limits.posts_per_hour,
+        )
+    };
+    let posts = ChannelRules::default().budget_limits.posts_per_hour;
+    let defaults = [Some(2_000_000), None, Some(30), Some(30), Some(12)];
+    assert_eq!(limits_of(""), (defaults, posts));
+    assert_eq!(limits_of("budget: {tokens_per_day: , calls_per_decision: }"), (defaults, posts));
+    let off = "budget: {tokens_per_day: off, answers_per_person_per_hour: none, judge_calls_per_person_per_hour: 'off', \
+               calls_per_decision: off, posts_per_channel_per_hour: off}";
+    assert_eq!(limits_of(off), ([None; 5], None));
+    let set = "budget: {tokens_per_day: '0', posts_per_hour: 5, posts_per_channel_per_hour: 2}";
+    assert_eq!(limits_of(set), ([Some(0), Some(5), Some(30), Some(30), Some(12)], Some(2)));
+    // A channel's section replaces what it names.
+    for (budget, most) in
+        [("5", posts), ("{tokens_per_day: 5}", posts), ("{posts_per_hour: off}", None)]
+    {
+        let text = format!("channels: {{C1: {{budget: {budget}}}}}");
+        let book = Config::parse(&text).unwrap().rulebook();
+        assert_eq!(book.channels["C1"].budget_limits.posts_per_hour, most, "{budget}");
+    }
+}
+
+/// The built-in mind costs nothing, so nothing limits its tokens that was not set.
+#[test]
+fn only_models_have_a_daily_limit_by_default() {
+    for (text, limit) in [
+        ("", None),
+        ("budget: {tokens_per_day: 7}", Some(7)),
+        ("agents: {judgment: {model_id: ollama/small}}", Some(2_000_000)),
+        ("agents: {judgment: {model_id: ollama/small}}\nbudget: {tokens_per_day: off}", None),
+    ] {
+        let config = Config::read(text, "config.yaml", &environment(&[], "")).unwrap().config;
+        assert_eq!(config.rulebook().workspace_limits.tokens_per_day, limit, "{text}");
+    }
 }
 
 #[test]

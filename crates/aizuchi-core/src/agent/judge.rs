@@ -8,13 +8,15 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::agent::{Agent, Attempts, StateCall, StepError, StepTrace};
+use crate::agent::reserve::{CallOwner, Calls, sole_author};
+use crate::agent::{Agent, StateCall, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::clock::duration_from_seconds;
 use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
+use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
@@ -52,14 +54,17 @@ impl Agent {
             conversation_state: None,
         });
         if let Some(gate) = gate_result.settled_by {
-            return Ok(StepResult::Silent(self.close_by_gate(gate)));
+            return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         if context.newest_human_message().is_none() {
             let why = texts::judging::message_deleted(self.persona.language);
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
+        let owner = self.call_owner(claim, &context);
+        let owner = CallOwner { sole_author: sole_author(&context), ..owner };
+        let mut calls = Calls { owner, superseded, attempts: &mut trace.attempts };
         if self.settings.state == StateCall::Separate {
-            let state = self.classify_state(&context, superseded, &mut trace.attempts).await?;
+            let state = self.classify_state(&context, &mut calls).await?;
             evaluation.conversation_state = Some(state);
             let channel = &conversation.channel;
             match state {
@@ -83,8 +88,7 @@ impl Agent {
             }
             options.judge_options.known_state = Some(state);
         }
-        let judgment =
-            self.request_judgment(&context, &options, superseded, &mut trace.attempts).await?;
+        let judgment = self.request_judgment(&context, &options, &mut calls).await?;
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
         let verdict = judgment.verdict(state.unwrap_or_default(), mode, rules);
@@ -191,11 +195,11 @@ impl Agent {
         DecisionClosing::new(DecisionResult::ChoseSilence, why)
     }
 
-    /// The closing of a decision that a gate settled.
-    pub(super) fn close_by_gate(&self, gate: Gate) -> DecisionClosing {
+    /// The closing of a decision that a gate settled, perhaps because of a limit.
+    pub(super) fn close_by_gate(&self, gate: Gate, limit: Option<Limit>) -> DecisionClosing {
         let ended = match gate {
             Gate::Muted => DecisionResult::Muted,
-            Gate::Budget => DecisionResult::OverBudget,
+            Gate::Budget | Gate::JudgeCalls | Gate::DecisionCalls => DecisionResult::OverBudget,
             Gate::OwnMessage
             | Gate::OptedOut
             | Gate::OtherBot
@@ -212,7 +216,10 @@ impl Agent {
             | Gate::Cooldown
             | Gate::Share => DecisionResult::ChoseSilence,
         };
-        let why = texts::judging::gate_reason(self.persona.language, gate);
+        let why = match limit {
+            Some(limit) => texts::judging::limit_reason(self.persona.language, limit),
+            None => texts::judging::gate_reason(self.persona.language, gate).to_owned(),
+        };
         DecisionClosing { gate: Some(gate), ..DecisionClosing::new(ended, why) }
     }
 
@@ -220,19 +227,18 @@ impl Agent {
         &self,
         context: &Arc<Context>,
         options: &PromptOptions,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<Judgment, StepError> {
         let mind = &self.minds.judgment;
         let mut prompt = self.prompt_builder.judge(&mind.persona, context, options);
         let mut problem = String::new();
         for _ in 0..2 {
-            let response = self.call_model(mind, &prompt, superseded, attempts).await?;
+            let response = self.call_model(mind, &prompt, calls).await?;
             let parsed = parse_judgment(&response, &prompt).map(|judgment| Judgment {
                 reason: self.screen(&judgment.reason, &KnownUrls::default()),
                 ..judgment
             });
-            if let Some(attempt) = attempts.last_mut() {
+            if let Some(attempt) = calls.attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();
                 attempt.error = parsed.as_ref().err().cloned();
                 attempt.result =

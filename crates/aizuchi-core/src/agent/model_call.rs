@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
 use crate::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
 use crate::llm::{LlmError, LlmResponse};
@@ -27,24 +28,24 @@ impl Agent {
         &self,
         mind: &Mind,
         prompt: &Prompt,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<String, StepError> {
         let limit = self.settings.model_timeout;
-        Ok(self.call_model_within(limit, mind, prompt, superseded, attempts).await?.text)
+        Ok(self.call_model_within(limit, mind, prompt, calls).await?.text)
     }
 
-    /// Calls a model and returns the whole response, if it comes within `limit`.
+    /// Calls a model, if the budget allows it, and returns the whole response, if it comes within `limit`.
     pub(super) async fn call_model_within(
         &self,
         limit: SignedDuration,
         mind: &Mind,
         prompt: &Prompt,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<LlmResponse, StepError> {
+        self.reserve(mind, prompt, calls).await?;
+        let attempts = &mut *calls.attempts;
         let began = self.now();
-        let outcome = self.await_response(limit, mind, prompt, superseded).await;
+        let outcome = self.await_response(limit, mind, prompt, calls.superseded).await;
         let unanswered = self.start_attempt(mind, prompt, began);
         let (attempt, response) = match outcome {
             CallResult::Answered(mut response) => {
@@ -74,6 +75,10 @@ impl Agent {
                 (Attempt { usage: estimated_usage(prompt), result, ..unanswered }, Err(error))
             }
         };
+        let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+        if tokens > 0 {
+            self.token_corrections.record_use(mind.llm.model(), prompt.verb.name(), tokens);
+        }
         let error = response.as_ref().err().and_then(StepError::error_text);
         let exchange = Some(self.exchange(prompt, &response));
         self.record_attempt(Attempt { error, exchange, ..attempt }, attempts);
@@ -175,7 +180,9 @@ impl LlmError {
 impl StepError {
     fn error_text(&self) -> Option<String> {
         match self {
-            StepError::Superseded => None,
+            StepError::Superseded | StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
+                None
+            }
             StepError::Retryable { error, .. } | StepError::Permanent { error } => {
                 Some(error.clone())
             }

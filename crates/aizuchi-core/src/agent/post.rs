@@ -175,14 +175,15 @@ impl Agent {
                 // A gate that closes between two parts stops the rest, but the persona has spoken.
                 let has_spoken = item.id != item.first_in_draft;
                 let ended = if has_spoken { DecisionResult::Spoke } else { DecisionResult::Muted };
-                return Some(self.silence_owed(gate, ended, context));
+                return Some(self.silence_owed(gate, None, ended, context));
             }
             let is_open =
                 item.is_published() || metadata.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdraw_retracted());
         }
-        if let Some(gate) = gate_input.check_before_posting() {
-            return Some(StepResult::Silent(self.close_by_gate(gate)));
+        let gate_result = gate_input.check_before_posting();
+        if let Some(gate) = gate_result.settled_by {
+            return Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         let has_moved_on = context.newest_message_revision > metadata.seen_revision;
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait);

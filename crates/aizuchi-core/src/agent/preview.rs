@@ -18,6 +18,9 @@ impl Agent {
     ) -> anyhow::Result<Vec<Prompt>> {
         self.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
+            StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
+                anyhow::anyhow!("the budget is used up")
+            }
             StepError::Retryable { error, .. } | StepError::Permanent { error } => {
                 anyhow::anyhow!(error)
             }

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
+use crate::agent::reserve::{CallOwner, Calls};
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
-use crate::chat::{ChannelId, ConversationId};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
@@ -64,12 +64,7 @@ impl Agent {
             // The job may be what crashes the process.
             return self.retry_memory_later();
         }
-        let result = match self.is_over_budget(&job.key).await {
-            Ok(false) => self.build_memory(&job.key, attempts).await,
-            // The memory stays as it is until there is budget again.
-            Ok(true) => Ok(MemoryJobResult::Retry(RetryTiming::NextInterval)),
-            Err(error) => Err(error),
-        };
+        let result = self.build_memory(job, attempts).await;
         let now = self.now();
         let settings = &self.settings.memory;
         let next_interval = now + settings.interval;
@@ -87,8 +82,15 @@ impl Agent {
                     now + wait.max(capped_retry_after(retry_after)),
                 )
             }
+            Err(StepError::AwaitingBudget { wait }) => {
+                (MemoryJobResult::Retry(RetryTiming::Soon), now + wait)
+            }
+            // Over budget, the memory stays as it is until there is budget again.
             Err(
-                StepError::Superseded | StepError::Retryable { .. } | StepError::Permanent { .. },
+                StepError::Superseded
+                | StepError::OverBudget(_)
+                | StepError::Retryable { .. }
+                | StepError::Permanent { .. },
             ) => (MemoryJobResult::Retry(RetryTiming::NextInterval), next_interval),
         };
         MemoryJobOutcome {
@@ -111,28 +113,32 @@ impl Agent {
         }
     }
 
-    /// Whether the budget of the memory's channel or workspace is used up.
-    async fn is_over_budget(&self, key: &MemoryKey) -> Result<bool, StepError> {
-        let workspace = key.workspace.clone();
-        let channel = key.channel().cloned();
-        let is_channel = channel.is_some();
-        let channel = channel.unwrap_or_else(|| ChannelId::new(""));
-        let conversation = ConversationId { workspace, channel, thread: None };
-        let context = self.load_context(&conversation).await?;
-        let gate_input = self.gate_input(&context);
-        Ok(if is_channel {
-            gate_input.is_over_budget()
-        } else {
-            gate_input.is_workspace_over_budget()
-        })
+    /// The owner of a memory job's calls. A memory of the whole workspace is no channel's cost.
+    fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
+        let channel = job.key.channel();
+        let rulebook = &self.settings.rulebook;
+        let rules = channel.map(|channel| rulebook.channel_rules(channel, &gathered.channel_name));
+        CallOwner {
+            token: job.token,
+            workspace: job.key.workspace.clone(),
+            channel: channel.cloned(),
+            decision: None,
+            is_unsolicited: true,
+            sole_author: None,
+            limits: self.call_limits(rules),
+        }
     }
 
     async fn build_memory(
         &self,
-        key: &MemoryKey,
+        job: &MemoryJob,
         attempts: &mut Attempts,
     ) -> Result<MemoryJobResult, StepError> {
+        let key = &job.key;
         let gathered = self.gather(key).await?;
+        let never = CancellationToken::new();
+        let owner = self.memory_call_owner(job, &gathered);
+        let mut calls = Calls { owner, superseded: &never, attempts };
         let (mut entries, mut is_new) = (Vec::new(), false);
         // Private and public sources are folded separately, so that nothing private gets into a
         // public entry.
@@ -140,7 +146,7 @@ impl Agent {
             if sources.is_empty() {
                 continue;
             }
-            let folded = self.fold(key, &gathered, sources.clone(), attempts).await?;
+            let folded = self.fold(key, &gathered, sources.clone(), &mut calls).await?;
             is_new |= !folded.is_empty();
             // An empty result is no reason to drop the existing entries.
             entries.extend(if folded.is_empty() { existing_entries(sources) } else { folded });
@@ -169,14 +175,14 @@ impl Agent {
         key: &MemoryKey,
         gathered: &GatheredSources,
         mut sources: Vec<MemorySource>,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
         for _ in 0..MAX_FOLD_DEPTH {
             let parts = split_by_tokens(sources, self.settings.memory.max_fold_tokens);
             let is_last = parts.len() <= 1;
             let mut entries = Vec::new();
             for part in parts {
-                entries.extend(self.request_entries(key, gathered, part, attempts).await?);
+                entries.extend(self.request_entries(key, gathered, part, calls).await?);
             }
             if is_last {
                 return Ok(entries);
@@ -227,17 +233,16 @@ impl Agent {
         key: &MemoryKey,
         gathered: &GatheredSources,
         sources: Vec<MemorySource>,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
         let mind = &self.minds.memory;
         let (mut prompt, input) = self.memory_prompt(key, gathered, sources);
-        let never = CancellationToken::new();
         let mut problem = String::new();
         for is_last in [false, true] {
-            let response = self.call_model(mind, &prompt, &never, attempts).await?;
+            let response = self.call_model(mind, &prompt, calls).await?;
             let entries =
                 EntryParser { input: &input, zone: &self.settings.zone }.parse(&response, is_last);
-            if let Some(attempt) = attempts.last_mut() {
+            if let Some(attempt) = calls.attempts.last_mut() {
                 attempt.error = entries.as_ref().err().cloned();
                 attempt.result =
                     if entries.is_ok() { AttemptResult::Kept } else { AttemptResult::Failed };

@@ -8,12 +8,14 @@ use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
-use crate::agent::{Agent, Attempts, StepError, StepTrace};
+use crate::agent::{Agent, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, is_blank, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
+use crate::decision::limit::Limit;
 use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::memo::MemoChange;
@@ -87,7 +89,7 @@ impl Agent {
             Evaluation { mode, passed_gates: gate_result.passed, conversation_state: state };
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.settled_by {
-            return Ok(self.refuse_by_gate(claim, gate, &context));
+            return Ok(self.refuse_by_gate(claim, gate, gate_result.limit, &context));
         }
         let settled = self.drop_rate_limited(&mut context);
         if !claim.is_owed
@@ -104,7 +106,9 @@ impl Agent {
         }
         context.recalled_messages = self.recall(&context).await?;
         let context = Arc::new(context);
-        let thinking = self.generate(&context, superseded, &mut trace.attempts);
+        let owner = self.call_owner(claim, &context);
+        let mut calls = Calls { owner, superseded, attempts: &mut trace.attempts };
+        let thinking = self.generate(&context, &mut calls);
         let generated = if claim.is_owed {
             self.with_thinking_indicator(conversation, thinking).await
         } else {
@@ -121,6 +125,9 @@ impl Agent {
                 trace.memo_changes = generated.memo_changes;
                 with_due(result, due)
             }
+            Err(StepError::OverBudget(limit)) if claim.is_owed => {
+                self.refuse_by_gate(claim, Gate::from_limit(limit), Some(limit), &context)
+            }
             Err(StepError::Retryable { .. }) if claim.is_owed && is_last => {
                 self.draft_apology(&context)
             }
@@ -135,39 +142,47 @@ impl Agent {
         let gate_input = self.gate_input(context);
         let gate_result = match claim.is_owed {
             true => gate_input.check_before_answering(),
-            false => {
-                GateResult { passed: Vec::new(), settled_by: gate_input.check_before_posting() }
-            }
+            false => gate_input.check_before_posting(),
         };
         (gate_input.mode(), gate_result)
     }
 
     /// Settles a reply that a gate forbids. If the budget is used up, the user who asked is told,
     /// once an hour.
-    fn refuse_by_gate(&self, claim: &Claim, gate: Gate, context: &Context) -> StepResult {
+    fn refuse_by_gate(
+        &self,
+        claim: &Claim,
+        gate: Gate,
+        limit: Option<Limit>,
+        context: &Context,
+    ) -> StepResult {
         if !claim.is_owed {
-            return StepResult::Silent(self.close_by_gate(gate));
+            return StepResult::Silent(self.close_by_gate(gate, limit));
         }
-        if gate == Gate::Budget && !context.channel_status.has_announced_over_budget {
-            let posts = vec![texts::replies::over_budget(self.persona.language).to_owned()];
-            return self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
+        let Some(limit) = limit else {
+            return self.silence_owed(gate, None, DecisionResult::Muted, context);
+        };
+        if context.channel_status.has_announced_over_budget {
+            let ended = DecisionResult::OverBudget;
+            return self.silence_owed(gate, Some(limit), ended, context);
         }
-        let ended =
-            if gate == Gate::Budget { DecisionResult::OverBudget } else { DecisionResult::Muted };
-        self.silence_owed(gate, ended, context)
+        let posts = vec![texts::replies::over_budget(self.persona.language).to_owned()];
+        let result = self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
+        with_reason(result, texts::judging::limit_reason(self.persona.language, limit))
     }
 
     /// Settles the owed messages without an answer.
     pub(super) fn silence_owed(
         &self,
         gate: Gate,
+        limit: Option<Limit>,
         ended: DecisionResult,
         context: &Context,
     ) -> StepResult {
         StepResult::Silent(DecisionClosing {
             ended,
             settled_messages: context.owed.clone(),
-            ..self.close_by_gate(gate)
+            ..self.close_by_gate(gate, limit)
         })
     }
 
@@ -321,15 +336,14 @@ impl Agent {
     async fn generate(
         &self,
         context: &Arc<Context>,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<Generated, StepError> {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
         loop {
             let left = (began + limit * 2).duration_since(self.now());
-            let call = self.call_model_within(limit.min(left), mind, &prompt, superseded, attempts);
+            let call = self.call_model_within(limit.min(left), mind, &prompt, calls);
             let answer = call.await?;
             let is_final = answer.tool_calls.is_empty() || prompt.tools.is_empty();
             let Some(toolbox) = toolbox.as_mut().filter(|_| !is_final) else {
@@ -400,9 +414,6 @@ impl Agent {
 
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
         let language = self.persona.language;
-        if ends == DecisionResult::OverBudget {
-            return texts::judging::gate_reason(language, Gate::Budget).to_owned();
-        }
         if ends == DecisionResult::Failed {
             return texts::replies::no_answer_found(language).to_owned();
         }
@@ -413,6 +424,17 @@ impl Agent {
             (None, Some(intent)) => intent.reason.clone(),
             (None, None) => String::new(),
         }
+    }
+}
+
+/// The same draft, for this reason.
+fn with_reason(result: StepResult, why: String) -> StepResult {
+    match result {
+        StepResult::Drafted { mut draft, due } => {
+            draft.metadata.why = why;
+            StepResult::Drafted { draft, due }
+        }
+        result => result,
     }
 }
 

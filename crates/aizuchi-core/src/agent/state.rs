@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::agent::{Agent, Attempts, StepError};
+use crate::agent::reserve::Calls;
+use crate::agent::{Agent, StepError};
 use crate::chat::ConversationId;
 use crate::context::state::ConversationState;
 use crate::context::{Context, StateHash};
@@ -43,8 +43,7 @@ impl Agent {
     pub(super) async fn classify_state(
         &self,
         context: &Arc<Context>,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
+        calls: &mut Calls<'_>,
     ) -> Result<ConversationState, StepError> {
         if context.target_messages().is_empty() {
             return Ok(ConversationState::Active);
@@ -54,16 +53,20 @@ impl Agent {
         }
         let mind = &self.minds.state;
         let prompt = self.prompt_builder.state(&mind.persona, context, &self.prompt_options(mind));
-        let answer = match self.call_model(mind, &prompt, superseded, attempts).await {
+        let answer = match self.call_model(mind, &prompt, calls).await {
             Ok(answer) => answer,
-            Err(StepError::Superseded) => return Err(StepError::Superseded),
+            Err(
+                error @ (StepError::Superseded
+                | StepError::AwaitingBudget { .. }
+                | StepError::OverBudget(_)),
+            ) => return Err(error),
             Err(StepError::Retryable { error, .. } | StepError::Permanent { error }) => {
                 error!(error = %error, "Error in conversation state analysis: {error}");
                 return Ok(ConversationState::Active);
             }
         };
         let Some(state) = ConversationState::parse(&answer) else {
-            if let Some(attempt) = attempts.last_mut() {
+            if let Some(attempt) = calls.attempts.last_mut() {
                 attempt.result = AttemptResult::Failed;
                 attempt.error = Some("the answer names no state".to_owned());
             }

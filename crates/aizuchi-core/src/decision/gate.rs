@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{AuthorKind, Mention, Message, MessageId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
+use crate::decision::limit::Limit;
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 use aizuchi_structure::cues::Cues;
 
@@ -55,11 +56,30 @@ pub enum Gate {
     Share,
     /// The budget is used up.
     Budget,
+    /// A judge was called often enough about the only author of the new messages.
+    JudgeCalls,
+    /// The decision has taken as many model calls as one may.
+    DecisionCalls,
 }
 
 impl Gate {
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// The gate that closes when a limit is reached.
+    pub fn from_limit(limit: Limit) -> Self {
+        match limit {
+            Limit::JudgeCallsPerPersonPerHour => Gate::JudgeCalls,
+            Limit::CallsPerDecision => Gate::DecisionCalls,
+            Limit::TokensPerDay
+            | Limit::MentionShare
+            | Limit::MoneyPerDay
+            | Limit::MoneyPerMonth
+            | Limit::PostsPerHour
+            | Limit::PostsPerChannelPerHour
+            | Limit::AnswersPerPersonPerHour => Gate::Budget,
+        }
     }
 
     /// Whether messages that it settles are ignored: they appear in no prompt and no memory.
@@ -127,8 +147,8 @@ pub enum BudgetStatus {
 impl BudgetStatus {
     pub fn new(spent: &BudgetUsage, limits: &BudgetLimits, soft_share: f64) -> Self {
         match () {
-            () if has_reached_limits(spent, limits, 1.0) => Self::Hard,
-            () if has_reached_limits(spent, limits, soft_share) => Self::Soft,
+            () if spent.reached_limit(limits, 1.0, None).is_some() => Self::Hard,
+            () if spent.reached_limit(limits, soft_share, None).is_some() => Self::Soft,
             () => Self::Within,
         }
     }
@@ -139,6 +159,8 @@ impl BudgetStatus {
 pub struct GateResult {
     pub passed: Vec<Gate>,
     pub settled_by: Option<Gate>,
+    /// The limit that was reached, if that gate is about one.
+    pub limit: Option<Limit>,
 }
 
 impl GateInput<'_> {
@@ -148,30 +170,35 @@ impl GateInput<'_> {
         let mut passed = Vec::new();
         for gate in BEFORE_JUDGING.into_iter().filter(is_on) {
             if self.is_closed(gate) {
-                return GateResult { passed, settled_by: Some(gate) };
+                let limit = self.reached_limit().filter(|_| gate == Gate::Budget);
+                return GateResult { passed, settled_by: Some(gate), limit };
             }
             passed.push(gate);
         }
-        GateResult { passed, settled_by: None }
+        GateResult { passed, settled_by: None, limit: None }
     }
 
-    pub fn check_before_posting(&self) -> Option<Gate> {
+    pub fn check_before_posting(&self) -> GateResult {
         let is_closed = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent() || self.mode() == Mode::MentionOnly,
             gate => self.is_closed(*gate),
         };
-        BEFORE_POSTING.into_iter().find(is_closed)
+        let settled_by = BEFORE_POSTING.into_iter().find(is_closed);
+        let limit = self.reached_limit().filter(|_| settled_by == Some(Gate::Budget));
+        GateResult { passed: Vec::new(), settled_by, limit }
     }
 
     pub fn check_before_answering(&self) -> GateResult {
         let is_closed = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent(),
-            Gate::Budget => self.has_reached_hard_limit(),
+            Gate::Budget => self.reached_hard_limit().is_some(),
             gate => self.is_closed(*gate),
         };
         let mut gates = BEFORE_ANSWERING.into_iter();
         let passed = gates.clone().take_while(|gate| !is_closed(gate)).collect();
-        GateResult { passed, settled_by: gates.find(is_closed) }
+        let settled_by = gates.find(is_closed);
+        let limit = self.reached_hard_limit().filter(|_| settled_by == Some(Gate::Budget));
+        GateResult { passed, settled_by, limit }
     }
 
     /// A user's order takes precedence over the settings.
@@ -192,7 +219,9 @@ impl GateInput<'_> {
             Gate::NothingOpen => self.is_settled(),
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.own_share() > self.rules.max_share,
-            Gate::Budget => self.has_reached_soft_limit(),
+            Gate::Budget => self.reached_limit().is_some(),
+            // These settle a decision when its next model call is planned.
+            Gate::JudgeCalls | Gate::DecisionCalls => false,
             // These settle single messages as they are heard.
             Gate::OwnMessage
             | Gate::OptedOut
@@ -276,35 +305,35 @@ impl GateInput<'_> {
         own as f64 / messages.len() as f64
     }
 
-    /// Whether models have used up the budget of the channel or of the whole workspace.
-    pub fn is_over_budget(&self) -> bool {
-        self.budgets().any(|(spent, limits)| has_reached_limits(spent, limits, 1.0))
-    }
-
-    /// The same for the whole workspace only.
-    pub fn is_workspace_over_budget(&self) -> bool {
-        let spent = &self.context.channel_status.workspace_usage;
-        has_reached_limits(spent, &self.rulebook.workspace_limits, 1.0)
-    }
-
-    fn has_reached_soft_limit(&self) -> bool {
+    /// The limit that stops unsolicited posts, if any.
+    fn reached_limit(&self) -> Option<Limit> {
         let status = &self.context.channel_status;
-        let soft = self.rulebook.soft_share;
-        self.budgets().any(|(spent, limits)| has_reached_limits(spent, limits, soft))
-            || has_reached_limit(status.posts_in_hour, self.rules.budget_limits.posts_per_hour, 1.0)
-            || has_reached_limit(
-                status.workspace_posts_in_hour,
-                self.rulebook.workspace_limits.posts_per_hour,
-                1.0,
-            )
+        let (share, unsolicited) =
+            (self.rulebook.soft_share, Some(self.rulebook.unsolicited_share()));
+        let mut budgets = self.budgets();
+        let (channel, workspace) = (
+            self.rules.budget_limits.posts_per_hour,
+            self.rulebook.workspace_limits.posts_per_hour,
+        );
+        let posts = [
+            (status.posts_in_hour, channel, Limit::PostsPerChannelPerHour),
+            (status.workspace_posts_in_hour, workspace, Limit::PostsPerHour),
+        ];
+        let mut posts =
+            posts.into_iter().filter(|(made, limit, _)| limit.is_some_and(|limit| *made >= limit));
+        budgets
+            .find_map(|(spent, limits)| spent.reached_limit(limits, share, unsolicited))
+            .or_else(|| posts.next().map(|(.., limit)| limit))
     }
 
-    /// Not even mentions are answered.
-    fn has_reached_hard_limit(&self) -> bool {
+    /// The limit that stops even answers to mentions, if any.
+    pub fn reached_hard_limit(&self) -> Option<Limit> {
         let owed = &self.context.owed;
-        self.is_over_budget()
-            || (!owed.is_empty()
-                && owed.iter().all(|message| self.has_reached_answer_limit(message)))
+        let is_over_answers =
+            !owed.is_empty() && owed.iter().all(|message| self.has_reached_answer_limit(message));
+        self.budgets()
+            .find_map(|(spent, limits)| spent.reached_limit(limits, 1.0, None))
+            .or(is_over_answers.then_some(Limit::AnswersPerPersonPerHour))
     }
 
     /// Whether the author of this message has had as many answers as one user gets within an hour.
@@ -339,16 +368,6 @@ fn is_directed_elsewhere(message: &Message) -> bool {
     message.mentions.iter().any(names)
         && !message.mentions.contains(&Mention::Persona)
         && !Cues::of(&message.text).contains(Cues::TO_ALL)
-}
-
-fn has_reached_limits(spent: &BudgetUsage, limits: &BudgetLimits, share: f64) -> bool {
-    has_reached_limit(spent.tokens_in_day, limits.tokens_per_day, share)
-        || has_reached_limit(spent.micros_in_day, limits.micros_per_day, share)
-        || has_reached_limit(spent.micros_in_month, limits.micros_per_month, share)
-}
-
-fn has_reached_limit(used: u64, limit: Option<u64>, share: f64) -> bool {
-    limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
 }
 
 #[cfg(test)]

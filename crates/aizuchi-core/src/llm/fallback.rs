@@ -71,6 +71,10 @@ impl Llm for FallbackMind {
         self.primary.model()
     }
 
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        self.primary.max_output_tokens(prompt).max(self.fallback.max_output_tokens(prompt))
+    }
+
     /// Asks the primary first or, while it is down, the fallback first.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let is_down = self.is_down();

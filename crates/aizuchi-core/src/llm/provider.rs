@@ -397,6 +397,10 @@ impl Llm for ProviderMind {
         &self.model
     }
 
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        self.max_tokens(prompt).unwrap_or(DEFAULT_MAX_TOKENS).into()
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let result = self.clock.timeout(self.timeout, self.ask_with_retries(prompt)).await;
         result.unwrap_or_else(|_timed_out| Err(self.timeout_error()))

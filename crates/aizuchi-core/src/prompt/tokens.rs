@@ -171,10 +171,12 @@ const HANGUL: u64 = 1000;
 const CJK_PUNCTUATION: u64 = 900;
 const SYMBOL: u64 = 2500;
 
-/// How each model's own count differs from the estimate.
+/// How each model's own count differs from the estimate, and how much its calls use.
 #[derive(Debug, Default)]
 pub struct TokenCorrections {
     factors: Mutex<HashMap<String, f64>>,
+    /// The most tokens that a call of a model for a verb has lately used.
+    most_used: Mutex<HashMap<(String, &'static str), u64>>,
 }
 
 /// The weight of one call: a few calls converge, and one outlier does little harm.
@@ -198,6 +200,18 @@ impl TokenCorrections {
                 factors.insert(model.to_owned(), ratio);
             }
         }
+    }
+
+    /// Learns from a call how many tokens one may use. What was once used counts less with each call.
+    pub fn record_use(&self, model: &str, verb: &'static str, tokens: u64) {
+        let mut most_used = self.most_used.lock();
+        let most = most_used.entry((model.to_owned(), verb)).or_insert(tokens);
+        *most = tokens.max(*most - *most / 10);
+    }
+
+    /// The most tokens that a call has lately used.
+    pub fn most_used(&self, model: &str, verb: &'static str) -> Option<u64> {
+        self.most_used.lock().get(&(model.to_owned(), verb)).copied()
     }
 
     /// How many tokens the model counts for each estimated token.

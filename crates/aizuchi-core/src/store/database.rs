@@ -17,6 +17,7 @@ mod pending_states;
 mod reply_delays;
 mod steps;
 mod attempts;
+mod reservations;
 mod lineage;
 mod memory;
 mod memos;
@@ -39,6 +40,7 @@ use crate::chat::{
 };
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -238,6 +240,11 @@ impl Store for DatabaseStore {
             return Ok(Vec::new());
         }
         self.write(|reply| WriteRequest::Claim { now, lease, limit, reply }).await
+    }
+
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+        let call = Box::new(call.clone());
+        self.write(|reply| WriteRequest::Reserve { call, now, reply }).await
     }
 
     async fn complete(

@@ -26,6 +26,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (2, "second_looks", include_str!("../../migrations/postgres/0002_second_looks.sql")),
     (3, "links", include_str!("../../migrations/postgres/0003_links.sql")),
     (4, "forgettings", include_str!("../../migrations/postgres/0004_forgettings.sql")),
+    (5, "reservations", include_str!("../../migrations/postgres/0005_reservations.sql")),
     (7, "calls", include_str!("../../migrations/postgres/0007_calls.sql")),
 ];
 

@@ -38,6 +38,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (13, "second_looks", include_str!("../../migrations/sqlite/0013_second_looks.sql")),
     (14, "links", include_str!("../../migrations/sqlite/0014_links.sql")),
     (15, "forgettings", include_str!("../../migrations/sqlite/0015_forgettings.sql")),
+    (16, "reservations", include_str!("../../migrations/sqlite/0016_reservations.sql")),
     (18, "calls", include_str!("../../migrations/sqlite/0018_calls.sql")),
 ];
 

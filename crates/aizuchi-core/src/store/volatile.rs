@@ -6,6 +6,7 @@ mod archive;
 mod channel_status;
 mod forget;
 mod context;
+mod reservations;
 mod steps;
 mod hear;
 mod recall;
@@ -27,13 +28,14 @@ use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, ModelExchange};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
-use crate::store::volatile::channel_status::SpendingBucket;
+use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     StandingOrders, Store, StoreError,
@@ -146,6 +148,10 @@ impl Store for VolatileStore {
             .collect();
         self.revisions.send_replace(state.revision);
         Ok(claims)
+    }
+
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+        Ok(self.lock().reserve(call, now))
     }
 
     async fn complete(
@@ -320,7 +326,11 @@ struct VolatileState {
     /// The time of the newest unsolicited post in each channel.
     last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,
     /// Tokens and money by hours and days. The empty channel id is the whole workspace.
-    spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, (u64, u64)>>,
+    spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, SpendingSum>>,
+    /// What model calls may cost that are not booked yet, by the tokens of their claims.
+    reservations: BTreeMap<i64, PlannedCall>,
+    /// When a judge was called lately about what one user wrote and nobody else.
+    judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
     orders: HashMap<WorkspaceId, StandingOrders>,

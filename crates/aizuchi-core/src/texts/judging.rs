@@ -1,6 +1,7 @@
 //! Why the persona stayed silent: the gate that settled it, or what the judge found.
 
 use crate::decision::gate::Gate;
+use crate::decision::limit::Limit;
 use crate::persona::Language;
 use crate::texts::pick;
 
@@ -13,9 +14,16 @@ texts! {
     situation_unchanged:
         "I have spoken about this, and nothing has changed since"
         / "この話にはもう加わっており、状況も変わっていません";
+    reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
         "I would have spoken, but I only look on here"
         / "話したいことはありましたが、ここでは見守るだけです";
+}
+
+/// Why a limit settled a decision. It is shown by the name of its setting.
+pub fn limit_reason(language: Language, limit: Limit) -> String {
+    let reason = gate_reason(language, Gate::from_limit(limit));
+    reason_with_limit(language, reason, limit.name())
 }
 
 /// Why a gate settled a decision.
@@ -70,6 +78,16 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         ),
         Gate::TooFew => pick(language, "too little has been said yet", "まだ発言が少なすぎます"),
         Gate::Budget => pick(language, "my budget is used up", "使ってよい量に達しています"),
+        Gate::JudgeCalls => pick(
+            language,
+            "I have thought often enough about what this person says",
+            "この人の発言については、もう十分に考えました",
+        ),
+        Gate::DecisionCalls => pick(
+            language,
+            "I have thought about this as often as I may",
+            "このことについては、考えてよい回数に達しています",
+        ),
     }
 }
 

@@ -95,6 +95,8 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
         Gate::Cooldown => pick(language, "cooldown", "発言の間隔"),
         Gate::Share => pick(language, "share of the talk", "発言の割合"),
         Gate::Budget => pick(language, "budget", "使ってよい量"),
+        Gate::JudgeCalls => pick(language, "thoughts about one person", "一人について考える回数"),
+        Gate::DecisionCalls => pick(language, "thoughts about one decision", "一度に考える回数"),
     }
 }
 

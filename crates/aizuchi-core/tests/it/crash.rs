@@ -10,6 +10,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
@@ -249,6 +250,13 @@ impl Store for CrashingPort<dyn Store> {
         let claims = self.inner.claim(now, lease, most).await;
         self.fuse.pass().await;
         claims
+    }
+
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+        self.fuse.pass().await;
+        let admission = self.inner.reserve(call, now).await;
+        self.fuse.pass().await;
+        admission
     }
 
     async fn complete(

@@ -654,8 +654,8 @@ async fn a_soft_budget_leaves_mentions_alone() {
      100s bob: does anyone cut tulips?
      200s carol: @Aizuchi and the daisies?
      200s (persona): Here I am.
-    [m000] over_budget by budget: my budget is used up (judge kept)
-    [m001] over_budget by budget: my budget is used up ()
+    [m000] over_budget by budget: my budget is used up (tokens_per_day) (judge kept)
+    [m001] over_budget by budget: my budget is used up (tokens_per_day) ()
     [m002] spoke: carol asked me (reply kept)
     ");
 }
@@ -698,11 +698,11 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
     93660s alice: @Aizuchi a day later?
     93660s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
-    [m001] over_budget by budget: my budget is used up ()
-    [m002] over_budget by budget: my budget is used up ()
-    [m003] over_budget by budget: my budget is used up ()
-    [m004] over_budget by budget: my budget is used up ()
-    [m005] over_budget by budget: my budget is used up ()
+    [m001] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m002] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m003] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m004] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m005] over_budget by budget: my budget is used up (tokens_per_day) ()
     [m006] spoke: alice asked me (reply kept)
     ");
 }

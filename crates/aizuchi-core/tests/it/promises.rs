@@ -694,6 +694,7 @@ async fn usage_is_summed_for_a_day_and_a_month() {
             channel: channel.map(ChannelId::new),
             spent: BudgetUsage {
                 tokens_in_day: day.0 * tokens,
+                unsolicited_tokens_in_day: day.0 * tokens,
                 micros_in_day: day.1,
                 micros_in_month: month.1,
             },

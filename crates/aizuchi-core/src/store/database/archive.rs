@@ -190,6 +190,7 @@ fn spending(row: &Row) -> Result<Spending, StoreError> {
         channel: (!channel.is_empty()).then(|| ChannelId::new(channel)),
         spent: BudgetUsage {
             tokens_in_day: count("tokens_in_day")?,
+            unsolicited_tokens_in_day: count("unsolicited_tokens_in_day")?,
             micros_in_day: count("micros_in_day")?,
             micros_in_month: count("micros_in_month")?,
         },

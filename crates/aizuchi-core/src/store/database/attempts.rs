@@ -82,13 +82,13 @@ async fn record_spending(
     attempt: &Attempt,
 ) -> Result<(), StoreError> {
     const HOUR_MS: i64 = 3_600_000;
-    let (workspace, channel) = match owner {
+    let (workspace, channel, is_unsolicited) = match owner {
         AttemptOwner::Decision(claim) => {
             let ConversationId { workspace, channel, .. } = claim.event.conversation();
-            (workspace, channel.as_str())
+            (workspace, channel.as_str(), !claim.is_owed)
         }
         AttemptOwner::MemoryJob(key) => {
-            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()))
+            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()), true)
         }
     };
     let at_ms = attempt.at.as_millisecond();
@@ -100,7 +100,8 @@ async fn record_spending(
         .bind(begin(HOUR_MS))
         .bind(begin(24 * HOUR_MS))
         .bind(tokens as i64)
-        .bind(attempt.price.map_or(0, |price| price.micros) as i64);
+        .bind(attempt.price.map_or(0, |price| price.micros) as i64)
+        .bind(if is_unsolicited { tokens as i64 } else { 0 });
     spend.execute(connection).await?;
     Ok(())
 }

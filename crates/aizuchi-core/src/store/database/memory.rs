@@ -19,7 +19,7 @@ use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::lineage::{forget_prompts, has_changed_since, visibility_of_messages};
 use crate::store::database::sql::memory as sql;
-use crate::store::database::{Counters, memos, rows};
+use crate::store::database::{Counters, memos, reservations, rows};
 
 /// Schedules short-term memory jobs for the channels and threads of new messages.
 pub async fn schedule_for_messages(
@@ -115,6 +115,9 @@ pub async fn complete_job(
     let ours = ours.fetch_one(&mut *connection).await?;
     let is_ours = rows::column::<i64>(&ours, "is_ours")? != 0;
     let mut is_stale = false;
+    if !outcome.attempts.is_empty() {
+        reservations::release(connection, job.token).await?;
+    }
     for attempt in outcome.attempts {
         if let Some(exchange) = &attempt.exchange {
             let (revision, lineage) = exchange.sources();

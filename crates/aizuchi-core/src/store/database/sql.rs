@@ -97,6 +97,38 @@ macro_rules! decisions {
     };
 }
 
+/// The models' booked usage at ?3; the channel is '' for all channels.
+macro_rules! booked {
+    ($channel:literal) => {
+        concat!(
+            "(SELECT json_object(
+                'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
+                'unsolicited_tokens_in_day', coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
+            FROM spending WHERE workspace = ?1 AND channel = ",
+            $channel,
+            "
+                AND (span = 'hour' AND begin_ms > ?3 - 86400000 OR span = 'day' AND begin_ms > ?3 - 2592000000))"
+        )
+    };
+}
+
+/// What other claims than ?4 have reserved.
+macro_rules! reserved {
+    ($condition:literal) => {
+        concat!(
+            "(SELECT json_object(
+                'tokens_in_day', coalesce(sum(tokens), 0),
+                'unsolicited_tokens_in_day', coalesce(sum(tokens) FILTER (WHERE is_unasked = 1), 0),
+                'micros_in_day', coalesce(sum(micros), 0), 'micros_in_month', coalesce(sum(micros), 0))
+            FROM reservations WHERE ",
+            $condition,
+            "workspace = ?1 AND token <> ?4 AND until_ms > ?3)"
+        )
+    };
+}
+
 /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
 /// conversation.
 macro_rules! unseen_messages {
@@ -431,14 +463,36 @@ statements! {
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
     PUT_EVALUATION = "
         UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
-    /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4.
+    /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4. ?7 are the
+    /// tokens of ?5 that nobody waited for.
     ADD_SPENDING = "
-        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
-        SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens)
+        SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6, ?7
         FROM (SELECT ?2 AS channel UNION SELECT '') AS c,
             (SELECT 'hour' AS span, CAST(?3 AS BIGINT) AS begin_ms UNION ALL SELECT 'day', CAST(?4 AS BIGINT)) AS s
         WHERE true
-        ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros";
+        ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
+            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens";
+    /// What the budget of a call has come to at ?3: booked and, by other claims than ?4, reserved; in the workspace ?1
+    /// and its channel ?2. And the calls for the decision ?5, and the judge calls about the user ?6.
+    CALL_USAGE = concat!(
+        "SELECT json_object('workspace', ", booked!("''"), ", 'channel', ", booked!("?2"), ",
+            'workspace_reserved', ", reserved!(""), ", 'channel_reserved', ", reserved!("channel = ?2 AND "), ",
+            'decision_calls', (SELECT count(*) FROM attempts WHERE decision = ?5 AND ?5 <> 0),
+            'author_judge_calls', (SELECT count(*) FROM judge_calls
+                WHERE workspace = ?1 AND author = CAST(?6 AS TEXT) AND at_ms > ?3 - 3600000)) AS usage"
+    );
+    PUT_RESERVATION = "
+        INSERT INTO reservations (token, workspace, channel, is_unasked, tokens, micros, until_ms)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (token) DO UPDATE SET tokens = excluded.tokens, micros = excluded.micros, until_ms = excluded.until_ms";
+    DROP_RESERVATION = "DELETE FROM reservations WHERE token = ?1";
+    DROP_RESERVATIONS = "DELETE FROM reservations WHERE until_ms < ?1";
+    PUT_JUDGE_CALL = "
+        INSERT INTO judge_calls (workspace, author, at_ms, token) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO NOTHING";
+    DROP_OLD_JUDGE_CALLS = "DELETE FROM judge_calls WHERE workspace = ?1 AND author = ?2 AND at_ms <= ?3";
+    DROP_JUDGE_CALLS = "DELETE FROM judge_calls WHERE at_ms < ?1";
     DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
     /// An unsolicited post is no answer, even if it was addressed meanwhile, or a question was taken back.
     CLOSE_DECISION = "
@@ -606,6 +660,7 @@ statements! {
     /// The models' usage at ?2, for the workspace ('') and for each channel, by the same rules as in contexts.
     SPENDING = "
         SELECT channel, CAST(coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS tokens_in_day,
+            CAST(coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS unsolicited_tokens_in_day,
             CAST(coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS micros_in_day,
             CAST(coalesce(sum(tokens) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS tokens_in_month,
             CAST(coalesce(sum(micros) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS micros_in_month

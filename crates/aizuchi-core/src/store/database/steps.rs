@@ -15,7 +15,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::{hear_reaction, put_own_message};
 use crate::store::database::lineage::has_changed_since;
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::{Counters, memos, rows, sql};
+use crate::store::database::{Counters, memos, reservations, rows, sql};
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -74,6 +74,9 @@ pub async fn complete(
         None => false,
     };
     let mut outcome = if is_stale { outcome.without_text() } else { outcome };
+    if !outcome.attempts.is_empty() {
+        reservations::release(connection, claim.token).await?;
+    }
     for attempt in std::mem::take(&mut outcome.attempts) {
         put_attempt(
             connection,

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::chat::{Cursor, Heard};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
@@ -24,6 +25,11 @@ pub enum WriteRequest {
         lease: SignedDuration,
         limit: usize,
         reply: Reply<Vec<Claim>>,
+    },
+    Reserve {
+        call: Box<PlannedCall>,
+        now: Timestamp,
+        reply: Reply<Admission>,
     },
     Complete {
         claim: Box<Claim>,
@@ -110,6 +116,7 @@ impl WriteRequest {
         match self {
             WriteRequest::Hear { reply, .. } => reply.send(committed),
             WriteRequest::Claim { reply, .. } => reply.send(committed),
+            WriteRequest::Reserve { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
             WriteRequest::CompleteMemoryJob { reply, .. }
@@ -133,6 +140,7 @@ impl WriteRequest {
                 }
             },
             WriteRequest::Claim { .. }
+            | WriteRequest::Reserve { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -153,6 +161,7 @@ impl WriteRequest {
             WriteRequest::Forget { write, .. } => write.next.is_none(),
             WriteRequest::Hear { .. }
             | WriteRequest::Claim { .. }
+            | WriteRequest::Reserve { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -180,6 +189,7 @@ impl WriteRequest {
                 | Heard::Reaction(_) => None,
             },
             WriteRequest::Claim { .. }
+            | WriteRequest::Reserve { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -200,6 +210,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         WriteRequest::Hear { entry, .. } => entry.cursor.as_ref(),
         WriteRequest::PutCursor { cursor, .. } => Some(cursor),
         WriteRequest::Claim { .. }
+        | WriteRequest::Reserve { .. }
         | WriteRequest::Complete { .. }
         | WriteRequest::ClaimMemoryJobs { .. }
         | WriteRequest::CompleteMemoryJob { .. }

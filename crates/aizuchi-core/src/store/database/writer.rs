@@ -16,7 +16,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index;
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
-use crate::store::database::{Counters, forget, hear, memory, orders, sql, steps};
+use crate::store::database::{Counters, forget, hear, memory, orders, reservations, sql, steps};
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
 /// How much longer a prompt's lineage is kept than its text.
@@ -297,6 +297,9 @@ async fn apply_one(
         WriteRequest::Claim { now, lease, limit, reply } => {
             reply.set(steps::claim(connection, counters, *now, *lease, *limit).await?);
         }
+        WriteRequest::Reserve { call, now, reply } => {
+            reply.set(reservations::reserve(connection, call, *now).await?);
+        }
         WriteRequest::Complete { claim, outcome, now, reply } => {
             // Cloned, since the write is applied again if its group fails.
             let outcome = (**outcome).clone();
@@ -371,7 +374,13 @@ async fn drop_exchanges(
     before: Timestamp,
     max_bytes: u64,
 ) -> Result<(), StoreError> {
-    let texts = [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
+    let texts = [
+        sql::DROP_EXCHANGES,
+        sql::DROP_DEAD_LETTER_TEXT,
+        sql::DROP_DEAD_OUTBOX_TEXT,
+        sql::DROP_RESERVATIONS,
+        sql::DROP_JUDGE_CALLS,
+    ];
     let lineage = [
         sql::DROP_SPENDING,
         sql::DROP_EXCHANGE_MESSAGES,

@@ -10,9 +10,10 @@ use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Workspa
 use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult};
+use crate::event::step::{OwedAnswer, Step};
+use crate::event::{Claim, Event, OutboxItem};
 use crate::store::volatile::{
-    ConversationRecord, MessageRecord, UnsolicitedPostRecord, VolatileState, refuse_memories,
-    refuse_memos,
+    ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{FORGETTING_INTERVAL, Mute, Order, Spending, StoreError};
 
@@ -24,6 +25,21 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 pub(super) enum SpendingBucket {
     Hour(i64),
     Day(i64),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SpendingSum {
+    tokens: u64,
+    unsolicited_tokens: u64,
+    micros: u64,
+}
+
+impl SpendingSum {
+    fn add(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.unsolicited_tokens += other.unsolicited_tokens;
+        self.micros += other.micros;
+    }
 }
 
 impl VolatileState {
@@ -63,7 +79,7 @@ impl VolatileState {
                 .last_unsolicited_post
                 .get(&(workspace.clone(), channel.clone()))
                 .copied(),
-            answers_in_hour: self.answer_counts_since(workspace, record, hour_ago),
+            answers_in_hour: self.answer_counts_since(conversation, record, hour_ago),
             has_announced_over_budget: record
                 .is_some_and(|record| record.budget_notice_at.is_some_and(|at| at >= hour_ago)),
             channel_usage: self.recent_spent(workspace, channel.as_str(), window.now),
@@ -76,37 +92,66 @@ impl VolatileState {
         }
     }
 
+    /// The unsolicited posts since then, and those under way in other conversations that come before this one's.
     fn unsolicited_posts_since(
         &self,
         conversation: &ConversationId,
         since: Timestamp,
     ) -> Vec<&ConversationId> {
-        let is_sending = |post: &&UnsolicitedPostRecord| {
-            let record = self.outbox.get(&post.item);
-            !post.is_posted && record.is_some_and(|record| record.item.is_sending())
-        };
-        // Of posts in flight at the same time, the earlier one counts first.
-        let own_posts =
-            self.unsolicited_posts.iter().filter(|post| post.conversation == *conversation);
-        let first_own = own_posts.filter(is_sending).map(|post| post.item).min();
+        let workspace = &conversation.workspace;
         let recent = self.unsolicited_posts.iter().rev().take_while(|post| post.at >= since);
-        let is_in_workspace =
-            |post: &&UnsolicitedPostRecord| post.conversation.workspace == conversation.workspace;
-        let is_before =
-            |post: &UnsolicitedPostRecord| first_own.is_none_or(|first_own| post.item < first_own);
-        let counts =
-            |post: &&UnsolicitedPostRecord| post.is_posted || (is_sending(post) && is_before(post));
-        recent.filter(is_in_workspace).filter(counts).map(|post| &post.conversation).collect()
+        let made = recent
+            .filter(|post| post.is_posted && post.conversation.workspace == *workspace)
+            .map(|post| &post.conversation);
+        let own = self.pending_step(conversation).filter(|step| !step.is_owed);
+        let others = self
+            .ready
+            .iter()
+            .map(|(_, other)| other)
+            .filter(|other| other.workspace == *workspace && *other != conversation);
+        let under_way = others.filter(|other| {
+            self.pending_step(other).is_some_and(|step| self.is_post_before(step, own))
+        });
+        made.chain(under_way).collect()
     }
 
+    /// Whether this step will lead to an unsolicited post that counts before that of the other one, if it is.
+    fn is_post_before(&self, step: &Step, other: Option<&Step>) -> bool {
+        let other_event = other.map(|other| &other.event);
+        let is_unsolicited = |item: &OutboxItem| {
+            self.outbox.get(&item.id).is_some_and(|record| record.is_unsolicited)
+        };
+        match (&step.event, other_event) {
+            _ if step.is_owed => false,
+            (Event::Judge(_), _) | (Event::Reply(_), Some(Event::Post(_))) => false,
+            // What users have seen a part of counts already.
+            (Event::Post(item), _) if item.id != item.first_in_draft || !is_unsolicited(item) => {
+                false
+            }
+            (Event::Post(item), Some(Event::Post(other))) => item.id < other.id,
+            (Event::Post(_), Some(Event::Judge(_) | Event::Reply(_)) | None) => true,
+            (Event::Reply(_), Some(Event::Reply(_))) => {
+                other.is_some_and(|other| step.decision < other.decision)
+            }
+            (Event::Reply(_), Some(Event::Judge(_)) | None) => true,
+        }
+    }
+
+    fn pending_step(&self, conversation: &ConversationId) -> Option<&Step> {
+        self.conversations.get(conversation)?.pending.step.as_ref()
+    }
+
+    /// For each user who is owed an answer here: how many they got since then, and how many of their questions in
+    /// other conversations come first.
     fn answer_counts_since(
         &self,
-        workspace: &WorkspaceId,
+        conversation: &ConversationId,
         record: Option<&ConversationRecord>,
         since: Timestamp,
     ) -> BTreeMap<UserId, u64> {
+        let workspace = &conversation.workspace;
         let owed = record.map_or(&[][..], |record| &record.pending.owed);
-        let count = |asker: &UserId| {
+        let answered = |asker: &UserId| {
             let closed = self.closed_owed.get(&(workspace.clone(), asker.clone()));
             let recent = closed.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
             let decisions: BTreeSet<DecisionId> = recent
@@ -116,23 +161,51 @@ impl VolatileState {
                         channel: channel.clone(),
                         thread: thread.clone(),
                     };
-                    let message = self
-                        .conversations
-                        .get(&conversation)?
-                        .messages
-                        .iter()
-                        .rfind(|message| message.message.id == *id)
-                        .filter(|message| message.gate != Some(Gate::Command))?;
+                    let message = self.conversations.get(&conversation)?.question(id)?;
                     let decision = self.decisions.get(&message.decision?)?;
                     (decision.ended == Some(DecisionResult::Spoke)).then_some(decision.id)
                 })
                 .collect();
-            decisions.len() as u64
+            decisions.len()
         };
-        owed.iter().map(|owed| (owed.asker.clone(), count(&owed.asker))).collect()
+        let mut counts = BTreeMap::new();
+        // Oldest first, so each user's first question here counts.
+        for first in owed {
+            counts.entry(first.asker.clone()).or_insert_with(|| {
+                (answered(&first.asker) + self.questions_before(conversation, first)) as u64
+            });
+        }
+        counts
     }
 
-    fn recent_spent(&self, workspace: &WorkspaceId, channel: &str, now: Timestamp) -> BudgetUsage {
+    /// In how many other conversations a user has an open question that comes before this one.
+    fn questions_before(&self, conversation: &ConversationId, first: &OwedAnswer) -> usize {
+        let place = |at: Timestamp, conversation: &ConversationId| {
+            let thread = conversation.thread.clone().unwrap_or(MessageId::new(""));
+            (at.as_millisecond(), conversation.channel.clone(), thread)
+        };
+        let own_place = place(first.at, conversation);
+        let others =
+            self.ready.iter().map(|(_, other)| other).filter(|other| {
+                other.workspace == conversation.workspace && *other != conversation
+            });
+        let is_before = |other: &&ConversationId| {
+            let Some(record) = self.conversations.get(other) else { return false };
+            record.pending.owed.iter().any(|owed| {
+                owed.asker == first.asker
+                    && place(owed.at, other) < own_place
+                    && record.question(&owed.message).is_some()
+            })
+        };
+        others.filter(is_before).count()
+    }
+
+    pub(super) fn recent_spent(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &str,
+        now: Timestamp,
+    ) -> BudgetUsage {
         let buckets = self.spending.get(&(workspace.clone(), ChannelId::new(channel)));
         buckets.map_or(BudgetUsage::default(), |buckets| sum_recent_spending(buckets, now).0)
     }
@@ -153,26 +226,21 @@ impl VolatileState {
     }
 
     /// Books a model call's usage, whatever its result.
-    pub(super) fn record_spending(
-        &mut self,
-        workspace: &WorkspaceId,
-        channel: Option<&ChannelId>,
-        attempt: &Attempt,
-    ) {
+    pub(super) fn record_spending(&mut self, claim: &Claim, attempt: &Attempt) {
+        let ConversationId { workspace, channel, .. } = claim.event.conversation();
         let at = attempt.at.as_millisecond();
-        let tokens_used = attempt.usage.input_tokens + attempt.usage.output_tokens;
-        let price = attempt.price.map_or(0, |price| price.micros);
+        let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+        let unsolicited_tokens = if claim.is_owed { 0 } else { tokens };
+        let micros = attempt.price.map_or(0, |price| price.micros);
+        let used = SpendingSum { tokens, unsolicited_tokens, micros };
         let buckets = [
             SpendingBucket::Hour(at - at.rem_euclid(HOUR_MS)),
             SpendingBucket::Day(at - at.rem_euclid(DAY_MS)),
         ];
-        let whole_workspace = ChannelId::new("");
-        for channel in channel.into_iter().chain([&whole_workspace]) {
+        for channel in [channel, &ChannelId::new("")] {
             let spending = self.spending.entry((workspace.clone(), channel.clone())).or_default();
             for bucket in buckets {
-                let (tokens, micros) = spending.entry(bucket).or_default();
-                *tokens += tokens_used;
-                *micros += price;
+                spending.entry(bucket).or_default().add(used);
             }
         }
     }
@@ -199,6 +267,7 @@ impl VolatileState {
             let orders = self.orders.entry(workspace.clone()).or_default();
             orders.forgotten.retain(|(other, _)| other != user);
             orders.forgotten.push((user.clone(), truncate_to_milliseconds(*asked)));
+            self.judge_calls.remove(&(workspace.clone(), user.clone()));
             self.forget_user(workspace, user, now);
         }
         if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = &order {
@@ -235,6 +304,14 @@ impl VolatileState {
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
         Ok(())
+    }
+}
+
+impl ConversationRecord {
+    /// The message with this id, unless it is a command.
+    fn question(&self, id: &MessageId) -> Option<&MessageRecord> {
+        let message = self.messages.iter().rfind(|message| message.message.id == *id);
+        message.filter(|message| message.gate != Some(Gate::Command))
     }
 }
 
@@ -321,7 +398,7 @@ fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
 
 /// The usage of the last day and month, and the tokens of the month.
 fn sum_recent_spending(
-    buckets: &BTreeMap<SpendingBucket, (u64, u64)>,
+    buckets: &BTreeMap<SpendingBucket, SpendingSum>,
     now: Timestamp,
 ) -> (BudgetUsage, u64) {
     let now = now.as_millisecond();
@@ -329,13 +406,14 @@ fn sum_recent_spending(
     let (mut spent, mut tokens_in_month) = (BudgetUsage::default(), 0);
     let hours = buckets.range(after(SpendingBucket::Hour(now - DAY_MS)));
     let hours = hours.take_while(|(bucket, _)| matches!(bucket, SpendingBucket::Hour(_)));
-    for (_, (tokens, micros)) in hours {
-        spent.tokens_in_day += tokens;
-        spent.micros_in_day += micros;
+    for (_, sum) in hours {
+        spent.tokens_in_day += sum.tokens;
+        spent.unsolicited_tokens_in_day += sum.unsolicited_tokens;
+        spent.micros_in_day += sum.micros;
     }
-    for (_, (tokens, micros)) in buckets.range(after(SpendingBucket::Day(now - 30 * DAY_MS))) {
-        tokens_in_month += tokens;
-        spent.micros_in_month += micros;
+    for (_, sum) in buckets.range(after(SpendingBucket::Day(now - 30 * DAY_MS))) {
+        tokens_in_month += sum.tokens;
+        spent.micros_in_month += sum.micros;
     }
     (spent, tokens_in_month)
 }

@@ -110,9 +110,11 @@ impl VolatileState {
     }
 
     fn record_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
-        let ConversationId { workspace, channel, .. } = claim.event.conversation();
+        if !attempts.is_empty() {
+            self.reservations.remove(&claim.token);
+        }
         for attempt in &attempts {
-            self.record_spending(workspace, Some(channel), attempt);
+            self.record_spending(claim, attempt);
         }
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         for attempt in attempts {

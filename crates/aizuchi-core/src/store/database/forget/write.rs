@@ -350,8 +350,8 @@ async fn erase_user(connection: &mut Connection, write: &ForgetWrite) -> Result<
         None => true,
     };
     let statements: &[&str] = match keeps_name {
-        true => &[sql::DROP_FORMER_NAMES],
-        false => &[sql::DROP_NAMES, sql::DROP_USER],
+        true => &[sql::DROP_JUDGE_CALLS_ABOUT_USER, sql::DROP_FORMER_NAMES],
+        false => &[sql::DROP_JUDGE_CALLS_ABOUT_USER, sql::DROP_NAMES, sql::DROP_USER],
     };
     for statement in statements {
         bound(statement).execute(&mut *connection).await?;

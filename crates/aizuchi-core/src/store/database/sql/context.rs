@@ -25,6 +25,7 @@ macro_rules! spent {
         concat!(
             "(SELECT json_object(
                 'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
+                'unsolicited_tokens_in_day', coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0),
                 'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
                 'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
             FROM spending WHERE workspace = ?1 AND channel = ", $channel, "
@@ -46,13 +47,22 @@ macro_rules! channel_status {
                 'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
                         AND closed_ms >= ?13 - 1800000),
-                'posts', (SELECT json_array(count(*) FILTER (WHERE channel = ?2), count(*))
-                    FROM outbox INDEXED BY outbox_unasked
+                'posts', (SELECT json_array(count(*) FILTER (WHERE channel = ?2), count(*)) FROM (
+                    SELECT channel FROM outbox INDEXED BY outbox_unasked
                     WHERE workspace = ?1 AND dispatched_ms >= ?13 - 3600000 AND is_unasked = 1
-                        AND id = draft AND (state = 'said' OR state = 'sending' AND id < coalesce(
-                            (SELECT min(id) FROM outbox INDEXED BY outbox_unasked
-                             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND state = 'sending'
-                                AND is_unasked = 1 AND dispatched_ms IS NOT NULL), id + 1))),
+                        AND id = draft AND state = 'said'
+                    UNION ALL
+                    SELECT s.channel FROM steps AS s INDEXED BY steps_unasked
+                    LEFT JOIN outbox AS o ON o.id = s.piece
+                    LEFT JOIN steps AS own ON own.workspace = ?1 AND own.channel = ?2 AND own.thread = ?3
+                        AND own.is_owed = 0
+                    WHERE s.workspace = ?1 AND s.is_owed = 0 AND s.verb <> 'judge'
+                        AND NOT (s.channel = ?2 AND s.thread = ?3)
+                        AND CASE s.verb
+                            WHEN 'post' THEN o.is_unasked = 1 AND o.id = o.draft
+                                AND (own.verb IS DISTINCT FROM 'post' OR s.piece < own.piece)
+                            ELSE own.verb IS DISTINCT FROM 'post'
+                                AND (own.verb IS DISTINCT FROM 'reply' OR s.decision < own.decision) END) AS part),
                 'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND ended = 'spoke' AND is_addressed = 0),
                 'answers_in_hour', (SELECT json_group_object(w.asker,
@@ -60,9 +70,17 @@ macro_rules! channel_status {
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
                             AND m.gate IS DISTINCT FROM 'command'
                          CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
-                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000))
-                    FROM (SELECT DISTINCT asker FROM owed INDEXED BY owed_open
-                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) AS w),
+                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000)
+                        + (SELECT count(*) FROM (SELECT DISTINCT a.channel, a.thread
+                            FROM owed AS a INDEXED BY owed_by_asker
+                            CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
+                                AND m.gate IS DISTINCT FROM 'command'
+                            WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms IS NULL
+                                AND NOT (a.channel = ?2 AND a.thread = ?3)
+                                AND (a.at_ms, a.channel, a.thread) < (w.at_ms, ?2, ?3)) AS part))
+                    FROM (SELECT asker, min(at_ms) AS at_ms FROM owed INDEXED BY owed_open
+                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
+                        GROUP BY asker) AS w),
                 'has_said_so', (SELECT count(*) FROM decisions AS d INDEXED BY decisions_over_budget
                     JOIN outbox AS o ON o.decision = d.id AND o.state = 'said'
                     WHERE d.workspace = ?1 AND d.channel = ?2 AND d.thread = ?3 AND d.ended = 'over_budget'

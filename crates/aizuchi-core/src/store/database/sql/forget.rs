@@ -275,6 +275,7 @@ statements! {
     DROP_FORMER_NAMES = "
         DELETE FROM user_names WHERE workspace = ?1 AND user_id = ?2
             AND name NOT IN (SELECT name FROM users WHERE workspace = ?1 AND id = ?2)";
+    DROP_JUDGE_CALLS_ABOUT_USER = "DELETE FROM judge_calls WHERE workspace = ?1 AND author = ?2";
     DROP_NAMES = "DELETE FROM user_names WHERE workspace = ?1 AND user_id = ?2";
     DROP_USER = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
     KEEPS_NAME = "SELECT keeps_name FROM forgettings WHERE workspace = ?1 AND user_id = ?2";

@@ -1,0 +1,155 @@
+//! Reserve: before each model call, what it may cost at most is held against the limits. The store decides, so calls
+//! that are made at the same time count each other, in this process and in others.
+
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, Attempts, Mind, StepError};
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::clock::{duration_from_seconds, seeded_random};
+use crate::context::Context;
+use crate::decision::limit::Limit;
+use crate::decision::{DecisionId, Usage};
+use crate::event::Claim;
+use crate::event::planned_call::{Admission, CallCost, CallLimits, PlannedCall};
+use crate::prompt::Prompt;
+use crate::rules::{BudgetLimits, ChannelRules};
+
+/// The model calls that are made for one claim.
+pub(super) struct Calls<'a> {
+    pub owner: CallOwner,
+    /// Cancelled when a new message makes the work obsolete.
+    pub superseded: &'a CancellationToken,
+    pub attempts: &'a mut Attempts,
+}
+
+/// What the calls of a claim are for.
+pub(super) struct CallOwner {
+    pub token: i64,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub decision: Option<DecisionId>,
+    pub is_unsolicited: bool,
+    /// The author of all that a judge is asked about, if there is only one.
+    pub sole_author: Option<UserId>,
+    pub limits: CallLimits,
+}
+
+impl Agent {
+    /// The owner of the calls for a step.
+    pub(super) fn call_owner(&self, claim: &Claim, context: &Context) -> CallOwner {
+        let conversation = claim.event.conversation();
+        let is_unsolicited = !claim.is_owed;
+        let rulebook = &self.settings.rulebook;
+        CallOwner {
+            token: claim.token,
+            workspace: conversation.workspace.clone(),
+            channel: Some(conversation.channel.clone()),
+            decision: Some(claim.decision),
+            is_unsolicited,
+            sole_author: None,
+            limits: CallLimits {
+                share: if is_unsolicited { rulebook.soft_share } else { 1.0 },
+                ..self.call_limits(Some(self.gate_input(context).rules))
+            },
+        }
+    }
+
+    /// The limits of a call for a channel with these rules, or for the whole workspace.
+    pub(super) fn call_limits(&self, rules: Option<&ChannelRules>) -> CallLimits {
+        let rulebook = &self.settings.rulebook;
+        CallLimits {
+            workspace: rulebook.workspace_limits,
+            channel: rules.map_or(BudgetLimits::default(), |rules| rules.budget_limits),
+            share: 1.0,
+            unsolicited_share: rulebook.unsolicited_share(),
+            calls_per_decision: rulebook.calls_per_decision,
+            judge_calls_per_person: rulebook.judge_calls_per_hour,
+        }
+    }
+
+    /// Reserves what a call may cost. If calls in flight may use up the rest of the budget, a claim that has made no
+    /// call yet waits for them.
+    pub(super) async fn reserve(
+        &self,
+        mind: &Mind,
+        prompt: &Prompt,
+        calls: &Calls<'_>,
+    ) -> Result<(), StepError> {
+        let owner = &calls.owner;
+        let now = self.now();
+        let planned = PlannedCall {
+            token: owner.token,
+            workspace: owner.workspace.clone(),
+            channel: owner.channel.clone(),
+            decision: owner.decision,
+            is_unsolicited: owner.is_unsolicited,
+            sole_author: owner.sole_author.clone(),
+            calls_made: calls.attempts.len() as u64,
+            spent: cost_so_far(calls.attempts),
+            estimate: self.estimated_cost(mind, prompt),
+            until: now + self.settings.max_step_duration(),
+            limits: owner.limits,
+        };
+        match self.store.reserve(&planned, now).await? {
+            Admission::Admitted => Ok(()),
+            Admission::Busy(_) if calls.attempts.is_empty() => {
+                Err(StepError::AwaitingBudget { wait: self.budget_wait(owner.token) })
+            }
+            // Waiting would repeat the calls before this one, and their cost.
+            Admission::Busy(limit) | Admission::Refused(limit) => Err(StepError::OverBudget(limit)),
+        }
+    }
+
+    /// The most that a call may cost: its prompt and the longest response, or what such a call has lately used if
+    /// that is more. Before the first one it is a whole prompt budget.
+    fn estimated_cost(&self, mind: &Mind, prompt: &Prompt) -> CallCost {
+        let output_tokens = mind.llm.max_output_tokens(prompt);
+        let (model, verb) = (mind.llm.model(), prompt.verb.name());
+        let most_used = self.token_corrections.most_used(model, verb);
+        let most_used = most_used.unwrap_or(self.settings.budget.max_tokens + output_tokens);
+        let tokens = most_used.max(prompt.total_tokens() + output_tokens);
+        let input_tokens = tokens.saturating_sub(output_tokens);
+        let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
+        let price = self.settings.prices.cost(model, usage);
+        CallCost { tokens, micros: price.map_or(0, |price| price.micros) }
+    }
+
+    /// How long a step waits for calls in flight: long enough that many waiting steps are no load.
+    fn budget_wait(&self, token: i64) -> SignedDuration {
+        let jitter = seeded_random(self.seed, &[&token.to_string(), "budget"]);
+        duration_from_seconds(2.0 + 3.0 * jitter)
+    }
+}
+
+fn cost_so_far(attempts: &Attempts) -> CallCost {
+    let tokens = |usage: Usage| usage.input_tokens + usage.output_tokens;
+    CallCost {
+        tokens: attempts.iter().map(|attempt| tokens(attempt.usage)).sum(),
+        micros: attempts.iter().filter_map(|attempt| attempt.price).map(|price| price.micros).sum(),
+    }
+}
+
+/// The author of everything new, if it is one user's.
+pub(super) fn sole_author(context: &Context) -> Option<UserId> {
+    let new = context
+        .target_messages()
+        .iter()
+        .filter(|message| message.is_human() && context.new_messages.contains(&message.id));
+    let mut authors = new.map(|message| &message.author.id);
+    let first = authors.next()?;
+    authors.all(|author| author == first).then(|| first.clone())
+}
+
+impl StepError {
+    /// The limit that stopped the work, if one did.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        match self {
+            StepError::OverBudget(limit) => Some(*limit),
+            StepError::AwaitingBudget { .. }
+            | StepError::Superseded
+            | StepError::Retryable { .. }
+            | StepError::Permanent { .. } => None,
+        }
+    }
+}

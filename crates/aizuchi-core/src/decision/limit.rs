@@ -1,0 +1,60 @@
+//! The limits of a budget. Each has the name of its setting, which the ledger shows when it bites.
+
+use crate::context::BudgetUsage;
+use crate::rules::BudgetLimits;
+
+/// What can run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Limit {
+    /// The tokens of the day.
+    TokensPerDay,
+    /// What unsolicited work may use of them: the rest is kept for mentions.
+    MentionShare,
+    MoneyPerDay,
+    MoneyPerMonth,
+    /// Unsolicited posts in the whole workspace.
+    PostsPerHour,
+    /// Unsolicited posts in one channel.
+    PostsPerChannelPerHour,
+    AnswersPerPersonPerHour,
+    /// Judge calls about what one person wrote.
+    JudgeCallsPerPersonPerHour,
+    /// Model calls for one decision.
+    CallsPerDecision,
+}
+
+impl Limit {
+    /// The name of its setting.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl BudgetUsage {
+    /// The limit of which this share is used up, if any. Unsolicited work has a share of its own of the tokens.
+    pub fn reached_limit(
+        &self,
+        limits: &BudgetLimits,
+        share: f64,
+        unsolicited_share: Option<f64>,
+    ) -> Option<Limit> {
+        let has_reached = |used: u64, limit: Option<u64>, share: f64| {
+            limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
+        };
+        let (tokens, unsolicited) = (self.tokens_in_day, self.unsolicited_tokens_in_day);
+        let is_mention_share_left = unsolicited_share
+            .is_none_or(|share| !has_reached(unsolicited, limits.tokens_per_day, share));
+        match () {
+            () if !is_mention_share_left => Some(Limit::MentionShare),
+            () if has_reached(tokens, limits.tokens_per_day, share) => Some(Limit::TokensPerDay),
+            () if has_reached(self.micros_in_day, limits.micros_per_day, share) => {
+                Some(Limit::MoneyPerDay)
+            }
+            () if has_reached(self.micros_in_month, limits.micros_per_month, share) => {
+                Some(Limit::MoneyPerMonth)
+            }
+            () => None,
+        }
+    }
+}

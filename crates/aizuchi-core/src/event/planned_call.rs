@@ -1,0 +1,139 @@
+//! A model call before it is made: what it may cost at most is reserved, or a limit forbids it. Every store applies
+//! these rules inside a transaction, so calls that are planned at the same time count each other.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::context::BudgetUsage;
+use crate::decision::DecisionId;
+use crate::decision::limit::Limit;
+use crate::rules::BudgetLimits;
+
+/// A model call that is about to be made for a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedCall {
+    /// The claim's token. One claim has one reservation: that of its next call replaces that of its last.
+    pub token: i64,
+    pub workspace: WorkspaceId,
+    /// `None`: the call is for the whole workspace.
+    pub channel: Option<ChannelId>,
+    /// `None` for a memory.
+    pub decision: Option<DecisionId>,
+    /// Whether nobody waits for it.
+    pub is_unsolicited: bool,
+    /// The author of all that a judge is asked about, if there is only one.
+    pub sole_author: Option<UserId>,
+    /// How many calls the claim has made, and what they cost. They are booked with its outcome.
+    pub calls_made: u64,
+    pub spent: CallCost,
+    /// The most that this call may cost.
+    pub estimate: CallCost,
+    /// When the claim has surely ended, however it does. Then the reservation is void.
+    pub until: Timestamp,
+    pub limits: CallLimits,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCost {
+    pub tokens: u64,
+    /// In millionths of the price table's currency.
+    pub micros: u64,
+}
+
+/// The limits of one call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallLimits {
+    pub workspace: BudgetLimits,
+    pub channel: BudgetLimits,
+    /// It may use this share of them.
+    pub share: f64,
+    /// All unsolicited calls may use this share of the tokens.
+    pub unsolicited_share: f64,
+    pub calls_per_decision: Option<u64>,
+    pub judge_calls_per_person: Option<u64>,
+}
+
+/// What a store knows when a call is planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct CallUsage {
+    pub workspace: BudgetUsage,
+    pub channel: BudgetUsage,
+    /// What the calls of other claims have reserved.
+    pub workspace_reserved: BudgetUsage,
+    pub channel_reserved: BudgetUsage,
+    /// How many calls are booked for the decision.
+    pub decision_calls: u64,
+    /// How many judge calls there were about its sole author within the last hour.
+    pub author_judge_calls: u64,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Its cost is reserved.
+    Admitted,
+    /// Calls in flight may use up the rest of the budget. Once they have ended, there may be room.
+    Busy(Limit),
+    Refused(Limit),
+}
+
+impl PlannedCall {
+    /// What the claim will have cost after this call.
+    pub fn reserved(&self) -> CallCost {
+        CallCost {
+            tokens: self.spent.tokens + self.estimate.tokens,
+            micros: self.spent.micros + self.estimate.micros,
+        }
+    }
+
+    /// The user whose judge calls this one is counted among. The calls of one claim count once.
+    pub fn counted_author(&self) -> Option<&UserId> {
+        self.sole_author.as_ref().filter(|_| self.calls_made == 0)
+    }
+
+    /// A call is admitted while its limits are not reached, so the last one may exceed them: by itself, not by more.
+    pub fn admission(&self, usage: &CallUsage) -> Admission {
+        let limits = &self.limits;
+        let has_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
+        if has_reached(usage.decision_calls + self.calls_made, limits.calls_per_decision) {
+            return Admission::Refused(Limit::CallsPerDecision);
+        }
+        if self.counted_author().is_some()
+            && has_reached(usage.author_judge_calls, limits.judge_calls_per_person)
+        {
+            return Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+        }
+        let nothing = BudgetUsage::default();
+        if let Some(limit) = self.reached_limit(usage, &nothing, &nothing) {
+            return Admission::Refused(limit);
+        }
+        let (workspace, channel) = (&usage.workspace_reserved, &usage.channel_reserved);
+        match self.reached_limit(usage, workspace, channel) {
+            Some(limit) => Admission::Busy(limit),
+            None => Admission::Admitted,
+        }
+    }
+
+    fn reached_limit(
+        &self,
+        usage: &CallUsage,
+        workspace_reserved: &BudgetUsage,
+        channel_reserved: &BudgetUsage,
+    ) -> Option<Limit> {
+        let limits = &self.limits;
+        let unsolicited_share = self.is_unsolicited.then_some(limits.unsolicited_share);
+        let reached = |booked: &BudgetUsage, reserved: &BudgetUsage, limits: &BudgetLimits| {
+            let used = booked.plus(reserved).plus(&self.own_usage());
+            used.reached_limit(limits, self.limits.share, unsolicited_share)
+        };
+        reached(&usage.channel, channel_reserved, &limits.channel)
+            .or_else(|| reached(&usage.workspace, workspace_reserved, &limits.workspace))
+    }
+
+    /// What the claim's calls so far have used.
+    fn own_usage(&self) -> BudgetUsage {
+        let CallCost { tokens, micros } = self.spent;
+        BudgetUsage::of_call(tokens, micros, self.is_unsolicited)
+    }
+}

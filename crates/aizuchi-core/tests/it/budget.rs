@@ -1,0 +1,401 @@
+//! Budgets under a burst: what is planned at the same time counts, on every store, so at most one call goes beyond a
+//! limit.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aizuchi_core::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+use aizuchi_core::clock::seeded_random;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::decision::{DecisionResult, Usage};
+use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, PlannedCall};
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
+use aizuchi_core::runner::Runner;
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, SILENCE, StoreKind, TestStore, at, build_parts_with,
+    on_every_store, thread, workspace,
+};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tokio::sync::{Semaphore, watch};
+
+const BURST: usize = 200;
+const CALL_TOKENS: u64 = 1000;
+const CAP: u64 = 5 * CALL_TOKENS;
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// A model that answers when it is let, and uses the same number of tokens for each call.
+struct SlowMind {
+    script: ScriptedMind,
+    calls: AtomicUsize,
+    waiting: watch::Sender<usize>,
+    permits: Semaphore,
+}
+
+impl SlowMind {
+    fn new() -> Arc<Self> {
+        let script = ScriptedMind::default();
+        script.set_default(PromptVerb::Judge, SILENCE);
+        script.set_default(PromptVerb::Reply, "Here I am.");
+        let (calls, waiting) = Default::default();
+        Arc::new(Self { script, calls, waiting, permits: Semaphore::new(0) })
+    }
+
+    fn tokens(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst) as u64 * CALL_TOKENS
+    }
+
+    /// Waits until every claimed step waits for this model.
+    async fn until_all_wait(&self, store: &TestStore) -> usize {
+        let mut waiting_counts = self.waiting.subscribe();
+        let mut revisions = store.store.revisions();
+        loop {
+            let waiting = *waiting_counts.borrow_and_update();
+            revisions.borrow_and_update();
+            let steps = store.archive.pending_steps(&workspace()).await.unwrap();
+            let leased = steps.iter().filter(|step| step.lease.is_some()).count();
+            if waiting > 0 && leased == waiting {
+                return waiting;
+            }
+            tokio::select! {
+                changed = waiting_counts.changed() => changed.unwrap(),
+                changed = revisions.changed() => changed.unwrap(),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Llm for SlowMind {
+    fn model(&self) -> &str {
+        "scripted"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.waiting.send_modify(|waiting| *waiting += 1);
+        self.permits.acquire().await.unwrap().forget();
+        self.waiting.send_modify(|waiting| *waiting -= 1);
+        let usage = Usage { input_tokens: CALL_TOKENS, ..Usage::default() };
+        Ok(LlmResponse { usage, ..self.script.ask(prompt).await? })
+    }
+}
+
+/// Several runners around one store, whose model calls overlap as much as they can.
+struct Burst {
+    harness: Harness,
+    runners: Vec<Runner>,
+    mind: Arc<SlowMind>,
+    seed: u64,
+}
+
+impl Burst {
+    async fn new(store: TestStore, runners: usize, seed: u64, book: Rulebook) -> Self {
+        let harness = Harness::new(store).await;
+        let options = HarnessOptions::from_rulebook(book);
+        let harness = harness.with_options(options.clone());
+        let mind = SlowMind::new();
+        let runner = |_| {
+            let (store, clock) = (harness.store.store.clone(), harness.clock.clone());
+            let platform = harness.platform.clone();
+            build_parts_with(store, clock, mind.clone(), platform, options.clone()).1
+        };
+        let runners = (0..runners).map(runner).collect();
+        Self { harness, runners, mind, seed }
+    }
+
+    /// Handles everything until nothing is pending. The calls in flight end in groups of random sizes.
+    async fn run(&self) {
+        for round in 0.. {
+            let mut steps = pin!(join_all(self.runners.iter().map(Runner::step)));
+            let worked = loop {
+                tokio::select! {
+                    worked = &mut steps => break worked,
+                    waiting = self.mind.until_all_wait(&self.harness.store) => {
+                        let share = seeded_random(self.seed, &[&round.to_string()]);
+                        let let_go = 1 + (share * waiting as f64) as usize;
+                        self.mind.permits.add_permits(let_go.min(waiting));
+                    }
+                }
+            };
+            if worked.into_iter().any(|worked| worked.unwrap()) {
+                continue;
+            }
+            match self.harness.store.store.next_ready().await.unwrap() {
+                Some(next) => self.harness.clock.advance_to(next),
+                None => return,
+            }
+        }
+    }
+
+    /// How many decisions ended in each way, and by which gate.
+    async fn ends(&self) -> BTreeMap<(&'static str, &'static str), usize> {
+        let mut ends = BTreeMap::new();
+        for row in self.harness.decisions("garden").await {
+            let gate = row.gate.map_or("", |gate| gate.name());
+            *ends.entry((row.ended.map_or("open", |ended| ended.name()), gate)).or_default() += 1;
+        }
+        ends
+    }
+}
+
+fn capped() -> Rulebook {
+    Rulebook {
+        workspace_limits: BudgetLimits { tokens_per_day: Some(CAP), ..BudgetLimits::default() },
+        ..Rulebook::default()
+    }
+}
+
+fn own_thread(number: usize) -> ConversationId {
+    thread("garden", &format!("t{number:03}"))
+}
+
+#[tokio::test]
+async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
+    for seed in SEEDS {
+        {
+            let runners = 1 + (seed as usize) % 2;
+            on_every_store(async |store| {
+                let burst = Burst::new(store, runners, seed, capped()).await;
+                for number in 0..BURST {
+                    let name = format!("user{number}");
+                    burst.harness.says_in(own_thread(number), &name, "@Aizuchi and this?").await;
+                }
+                burst.run().await;
+                let spent = burst.mind.tokens();
+                assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+                let answered = (spent / CALL_TOKENS) as usize;
+                let ends = burst.ends().await;
+                assert_eq!(
+                    ends,
+                    BTreeMap::from([
+                        (("spoke", ""), answered),
+                        (("over_budget", "budget"), BURST - answered)
+                    ])
+                );
+                let booked = &burst.harness.store.archive;
+                let booked =
+                    booked.spending(&workspace(), burst.harness.clock.now()).await.unwrap();
+                assert_eq!(booked[0].spent.tokens_in_day, spent);
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn judgments_at_once_leave_the_share_of_mentions() {
+    for seed in SEEDS {
+        on_every_store(async |store| {
+            let burst = Burst::new(store, 2, seed, capped()).await;
+            for number in 0..BURST {
+                let name = format!("user{number}");
+                burst.harness.says_in(own_thread(number), &name, "who has the key?").await;
+            }
+            burst.run().await;
+            let share = CAP * 7 / 10;
+            let spent = burst.mind.tokens();
+            assert!((share..=share + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+            let row = burst.harness.decisions("garden").await.pop().unwrap();
+            assert_eq!(
+                (row.ended, row.gate),
+                (Some(DecisionResult::OverBudget), Some(Gate::Budget))
+            );
+            assert_eq!(row.why.as_deref(), Some("my budget is used up (mention_share)"));
+            // A mention still has its share.
+            burst.harness.says_in(own_thread(BURST), "zoe", "@Aizuchi and this?").await;
+            burst.run().await;
+            assert_eq!(burst.mind.tokens(), spent + CALL_TOKENS);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn mentions_by_one_user_at_once_get_as_many_answers_as_one_user_gets() {
+    on_every_store(async |store| {
+        let burst = Burst::new(store, 2, 1, Rulebook::default()).await;
+        for number in 0..BURST {
+            burst.harness.says_in(own_thread(number), "alice", "@Aizuchi and this?").await;
+        }
+        burst.run().await;
+        let ends = burst.ends().await;
+        assert_eq!(
+            ends,
+            BTreeMap::from([(("spoke", ""), 30), (("over_budget", "budget"), BURST - 30)])
+        );
+        assert_eq!(burst.mind.calls.load(Ordering::SeqCst), 30);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_users_questions_in_many_threads_are_judged_and_answered_a_few_times() {
+    on_every_store(async |store| {
+        let burst = Burst::new(store, 1, 1, Rulebook::default()).await;
+        burst.mind.script.set_default(PromptVerb::Judge, JOIN);
+        for number in 0..180 {
+            burst.harness.says_in(own_thread(number), "alice", "who has the key?").await;
+        }
+        burst.run().await;
+        let posts = burst.harness.platform.posted_texts().len() as u64;
+        assert_eq!(Some(posts), ChannelRules::default().budget_limits.posts_per_hour);
+        // 30 judgments, and the replies to some of them.
+        let calls = burst.mind.calls.load(Ordering::SeqCst) as u64;
+        assert!(calls <= 30 + posts, "{calls} calls");
+        let ends = burst.ends().await;
+        assert_eq!(ends[&("spoke", "")] as u64, posts, "{ends:?}");
+        assert_eq!(ends.values().sum::<usize>(), 180, "{ends:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_users_messages_are_judged_a_few_times_an_hour() {
+    on_every_store(async |store| {
+        let burst = Burst::new(store, 2, 1, Rulebook::default()).await;
+        for number in 0..40 {
+            burst.harness.says_in(own_thread(number), "alice", "who has the key?").await;
+        }
+        burst.run().await;
+        let judged =
+            BTreeMap::from([(("chose_silence", ""), 30), (("over_budget", "judge_calls"), 10)]);
+        assert_eq!(burst.ends().await, judged);
+        // What somebody else says in the same conversation is judged.
+        burst.harness.says_in(own_thread(0), "alice", "does nobody know?").await;
+        burst.harness.says_in(own_thread(0), "bob", "what is it?").await;
+        burst.run().await;
+        assert_eq!(burst.mind.calls.load(Ordering::SeqCst), 31);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_users_questions_get_no_more_posts_than_a_channel_allows() {
+    for seed in SEEDS {
+        on_every_store(async |store| {
+            let rules = ChannelRules {
+                budget_limits: BudgetLimits { posts_per_hour: Some(3), ..BudgetLimits::default() },
+                ..ChannelRules::default()
+            };
+            let book = Rulebook { default_rules: rules, ..Rulebook::default() };
+            let burst = Burst::new(store, 2, seed, book).await;
+            burst.mind.script.set_default(PromptVerb::Judge, JOIN);
+            for number in 0..60 {
+                let name = format!("user{number}");
+                burst.harness.says_in(own_thread(number), &name, "who has the key?").await;
+            }
+            burst.run().await;
+            assert_eq!(burst.harness.platform.posted_texts().len(), 3, "seed {seed}");
+            let rows = burst.harness.decisions("garden").await;
+            let whys = rows.iter().filter(|row| row.ended == Some(DecisionResult::OverBudget));
+            for row in whys {
+                let why = "my budget is used up (posts_per_channel_per_hour)";
+                assert_eq!(row.why.as_deref(), Some(why));
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_decision_takes_a_limited_number_of_calls() {
+    let book = Rulebook { calls_per_decision: Some(2), ..Rulebook::default() };
+    on_every_store(async |store| {
+        let harness =
+            Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        for _ in 0..4 {
+            let usage = Usage::default();
+            let busy = LlmError::Busy { why: "slow down".to_owned(), retry_after: None, usage };
+            harness.mind.script.push(PromptVerb::Reply, Err(busy));
+        }
+        harness.says("alice", "@Aizuchi and this?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "reply reply");
+        let row = harness.decisions("garden").await.pop().unwrap();
+        assert_eq!(row.ended, Some(DecisionResult::OverBudget));
+        let why = "I have thought about this as often as I may (calls_per_decision)";
+        assert_eq!(row.why.as_deref(), Some(why));
+    })
+    .await;
+}
+
+fn planned(token: i64, until: i64) -> PlannedCall {
+    let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
+    PlannedCall {
+        token,
+        workspace: workspace(),
+        channel: Some(ChannelId::new("garden")),
+        decision: None,
+        is_unsolicited: false,
+        sole_author: None,
+        calls_made: 0,
+        spent: CallCost::default(),
+        estimate: CallCost { tokens: 60, micros: 6 },
+        until: at(until),
+        limits: CallLimits {
+            workspace: limits,
+            channel: BudgetLimits::default(),
+            share: 1.0,
+            unsolicited_share: 1.0,
+            calls_per_decision: None,
+            judge_calls_per_person: Some(2),
+        },
+    }
+}
+
+/// A process that dies leaves its reservations behind: its calls may have been made. They end by themselves.
+#[tokio::test]
+async fn a_reservation_outlives_its_process_and_ends_by_itself() {
+    for kind in StoreKind::ALL {
+        let store = kind.open().await;
+        let reserve = async |store: &TestStore, call: PlannedCall, second: i64| {
+            store.store.reserve(&call, at(second)).await.unwrap()
+        };
+        assert_eq!(reserve(&store, planned(1, 100), 0).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(2, 200), 0).await, Admission::Admitted);
+        let store = store.restart().await;
+        let busy = Admission::Busy(Limit::TokensPerDay);
+        assert_eq!(reserve(&store, planned(3, 300), 99).await, busy, "{kind:?}");
+        // Its own reservation does not stand in a claim's way.
+        assert_eq!(reserve(&store, planned(2, 200), 99).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(3, 300), 100).await, Admission::Admitted);
+        let other = PlannedCall { workspace: WorkspaceId::new("elsewhere"), ..planned(4, 300) };
+        assert_eq!(reserve(&store, other, 100).await, Admission::Admitted);
+        // What its earlier calls have used counts.
+        let spent = CallCost { tokens: 100, micros: 0 };
+        let second = PlannedCall { spent, calls_made: 1, ..planned(2, 200) };
+        assert_eq!(reserve(&store, second, 100).await, Admission::Refused(Limit::TokensPerDay));
+    }
+}
+
+#[tokio::test]
+async fn judge_calls_about_one_user_are_counted_for_an_hour() {
+    for kind in StoreKind::ALL {
+        let store = kind.open().await;
+        let reserve = async |token: i64, user: &str, second: i64| {
+            let author = Some(UserId::new(user));
+            let limits = planned(0, 0).limits;
+            let limits = CallLimits { workspace: BudgetLimits::default(), ..limits };
+            let call = PlannedCall { sole_author: author, limits, ..planned(token, second) };
+            store.store.reserve(&call, at(second)).await.unwrap()
+        };
+        let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+        for (token, user, second, admission) in [
+            (1, "alice", 0, Admission::Admitted),
+            (2, "alice", 10, Admission::Admitted),
+            (3, "alice", 3599, refused),
+            (4, "bob", 3599, Admission::Admitted),
+            (5, "alice", 3600, Admission::Admitted),
+            (6, "alice", 3601, refused),
+        ] {
+            assert_eq!(reserve(token, user, second).await, admission, "{kind:?} {token}");
+        }
+    }
+}
