@@ -15,11 +15,12 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
 };
+use aizuchi_core::event::planned_call::{CallCost, CallLimits, PlannedCall};
 use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
-use aizuchi_core::rules::Mode;
+use aizuchi_core::rules::{BudgetLimits, Mode};
 use aizuchi_core::store::{InboxEntry, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -66,6 +67,12 @@ enum Operation {
         seconds: u8,
     },
     Claim,
+    /// A model call is planned for an open claim.
+    Reserve {
+        claim: u8,
+        tokens: u8,
+        author: Option<u8>,
+    },
     /// The oldest open claim is completed with this kind of result.
     Complete {
         kind: u8,
@@ -86,6 +93,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (1..90_u8).prop_map(|seconds| Operation::Wait { seconds }),
         1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Operation::Order { kind, here }),
         4 => Just(Operation::Claim),
+        3 => (0..3_u8, any::<u8>(), prop::option::of(0..4_u8))
+            .prop_map(|(claim, tokens, author)| Operation::Reserve { claim, tokens, author }),
         6 => (0..12_u8).prop_map(|kind| Operation::Complete { kind }),
         1 => Just(Operation::Forget),
     ]
@@ -144,6 +153,13 @@ async fn run_operations(operations: &[Operation], other: TestStore) {
                     "{operation:?}"
                 );
                 claims.extend(claimed);
+            }
+            Operation::Reserve { claim, tokens, author } => {
+                let Some(claim) = claims.get(usize::from(*claim)) else { continue };
+                let call = planned_call(claim, *tokens, *author, second);
+                let admission = one.store.reserve(&call, at(second)).await.unwrap();
+                let other = other.store.reserve(&call, at(second)).await.unwrap();
+                assert_eq!(other, admission, "{operation:?}");
             }
             Operation::Complete { kind } if !claims.is_empty() => {
                 let claim = claims.remove(0);
@@ -227,6 +243,37 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
     format!(
         "{steps:#?}\n{messages:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
     )
+}
+
+/// A call that limits may forbid: some of the channel, some of the workspace.
+fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> PlannedCall {
+    let conversation = claim.event.conversation();
+    let tokens = u64::from(tokens);
+    let limits = |tokens_per_day: u64| BudgetLimits {
+        tokens_per_day: Some(tokens_per_day),
+        micros_per_month: Some(5 * tokens_per_day),
+        ..BudgetLimits::default()
+    };
+    PlannedCall {
+        token: claim.token,
+        workspace: conversation.workspace.clone(),
+        channel: (tokens % 7 > 0).then(|| conversation.channel.clone()),
+        decision: (tokens % 5 > 0).then_some(claim.decision),
+        is_unsolicited: !claim.is_owed,
+        sole_author: author.map(|author| UserId::new(format!("u-{author}"))),
+        calls_made: tokens % 3,
+        spent: CallCost { tokens: tokens % 3 * 10, micros: tokens % 3 },
+        estimate: CallCost { tokens, micros: tokens * 4 },
+        until: at(second + 100),
+        limits: CallLimits {
+            workspace: limits(600),
+            channel: limits(400),
+            share: 0.8,
+            unsolicited_share: 0.5,
+            calls_per_decision: Some(4),
+            judge_calls_per_person: Some(3),
+        },
+    }
 }
 
 fn order(kind: u8, here: bool, second: i64) -> Order {
@@ -316,6 +363,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
         | Operation::Order { .. }
         | Operation::Wait { .. }
         | Operation::Claim
+        | Operation::Reserve { .. }
         | Operation::Complete { .. }
         | Operation::Forget => {
             unreachable!("not heard")
