@@ -105,8 +105,7 @@ pub struct BudgetLimits {
 }
 
 /// How often the persona posts unasked in one channel within an hour, unless it is configured otherwise: as much as the
-/// busiest recorded channel has room for, if a judge never says no. Whoever asks
-/// many questions at once gets no more.
+/// busiest recorded channel has room for, if a judge never says no. A user who asks many questions at once gets no more.
 pub const POSTS_PER_CHANNEL_PER_HOUR: u64 = 20;
 
 /// The rules of one channel.
