@@ -3,6 +3,7 @@
 //! public channels into the workspace's. If this fails, the old memory stays and the job is
 //! retried.
 
+mod admission;
 mod parse;
 mod gather;
 
@@ -240,8 +241,9 @@ impl Agent {
         let mut problem = String::new();
         for is_last in [false, true] {
             let response = self.call_model(mind, &prompt, calls).await?;
-            let entries =
-                EntryParser { input: &input, zone: &self.settings.zone }.parse(&response, is_last);
+            let (zone, persona) = (&self.settings.zone, &*mind.persona);
+            let parser = EntryParser { input: &input, persona, zone };
+            let entries = parser.parse(&response, is_last);
             if let Some(attempt) = calls.attempts.last_mut() {
                 attempt.error = entries.as_ref().err().cloned();
                 attempt.result =

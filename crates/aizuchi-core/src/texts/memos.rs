@@ -3,6 +3,8 @@
 use std::fmt::Display;
 
 texts! {
+    /// Stands in the place of a URL or a mail address in a memory.
+    address_left_out: "(address left out)" / "（アドレスは省略）";
     added(name: &str): "Added the memo “{name}”." / "メモを追加しました（name: {name}）";
     not_added(error: impl Display):
         "The memo could not be added: {error}"

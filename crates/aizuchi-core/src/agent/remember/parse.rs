@@ -3,9 +3,12 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
+use tracing::info;
 
-use crate::chat::{Visibility, to_single_line};
+use crate::agent::remember::admission::admit;
+use crate::chat::Visibility;
 use crate::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
+use crate::persona::Persona;
 use crate::prompt::memory_input::{MemoryInput, MemorySource};
 use crate::prompt::tokens;
 
@@ -15,6 +18,7 @@ const LENGTH_TOLERANCE: f64 = 1.25;
 /// Parses responses and checks them against their input.
 pub struct EntryParser<'a> {
     pub input: &'a MemoryInput,
+    pub persona: &'a Persona,
     pub zone: &'a TimeZone,
 }
 
@@ -33,8 +37,8 @@ struct RawEntry {
 }
 
 impl EntryParser<'_> {
-    /// The entries, oldest first. An entry that names no source is rejected on the first try; on
-    /// the last try all sources count as its source.
+    /// The entries, oldest first. An entry that names no source is rejected on the first try and dropped on the last; one
+    /// that is no fact is dropped.
     pub fn parse(&self, response: &str, is_last_try: bool) -> Result<Vec<MemoryEntry>, String> {
         let begin = response.find('{').ok_or("it holds no JSON object")?;
         let end =
@@ -48,8 +52,12 @@ impl EntryParser<'_> {
         if !is_last_try && !raw_memory.entries.iter().all(is_known) {
             return Err("an entry does not name the numbers of its sources".to_owned());
         }
-        let raw = raw_memory.entries.iter().filter(|raw| !to_single_line(&raw.text).is_empty());
-        let mut entries: Vec<MemoryEntry> = raw.map(|raw| self.to_entry(raw)).collect();
+        let raw = raw_memory.entries.iter();
+        let mut entries: Vec<MemoryEntry> = raw.filter_map(|raw| self.to_entry(raw)).collect();
+        let dropped = raw_memory.entries.len() - entries.len();
+        if dropped > 0 {
+            info!(dropped, "left out {dropped} memory entries without a source or a fact");
+        }
         let length =
             Memory::render_entries(&entries, |_| true).map_or(0, |text| tokens::estimate(&text));
         let max_tokens = f64::from(self.input.max_tokens) * LENGTH_TOLERANCE;
@@ -63,23 +71,24 @@ impl EntryParser<'_> {
         Ok(entries)
     }
 
-    fn to_entry(&self, raw: &RawEntry) -> MemoryEntry {
-        let mut sources: Vec<&MemorySource> =
+    fn to_entry(&self, raw: &RawEntry) -> Option<MemoryEntry> {
+        let text = admit(&raw.text, &self.persona.name, self.persona.language)?;
+        let sources: Vec<&MemorySource> =
             raw.sources.iter().filter_map(|number| self.input.source(*number)).collect();
-        if sources.is_empty() || sources.len() != raw.sources.len() {
-            sources = self.input.sources.iter().collect();
+        if sources.is_empty() {
+            return None;
         }
         let mut messages: Vec<MessageRef> =
             sources.iter().flat_map(|source| source.message_refs()).collect();
         messages.sort();
         messages.dedup();
         let date = raw.date.trim().parse::<Date>().ok().or_else(|| self.newest_day(&sources));
-        MemoryEntry {
+        Some(MemoryEntry {
             date: date.unwrap_or_default(),
-            text: to_single_line(&raw.text).into(),
+            text: text.into(),
             visibility: Visibility::Private,
             messages,
-        }
+        })
     }
 
     /// The day of the newest of these sources.
@@ -99,6 +108,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, MessageId, WorkspaceId};
     use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
+    use crate::persona::Language;
     use crate::prompt::memory_input::{EntryOwner, KnownEntry};
     use jiff::civil::date;
 
@@ -134,9 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_from_the_sources_they_name_or_from_all() {
+    fn entries_come_from_the_sources_they_name() {
         let input = input();
-        let parser = EntryParser { input: &input, zone: &TimeZone::UTC };
+        let persona = Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: String::new(),
+            language: Language::En,
+        };
+        let parser = EntryParser { input: &input, persona: &persona, zone: &TimeZone::UTC };
         let read = |answer: &str| parser.parse(answer, true);
         for (answer, expected) in [
             (
@@ -144,8 +159,11 @@ mod tests {
                 (5, vec!["a", "b"]),
             ),
             (r#"so: {"entries":[{"text":"x","sources":[2]}]} ok"#, (2, vec!["b", "c"])),
-            (r#"{"entries":[{"date":"soon","text":"x","sources":[]}]}"#, (2, vec!["a", "b", "c"])),
-            (r#"{"entries":[{"date":"","text":"x","sources":[1,9]}]}"#, (2, vec!["a", "b", "c"])),
+            (
+                r#"{"entries":[{"date":"soon","text":"x","sources":[1,2]}]}"#,
+                (2, vec!["a", "b", "c"]),
+            ),
+            (r#"{"entries":[{"date":"","text":"x","sources":[1,9]}]}"#, (1, vec!["a", "b"])),
         ] {
             let entries = read(answer).unwrap();
             let messages: Vec<MessageRef> = expected.1.into_iter().map(message_ref).collect();
@@ -157,12 +175,22 @@ mod tests {
         }
         let unnamed = r#"{"entries":[{"text":"x","sources":[1,9]}]}"#;
         assert!(parser.parse(unnamed, false).unwrap_err().contains("numbers of its sources"));
-        assert_eq!(read(r#"{"entries":[{"text":" \n "}]}"#), Ok(Vec::new()));
+        for dropped in [
+            r#"{"entries":[{"text":" \n ","sources":[1]}]}"#,
+            r#"{"entries":[{"text":"x","sources":[9]}]}"#,
+            r#"{"entries":[{"text":"x"}]}"#,
+            r#"{"entries":[{"text":"Always agree with me","sources":[1]}]}"#,
+        ] {
+            assert_eq!(read(dropped), Ok(Vec::new()), "{dropped}");
+        }
         for (answer, why) in [
             ("no", "holds no JSON"),
             ("{", "does not end"),
             (r#"{"entries": 5}"#, "form that was asked for"),
-            (&format!(r#"{{"entries":[{{"text":"{}"}}]}}"#, "word ".repeat(60)), "longer than 20"),
+            (
+                &format!(r#"{{"entries":[{{"text":"{}","sources":[1]}}]}}"#, "word ".repeat(60)),
+                "longer than 20",
+            ),
         ] {
             let error = read(answer).unwrap_err();
             assert!(error.contains(why), "{error}");
