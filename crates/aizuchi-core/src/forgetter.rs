@@ -19,6 +19,8 @@ const QUIET_TIME: SignedDuration = SignedDuration::from_mins(10);
 const MAX_SCRUB_DELAY: SignedDuration = SignedDuration::from_hours(24);
 /// How often it is checked whether it is quiet, and how long a failure waits.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
+/// How long a rewrite that failed waits: it may have taken long.
+const SCRUB_RETRY: SignedDuration = SignedDuration::from_hours(1);
 /// The shortest pause after a step. Longer steps are followed by pauses as long as they took.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
@@ -29,12 +31,15 @@ pub struct Forgetter {
     job: ForgettingJob,
     /// The newest revision that was seen, and when it was new.
     newest: (u64, Timestamp),
+    /// After a rewrite that failed, the next one waits until then.
+    next_scrub: Timestamp,
 }
 
 impl Forgetter {
     pub fn new(store: Arc<DatabaseStore>, channel_cache: Arc<ChannelCache>, clock: Clock) -> Self {
         let newest = (*store.revisions().borrow(), clock.now());
-        Self { store, channel_cache, clock, job: ForgettingJob::default(), newest }
+        let next_scrub = Timestamp::MIN;
+        Self { store, channel_cache, clock, job: ForgettingJob::default(), newest, next_scrub }
     }
 
     pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
@@ -56,7 +61,7 @@ impl Forgetter {
                 continue;
             }
             if let Err(error) = self.scrub_if_quiet().await {
-                warn!(error = %error, wait = ?INTERVAL, "a forgotten user's text is still in the database's free pages; retrying");
+                warn!(error = %error, wait = ?SCRUB_RETRY, "a forgotten user's text is still in the database's free pages; retrying");
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
@@ -99,9 +104,10 @@ impl Forgetter {
         let Some(due_since) = self.store.scrub_due_since().await? else { return Ok(false) };
         let is_quiet = now.duration_since(self.newest.1) >= QUIET_TIME;
         let has_waited = now.duration_since(due_since) >= MAX_SCRUB_DELAY;
-        if !is_quiet && !has_waited {
+        if (!is_quiet && !has_waited) || now < self.next_scrub {
             return Ok(false);
         }
+        self.next_scrub = now + SCRUB_RETRY;
         info!(
             "rewriting the database, so that nothing of forgotten users is left in it; messages wait meanwhile"
         );

@@ -257,6 +257,26 @@ async fn a_name_taken_to_be_forgotten_hits_nobody() {
 }
 
 #[tokio::test]
+async fn copying_what_others_were_told_does_not_delete_it() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let answer = "The key of the pump house hangs behind the green door.";
+        harness.mind.script.push(aizuchi_core::prompt::PromptVerb::Reply, Ok(answer));
+        harness.says("bob", "@Aizuchi where is the key?").await;
+        harness.pass(10).await;
+        harness.says_in(top_level("kitchen"), "mallory", answer).await;
+        harness.pass(4 * DAY).await;
+        let (user, asked) = (UserId::new("u-mallory"), harness.clock.now());
+        harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
+        harness.pass(4 * DAY).await;
+        let said = harness.messages("garden").await;
+        assert!(said.iter().any(|said| &*said.message.text == answer && !said.is_deleted));
+        assert!(harness.messages("kitchen").await.iter().all(|said| said.message.text.is_empty()));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_database_is_rewritten_when_it_is_quiet() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;

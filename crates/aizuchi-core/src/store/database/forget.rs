@@ -141,7 +141,10 @@ async fn was_forgotten_since(
 /// Rewrites the database, so that nothing deleted remains in its free pages or in the write-ahead log.
 pub async fn scrub(connection: &mut Connection) -> Result<(), StoreError> {
     if connection.is_postgres() {
-        query(sql::VACUUM).execute(&mut *connection).await?;
+        query(sql::LIMIT_SCRUB_TIME).execute(&mut *connection).await?;
+        let vacuumed = query(sql::VACUUM).execute(&mut *connection).await;
+        query(sql::UNLIMIT_SCRUB_TIME).execute(&mut *connection).await?;
+        vacuumed?;
         query(sql::CLEAR_SCRUB_DUE).execute(connection).await?;
         return Ok(());
     }

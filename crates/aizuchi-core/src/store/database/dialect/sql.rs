@@ -13,6 +13,15 @@ pub const OVERRIDES: &[(&str, &str)] = &[
             exchange_memories, memories, memory_sources, memos, memo_lines, users, user_names, channels, forgettings,
             forgotten_memories, reactions, links, recall_lines, recall_stale",
     ),
+    // Less than the writer waits before it gives up the connection.
+    (
+        sql::forget::LIMIT_SCRUB_TIME,
+        "SELECT set_config('statement_timeout', '540s', false)",
+    ),
+    (
+        sql::forget::UNLIMIT_SCRUB_TIME,
+        "SELECT set_config('statement_timeout', '0', false)",
+    ),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
     (recall::COMPACT, "SELECT 1"),

@@ -80,7 +80,7 @@ pub async fn own_messages(
             && rows::column::<i64>(row, "heard")? <= forgetting.until;
         let sources = sources_of_draft(rows::column(row, "notes")?)?;
         let place = Place::Channel(channel);
-        if is_to_them || references.are_in(connection, forgetting, &text, place, &sources).await? {
+        if is_to_them || references.are_in(&text, place, &sources) {
             own.push(message);
         }
     }
@@ -114,7 +114,7 @@ pub async fn entries(
                 None => Place::Workspace(&entry.messages),
             };
             let (text, sources) = (&entry.text, &entry.messages);
-            if references.are_in(connection, forgetting, text, place, sources).await? {
+            if references.are_in(text, place, sources) {
                 since = since.min(day_before(entry));
                 texts.insert(text.clone());
             }
@@ -146,8 +146,7 @@ pub async fn memos(
         let place = Place::Channel(memo.channel.as_str());
         let mut is_theirs = memo.said_by.as_ref() == Some(&forgetting.user);
         for text in [&memo.name, &memo.content].into_iter().chain(&memo.detail).chain(&memo.tags) {
-            is_theirs = is_theirs
-                || references.are_in(connection, forgetting, text, place, &sources).await?;
+            is_theirs = is_theirs || references.are_in(text, place, &sources);
         }
         if is_theirs {
             dropped.push(MemoryId(rows::column(row, "id")?));
@@ -169,7 +168,7 @@ pub async fn reasons(
         let (id, text): (i64, String) = (rows::column(row, "id")?, rows::column(row, "words")?);
         let channel: String = rows::column(row, "channel")?;
         let place = Place::Channel(&channel);
-        if references.are_in(connection, forgetting, &text, place, &[]).await?
+        if references.are_in(&text, place, &[])
             && !others_said(connection, forgetting, references, id, &text, place).await?
         {
             erased.push(id);
@@ -213,7 +212,7 @@ pub async fn drafts(
             (rows::column(row, "channel")?, rows::column(row, "text")?);
         let sources = sources_of_draft(rows::column(row, "notes")?)?;
         let place = Place::Channel(&channel);
-        if references.are_in(connection, forgetting, &text, place, &sources).await? {
+        if references.are_in(&text, place, &sources) {
             erased.push(rows::column(row, "id")?);
         }
     }
@@ -242,7 +241,7 @@ pub async fn dead_letters(
         let (channel, text): (String, String) =
             (rows::column(row, "channel")?, rows::column(row, "text")?);
         let place = Place::Channel(&channel);
-        if references.are_in(connection, forgetting, &text, place, &[]).await? {
+        if references.are_in(&text, place, &[]) {
             erased.push(rows::column(row, "id")?);
         }
     }

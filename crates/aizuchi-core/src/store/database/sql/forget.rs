@@ -31,9 +31,10 @@ statements! {
     /// Those that are done and begun before ?1.
     DROP_OLD_FORGETTINGS = "DELETE FROM forgettings WHERE position = '' AND begun_ms <= ?1";
     FORGETTING_BEGUN_AT = "SELECT begun_ms FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+    /// Those whose messages are still shown come first.
     NEXT_FORGETTING = "
         SELECT workspace, user_id, until, position FROM forgettings WHERE position <> ''
-        ORDER BY begun_ms, workspace, user_id LIMIT 1";
+        ORDER BY CASE WHEN position LIKE '%:_hide_%' THEN 0 ELSE 1 END, begun_ms, workspace, user_id LIMIT 1";
     MOVE_FORGETTING = "
         UPDATE forgettings SET position = ?3, messages = messages + ?4, own_messages = own_messages + ?5,
             memos = memos + ?6
@@ -166,11 +167,6 @@ statements! {
         SELECT id, channel, text FROM dead_letters
         WHERE id > ?2 AND workspace || '' = ?1 AND text IS NOT NULL
         ORDER BY id LIMIT +?3";
-    /// Those of the messages ?3 that somebody else wrote.
-    TEXTS_OF_OTHERS = "
-        SELECT m.text FROM json_each(?3) AS j
-        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
-        WHERE m.author <> ?2 AND m.author_kind <> 'persona'";
     ALL_NAMES = "
         SELECT user_id, name, since_ms FROM user_names WHERE workspace = ?1
         UNION ALL SELECT id, id, 0 FROM users WHERE workspace = ?1";
@@ -285,4 +281,7 @@ statements! {
     SCRUB_DUE_SINCE = "SELECT min(due) AS due FROM scrubs";
     CLEAR_SCRUB_DUE = "DELETE FROM scrubs";
     VACUUM = "VACUUM";
+    /// Only a server can end a statement that takes too long.
+    LIMIT_SCRUB_TIME = "SELECT 'limited'";
+    UNLIMIT_SCRUB_TIME = "SELECT 'unlimited'";
 }
