@@ -186,7 +186,7 @@ impl Default for Rulebook {
             workspace_limits: BudgetLimits::default(),
             answers_per_hour: Some(30),
             judge_calls_per_hour: Some(30),
-            calls_per_decision: Some(12),
+            calls_per_decision: Some(24),
             soft_share: 0.8,
             mention_share: 0.3,
             opted_out: Vec::new(),

@@ -125,6 +125,12 @@ impl Agent {
                 trace.memo_changes = generated.memo_changes;
                 with_due(result, due)
             }
+            // The budget is not used up; only this decision has taken too many calls.
+            Err(StepError::OverBudget(Limit::CallsPerDecision)) if claim.is_owed => {
+                let why =
+                    texts::judging::limit_reason(self.persona.language, Limit::CallsPerDecision);
+                with_reason(self.draft_apology(&context), why)
+            }
             Err(StepError::OverBudget(limit)) if claim.is_owed => {
                 self.refuse_by_gate(claim, Gate::from_limit(limit), Some(limit), &context)
             }

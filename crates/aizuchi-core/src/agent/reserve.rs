@@ -15,6 +15,9 @@ use crate::event::planned_call::{Admission, CallCost, CallLimits, PlannedCall};
 use crate::prompt::Prompt;
 use crate::rules::{BudgetLimits, ChannelRules};
 
+/// How long a claim that has made a call waits for calls in flight.
+const BUDGET_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+
 /// The model calls that are made for one claim.
 pub(super) struct Calls<'a> {
     pub owner: CallOwner,
@@ -68,8 +71,8 @@ impl Agent {
         }
     }
 
-    /// Reserves what a call may cost. If calls in flight may use up the rest of the budget, a claim that has made no
-    /// call yet waits for them.
+    /// Reserves what a call may cost. If calls in flight may use up the rest of the budget, it waits for them: for a while
+    /// here if the claim has made a call already, which would have to be repeated, and else as a step.
     pub(super) async fn reserve(
         &self,
         mind: &Mind,
@@ -91,13 +94,22 @@ impl Agent {
             until: now + self.settings.max_step_duration(),
             limits: owner.limits,
         };
-        match self.store.reserve(&planned, now).await? {
-            Admission::Admitted => Ok(()),
-            Admission::Busy(_) if calls.attempts.is_empty() => {
-                Err(StepError::AwaitingBudget { wait: self.budget_wait(owner.token) })
+        let wait = self.budget_wait(owner.token);
+        loop {
+            match self.store.reserve(&planned, self.now()).await? {
+                Admission::Admitted => return Ok(()),
+                Admission::Refused(limit) => return Err(StepError::OverBudget(limit)),
+                Admission::Busy(_)
+                    if calls.attempts.is_empty() || self.now() >= now + BUDGET_PATIENCE =>
+                {
+                    return Err(StepError::AwaitingBudget { wait });
+                }
+                Admission::Busy(_) => {}
             }
-            // Waiting would repeat the calls before this one, and their cost.
-            Admission::Busy(limit) | Admission::Refused(limit) => Err(StepError::OverBudget(limit)),
+            tokio::select! {
+                () = calls.superseded.cancelled() => return Err(StepError::Superseded),
+                () = self.clock.sleep_until(self.now() + wait) => {}
+            }
         }
     }
 

@@ -319,7 +319,7 @@ async fn a_decision_takes_a_limited_number_of_calls() {
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "reply reply");
         let row = harness.decisions("garden").await.pop().unwrap();
-        assert_eq!(row.ended, Some(DecisionResult::OverBudget));
+        assert_eq!(row.ended, Some(DecisionResult::Failed));
         let why = "I have thought about this as often as I may (calls_per_decision)";
         assert_eq!(row.why.as_deref(), Some(why));
     })
