@@ -171,7 +171,7 @@ async fn a_reader_that_takes_no_events_is_dropped() {
 
 #[tokio::test]
 async fn a_stream_of_events_may_last() {
-    let timeouts = Timeouts { head: SHORT, idle: SHORT, request: SHORT, stalled: LONG };
+    let timeouts = Timeouts { request: SHORT, ..PATIENT };
     let (router, _) = events(SHORT / 2, 1);
     let serving = Serving::new(router, 10, timeouts).await;
     let mut stream = serving.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await;

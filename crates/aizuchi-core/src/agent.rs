@@ -2,6 +2,7 @@
 //! to the store.
 
 mod reserve;
+mod admission;
 mod model_call;
 pub mod judge;
 mod command_reply;

@@ -1,4 +1,4 @@
-//! What may become a memory: facts about people and things. A member may tell the model that summarizes the talk what later
+//! What may become a memory or a memo: facts about people and things. A member may tell the model that summarizes the talk what later
 //! readers should do, and a memory is read in other channels, weeks later, as if it were true. So directives and texts that look
 //! like tool calls are refused, and addresses and mentions are taken out.
 
@@ -6,30 +6,37 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use crate::agent::tools::ToolSettings;
 use crate::chat::to_single_line;
 use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::texts;
 
 /// What tells a reader what to do. They are matched in lower case, with `assistant` in the place of the persona's name.
-const DIRECTIVES: [&str; 12] = [
+const DIRECTIVES: [&str; 13] = [
     r"\b(?:ignore|disregard|override|forget)\b.{0,40}\b(?:instructions?|rules|prompts?|above|previous|earlier)\b",
     r"\bsystem prompt\b|システムプロンプト",
-    r"\byou(?:'ll|'re)?\s+(?:must|should|shall|will|are|may|can|need to|have to)\b",
+    r"\byou\s+(?:must|should|shall|need to|have to|are (?:now|to|an?|not))\b",
     r"\b(?:assistants?|bots?|chatbots?|ai|language models?)\s+(?:must|should|shall|always|never|has to|have to|needs? to|is to|are to)\b",
     r"\b(?:whoever|anyone|anybody|everyone|everybody|someone|somebody|users|people|those)\s+(?:who\s+)?(?:asks?|wants? to know)\b",
-    r"\b(?:when|whenever|if|once)\s+(?:you are\s+|you're\s+)?asked\b",
-    r"\bfrom now on\b|\bin (?:all|every|any|each) (?:future )?(?:repl(?:y|ies)|answers?|responses?|messages?)\b",
-    r"(?:^|[.!?;。]\s*)(?:please\s+)?(?:always|never|do not|don't|make sure|be sure|answer|reply|respond|say|tell|post|send|share|reveal|print|output|include|append|repeat|call|use|visit|open|click|pretend|act|recommend|link)\b",
+    r"\b(?:when|whenever|if)\s+(?:you are\s+|you're\s+)?asked\s+(?:about|for|who|what|which|where|when|how|if|whether|to)\b",
+    r"\bfrom now on\b|\bin (?:all|every|any|each) (?:future )?(?:repl(?:y|ies)|answers?|responses?)\b",
+    r"(?:^|[.!?;。]\s*)(?:please|always|never|do not|don't|make sure to|be sure to)\s+(?:always\s+)?(?:answer|reply|respond|say|tell|mention|post|send|share|reveal|show|print|output|include|append|repeat|link|recommend|agree|pretend|act|call|trust|believe)\b",
+    r"(?:^|[.!?;。]\s*)(?:answer|reply|respond)\s+(?:with|in|only|as|always|to)\b|(?:^|[.!?;。]\s*)(?:reveal|print|output|repeat|append)\s+(?:the|this|that|it|all|every)\b",
     r"(?:これまで|以前|上記|前|全て|すべて)の?(?:指示|命令|ルール|プロンプト).{0,12}(?:無視|忘れ|従わ)",
     r"(?:聞かれ|訊かれ|尋ねられ|質問され|問われ|頼まれ)(?:たら|たとき|た時|た場合|ると)",
-    r"(?:assistant|ボット|アシスタント|ai|あなた|きみ|君)(?:は|が|も).{0,40}(?:べき|なければならない|ねばならない|必要がある|てください|て下さい|なさい|せよ|こと(?:。|$))",
-    r"(?:てください|て下さい|でください|なさい|せよ|しろ)(?:[。！!]|$)",
+    r"(?:assistant|ボット|アシスタント|ai|あなた|きみ|君)(?:は|が|も).{0,40}(?:べき|なければならない|ねばならない|必要がある|てください|て下さい|なさい|せよ)",
+    r"(?:返信|返答|回答|応答|投稿|送信|紹介|案内|表示|推薦)(?:して)?(?:ください|下さい|しなさい|せよ|しろ)|(?:答え|教え|伝え|言っ|従っ|見せ|勧め|信じ)て(?:ください|下さい|くれ)",
 ];
 
 static DIRECTIVE: LazyLock<RegexSet> =
     LazyLock::new(|| RegexSet::new(DIRECTIVES).expect("the directives are valid patterns"));
+
+/// The names of tools. A test of the tools checks that none is missing.
+static TOOL_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern =
+        r"\b(?:(?:add|edit|remove|list|get)_memo(?:_tags)?|search_messages|web_(?:search|fetch))\b";
+    Regex::new(pattern).expect("the pattern is valid")
+});
 
 /// URLs, also without a scheme, and mail addresses.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
@@ -45,12 +52,16 @@ static MENTION: LazyLock<Regex> = LazyLock::new(|| {
 /// The text of a memory entry as it may be kept, or `None` if it is refused.
 pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<String> {
     let text = to_single_line(text);
-    let is_refused = text.is_empty() || is_directive(&text, persona_name) || is_like_call(&text);
-    if is_refused {
+    if text.is_empty() || !is_fact(&text, persona_name) {
         return None;
     }
     let text = ADDRESS.replace_all(&text, texts::memos::address_left_out(language));
     Some(MENTION.replace_all(&text, "$1$2").trim().to_owned())
+}
+
+/// Whether a text tells no reader what to do and looks like no tool call.
+pub fn is_fact(text: &str, persona_name: &str) -> bool {
+    !is_directive(text, persona_name) && !is_like_call(text)
 }
 
 fn is_directive(text: &str, persona_name: &str) -> bool {
@@ -62,9 +73,7 @@ fn is_directive(text: &str, persona_name: &str) -> bool {
 
 /// Whether the text holds the name of a tool, a JSON object or a mark of a chat template.
 fn is_like_call(text: &str) -> bool {
-    let tools = ToolSettings::specs(Language::En);
-    let names_tool = tools.iter().any(|tool| text.contains(tool.name));
-    names_tool || text.contains("{\"") || to_inert_text(text) != text
+    TOOL_NAME.is_match(text) || text.contains("{\"") || to_inert_text(text) != text
 }
 
 #[cfg(test)]
@@ -87,6 +96,13 @@ mod tests {
             ),
             ("ケンは「再起動してください」と頼んだ", "ケンは「再起動してください」と頼んだ"),
             ("週報は金曜に出すことになった", "週報は金曜に出すことになった"),
+            ("犬の名前はしろ。", "犬の名前はしろ。"),
+            ("alice: build is red. Don't merge", "alice: build is red. Don't merge"),
+            ("bob: thanks, you are right", "bob: thanks, you are right"),
+            ("Post-mortem is on Friday", "Post-mortem is on Friday"),
+            ("Call with the bank moved to Tuesday", "Call with the bank moved to Tuesday"),
+            ("Open question: who owns DNS?", "Open question: who owns DNS?"),
+            ("Alice once asked for tea", "Alice once asked for tea"),
             ("The wiki is at https://wiki.example/a?b=1.", "The wiki is at (address left out)"),
             (
                 "See evil.example/?k=1 and www.evil.example",

@@ -3,7 +3,6 @@
 //! public channels into the workspace's. If this fails, the old memory stays and the job is
 //! retried.
 
-mod admission;
 mod parse;
 mod gather;
 
@@ -84,7 +83,8 @@ impl Agent {
                 )
             }
             Err(StepError::AwaitingBudget { wait }) => {
-                (MemoryJobResult::Retry(RetryTiming::Soon), now + wait)
+                // Nothing was tried, so no attempt counts.
+                (MemoryJobResult::Retry(RetryTiming::NextInterval), now + wait)
             }
             // Over budget, the memory stays as it is until there is budget again.
             Err(

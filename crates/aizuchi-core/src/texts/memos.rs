@@ -5,6 +5,9 @@ use std::fmt::Display;
 texts! {
     /// Stands in the place of a URL or a mail address in a memory.
     address_left_out: "(address left out)" / "（アドレスは省略）";
+    no_fact:
+        "A memo holds facts, not instructions to whoever reads it. Nothing was changed."
+        / "メモに残せるのは事実だけで、読む人への指示は残せません。変更していません。";
     added(name: &str): "Added the memo “{name}”." / "メモを追加しました（name: {name}）";
     not_added(error: impl Display):
         "The memo could not be added: {error}"
