@@ -201,7 +201,7 @@ fn a_limit_is_off_only_if_it_says_so() {
         )
     };
     let posts = ChannelRules::default().budget_limits.posts_per_hour;
-    let defaults = [Some(2_000_000), None, Some(30), Some(30), Some(12)];
+    let defaults = [Some(2_000_000), None, Some(30), Some(30), Some(24)];
     assert_eq!(limits_of(""), (defaults, posts));
     assert_eq!(limits_of("budget: {tokens_per_day: , calls_per_decision: }"), (defaults, posts));
     let off = "budget: {tokens_per_day: off, answers_per_person_per_hour: none, judge_calls_per_person_per_hour: 'off', \
