@@ -208,7 +208,7 @@ fn a_limit_is_off_only_if_it_says_so() {
                calls_per_decision: off, posts_per_channel_per_hour: off}";
     assert_eq!(limits_of(off), ([None; 5], None));
     let set = "budget: {tokens_per_day: '0', posts_per_hour: 5, posts_per_channel_per_hour: 2}";
-    assert_eq!(limits_of(set), ([Some(0), Some(5), Some(30), Some(30), Some(12)], Some(2)));
+    assert_eq!(limits_of(set), ([Some(0), Some(5), Some(30), Some(30), Some(24)], Some(2)));
     // A channel's section replaces what it names.
     for (budget, most) in
         [("5", posts), ("{tokens_per_day: 5}", posts), ("{posts_per_hour: off}", None)]
