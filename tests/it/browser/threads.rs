@@ -11,7 +11,7 @@ const ANSWER: &str = "nothing that was said here answers that";
 
 #[tokio::test]
 async fn a_thread_is_opened_answered_and_closed() {
-    let home = Home::new(0.1);
+    let home = Home::new(1000.0);
     let program = home.start();
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
