@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::IncomingMessage;
-use crate::store::database::recall::index;
+use crate::store::database::recall::index::{self, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{Counters, forget, hear, memory, orders, reservations, sql, steps};
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
@@ -233,8 +233,8 @@ impl DatabaseWriter {
         for cursor in newest_cursors(batch) {
             hear::put_cursor(&mut self.connection, cursor).boxed().await?;
         }
-        if batch.iter().any(WriteRequest::is_message_change) {
-            index::drop_stale(&mut self.connection).boxed().await?;
+        if let Some(erasure) = term_erasure(batch) {
+            index::drop_stale(&mut self.connection, erasure).boxed().await?;
         }
         if *counters != self.counters {
             let put =
@@ -243,6 +243,17 @@ impl DatabaseWriter {
         }
         query(sql::COMMIT).execute(&mut self.connection).await?;
         Ok(())
+    }
+}
+
+/// When the terms of what these writes change or remove are to be gone, if they do.
+fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
+    let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
+    changes.peek()?;
+    match changes.all(|change| matches!(change, WriteRequest::Forget { .. })) {
+        // A forgetting ends with a rewrite.
+        true => Some(TermErasure::WithRewrite),
+        false => Some(TermErasure::AtOnce),
     }
 }
 

@@ -25,6 +25,8 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
     (recall::COMPACT, "SELECT 1"),
+    (recall::MARK_REMOVED_TERMS, "SELECT 1"),
+    (recall::ERASE_REMOVED_TERMS, "SELECT 1"),
     (
         sql::HAS_MIGRATIONS,
         "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '_sqlx_migrations'",

@@ -14,6 +14,15 @@ use crate::store::database::sql::recall as sql;
 /// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;
 
+/// When the terms of removed text are gone from the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TermErasure {
+    AtOnce,
+    /// When the database is rewritten, which also compacts the index. Until then only a mark says that a term was
+    /// removed: where a term is in many messages, to erase it takes hundreds of times longer than to mark it.
+    WithRewrite,
+}
+
 /// A message to be indexed.
 struct MessageToIndex {
     partition: (String, String, String),
@@ -51,13 +60,16 @@ pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Resul
 
 /// Indexes everything up to `newest`, in the caller's transaction.
 pub async fn index_all(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
-    drop_stale(connection).await?;
+    drop_stale(connection, TermErasure::AtOnce).await?;
     while index_next_batch(connection, newest).await? < newest {}
     Ok(())
 }
 
 /// Removes the old text of messages that were changed or deleted in this transaction from the index.
-pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
+pub async fn drop_stale(
+    connection: &mut Connection,
+    erasure: TermErasure,
+) -> Result<(), StoreError> {
     let row = query(sql::STALE).fetch_one(&mut *connection).await?;
     let stale: Vec<(i64, String)> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
     if stale.is_empty() {
@@ -65,7 +77,14 @@ pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
     }
     let stale =
         stale.into_iter().map(|(number, text)| json!([number, extract_terms(&text).join(" ")]));
-    remove_messages(connection, stale.collect()).await?;
+    match erasure {
+        TermErasure::AtOnce => remove_messages(connection, stale.collect()).await?,
+        TermErasure::WithRewrite => {
+            query(sql::MARK_REMOVED_TERMS).execute(&mut *connection).await?;
+            remove_messages(connection, stale.collect()).await?;
+            query(sql::ERASE_REMOVED_TERMS).execute(&mut *connection).await?;
+        }
+    }
     query(sql::CLEAR_STALE).execute(connection).await?;
     Ok(())
 }

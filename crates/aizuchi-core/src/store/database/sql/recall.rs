@@ -85,6 +85,9 @@ statements! {
         UPDATE recall_rooms
         SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE CAST(j.value ->> 0 AS BIGINT) >> 32 = number)
         WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) >> 32 FROM json_each(?1))";
+    /// How FTS5 removes terms.
+    MARK_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 0)";
+    ERASE_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 1)";
     CLEAR_STALE = "DELETE FROM recall_stale";
     /// Merges the index into one segment.
     COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
