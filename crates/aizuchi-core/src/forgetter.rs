@@ -1,4 +1,5 @@
-//! Forgets users who asked for it, in small steps while others are heard, and rewrites the database in a quiet hour.
+//! Withholds and forgets what users have ordered to be, in small steps while others are heard, and rewrites the
+//! database in a quiet hour.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use crate::clock::Clock;
 use crate::inbox::channel_cache::ChannelCache;
 use crate::store::database::DatabaseStore;
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use crate::store::database::redaction::RedactionProgress;
 use crate::store::{Store, StoreError};
 
 /// Nobody is heard while the database is rewritten, so it waits until nothing was stored for this long,
@@ -48,7 +50,7 @@ impl Forgetter {
             let is_working = match self.step().await {
                 Ok(is_working) => is_working,
                 Err(error) => {
-                    warn!(error = %error, wait = ?INTERVAL, "forgetting a user failed; retrying");
+                    warn!(error = %error, wait = ?INTERVAL, "withholding or forgetting what a user wrote failed; retrying");
                     false
                 }
             };
@@ -65,7 +67,7 @@ impl Forgetter {
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = self.store.wait_for_forgetting() => {}
+                () = self.store.wait_for_erasure() => {}
                 () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
             }
         }
@@ -74,6 +76,15 @@ impl Forgetter {
 
     /// Takes one step. Returns whether there may be another one.
     pub async fn step(&mut self) -> Result<bool, StoreError> {
+        // It is soon done, and until then prompts may hold it.
+        match self.store.redact_next(self.clock.now()).await? {
+            RedactionProgress::Idle => {}
+            RedactionProgress::Working => return Ok(true),
+            RedactionProgress::Done(workspace) => {
+                self.channel_cache.conversations.drop_all_messages(&workspace);
+                return Ok(true);
+            }
+        }
         match self.job.step(&self.store, self.clock.now()).await? {
             ForgetProgress::Idle => Ok(false),
             ForgetProgress::Working => Ok(true),

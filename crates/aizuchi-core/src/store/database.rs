@@ -21,6 +21,7 @@ mod reservations;
 mod lineage;
 mod memory;
 mod memos;
+pub mod redaction;
 mod orders;
 pub mod forget;
 mod context;
@@ -49,6 +50,7 @@ use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
+use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership};
 use crate::store::{
@@ -67,7 +69,7 @@ pub struct DatabaseStore {
     installation: Arc<str>,
     /// Why the newest write failed, if it did.
     last_failure: Arc<Mutex<Option<String>>>,
-    forgetting_ordered: Notify,
+    erasure_ordered: Notify,
 }
 
 /// The sequences: committed changes; decisions, outbox items and claims.
@@ -111,9 +113,9 @@ impl DatabaseStore {
             index_at,
             ownership,
         };
-        let forgetting_ordered = Notify::new();
+        let erasure_ordered = Notify::new();
         let store =
-            Self { readers, requests, revisions, installation, last_failure, forgetting_ordered };
+            Self { readers, requests, revisions, installation, last_failure, erasure_ordered };
         Ok((store, writer))
     }
 
@@ -128,8 +130,8 @@ impl DatabaseStore {
         let (_, revisions) = watch::channel(0);
         let last_failure = Arc::new(Mutex::new(None));
         let installation = "onlooker".into();
-        let forgetting_ordered = Notify::new();
-        Self { readers, requests, revisions, installation, last_failure, forgetting_ordered }
+        let erasure_ordered = Notify::new();
+        Self { readers, requests, revisions, installation, last_failure, erasure_ordered }
     }
 
     /// All users with this id or name.
@@ -177,9 +179,17 @@ impl DatabaseStore {
         self.write(|reply| WriteRequest::Forget { write, now, reply }).await
     }
 
-    /// Completes when a user has asked to be forgotten since this was last waited for.
-    pub async fn wait_for_forgetting(&self) {
-        self.forgetting_ordered.notified().await;
+    /// Withholds the next messages of users who asked for it, and of conversations that were reset.
+    pub async fn redact_next(&self, now: Timestamp) -> Result<RedactionProgress, StoreError> {
+        if !redaction::is_pending(&mut self.readers.acquire().await?).await? {
+            return Ok(RedactionProgress::Idle);
+        }
+        self.write(|reply| WriteRequest::Redact { now, reply }).await
+    }
+
+    /// Completes when a user has asked to be forgotten or left out since this was last waited for.
+    pub async fn wait_for_erasure(&self) {
+        self.erasure_ordered.notified().await;
     }
 
     /// Since when the text of forgotten users is only in free pages of the database and in its logs, if it is.
@@ -323,10 +333,10 @@ impl Store for DatabaseStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        let is_forget = matches!(order, Order::Forget { .. });
+        let changes_messages = order.changes_messages();
         self.write(|reply| WriteRequest::Order { order, now, reply }).await?;
-        if is_forget {
-            self.forgetting_ordered.notify_one();
+        if changes_messages {
+            self.erasure_ordered.notify_one();
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (4, "forgettings", include_str!("../../migrations/postgres/0004_forgettings.sql")),
     (5, "reservations", include_str!("../../migrations/postgres/0005_reservations.sql")),
     (7, "calls", include_str!("../../migrations/postgres/0007_calls.sql")),
+    (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

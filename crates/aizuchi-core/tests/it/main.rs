@@ -27,6 +27,7 @@ mod promises;
 mod prompts;
 mod reactions;
 mod recall;
+mod redaction;
 mod reset;
 mod schedules;
 mod schema;

@@ -400,7 +400,7 @@ async fn memo_queries_use_indexes() {
     let mut connection = options.connect().await.unwrap();
     for statement in [
         sql::MEMOS,
-        sql::MEMOS_OF_MESSAGE,
+        sql::MEMOS_OF_MESSAGES,
         sql::MEMOS_OF_CHANNEL,
         sql::SOURCES_OF_MEMO,
         sql::REPLACE_MEMO_WITH_SOURCES,

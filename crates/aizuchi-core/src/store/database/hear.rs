@@ -244,15 +244,8 @@ pub async fn hear_edit(
         effects.record(&after, edit.at, effect, pending_state, counters.revision);
     }
     let message_ref = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
-    memory::forget_message(
-        connection,
-        counters,
-        &edit.conversation.workspace,
-        &message_ref,
-        before.at,
-        edit.at,
-    )
-    .await?;
+    let (workspace, message) = (&edit.conversation.workspace, [(message_ref, before.at)]);
+    memory::forget_messages(connection, counters, workspace, &message, edit.at).await?;
     // Bots edit their messages all the time; that must not cost prompts.
     if before.is_human() {
         forget_exchanges(connection, counters, &edit.conversation, &edit.message).await?;
@@ -305,15 +298,8 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await?;
     let message_ref = MessageRef(deletion.conversation.channel.clone(), deletion.message.clone());
-    memory::forget_message(
-        connection,
-        counters,
-        &deletion.conversation.workspace,
-        &message_ref,
-        before.at,
-        deletion.at,
-    )
-    .await?;
+    let (workspace, message) = (&deletion.conversation.workspace, [(message_ref, before.at)]);
+    memory::forget_messages(connection, counters, workspace, &message, deletion.at).await?;
     forget_exchanges(connection, counters, &deletion.conversation, &deletion.message).await?;
     let forget_letters = query(sql::FORGET_DEAD_LETTERS)
         .bind(deletion.conversation.workspace.as_str())

@@ -239,38 +239,46 @@ pub async fn save_version(
     Ok(entries.iter().any(MemoryEntry::is_public))
 }
 
-/// Forgets an edited or deleted message: drops the entries made from it from all versions, and schedules the memories
-/// to be rewritten from the entries' other messages.
-pub async fn forget_message(
+/// Forgets edited, deleted or withheld messages, each with its time: drops the entries made from them from all
+/// versions, and schedules the memories to be rewritten from the entries' other messages.
+pub async fn forget_messages(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
-    message: &MessageRef,
-    message_at: Timestamp,
+    messages: &[(MessageRef, Timestamp)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    memos::forget_message(connection, counters, workspace, message).await?;
-    let MessageRef(channel, id) = message;
-    let memories = query(sql::MEMORIES_OF_MESSAGE)
-        .bind(workspace.as_str())
-        .bind(channel.as_str())
-        .bind(id.as_str());
+    let list = messages.iter().map(|(message, _)| json!(message)).collect::<Value>().to_string();
+    memos::forget_messages(connection, counters, workspace, &list).await?;
+    let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace.as_str()).bind(&list);
     let memories = memories.fetch_all(&mut *connection).await?;
-    if memories.is_empty() {
-        return Ok(());
-    }
+    let since = messages.iter().map(|(_, at)| *at).min().unwrap_or(Timestamp::UNIX_EPOCH);
     for row in &memories {
         let key = key_from_row(row)?;
-        if change_versions(connection, counters, &key, message_at, |memory| {
-            memory.forget_message(message)
-        })
-        .await?
-        {
+        let forget = |memory: &mut Memory| {
+            let dropped = messages.iter().filter(|(message, _)| memory.forget_message(message));
+            dropped.count() > 0
+        };
+        if change_versions(connection, counters, &key, since, forget).await? {
             schedule(connection, &[(key, now + REWRITE_DELAY)]).await?;
         }
     }
-    let source = query(sql::FORGET_SOURCE).bind(workspace.as_str()).bind(channel.as_str());
-    source.bind(id.as_str()).execute(connection).await?;
+    if !memories.is_empty() {
+        forget_sources(connection, workspace, messages.iter().map(|(message, _)| message)).await?;
+    }
+    Ok(())
+}
+
+/// Nothing is made from these messages any more.
+pub async fn forget_sources(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    messages: impl Iterator<Item = &MessageRef>,
+) -> Result<(), StoreError> {
+    for MessageRef(channel, id) in messages {
+        let source = query(sql::FORGET_SOURCE).bind(workspace.as_str()).bind(channel.as_str());
+        source.bind(id.as_str()).execute(&mut *connection).await?;
+    }
     Ok(())
 }
 

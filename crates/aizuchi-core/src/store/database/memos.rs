@@ -157,16 +157,16 @@ pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), Sto
     Ok(())
 }
 
-/// Forgets an edited or deleted message: removes the memos made from it, and the prompts that held them.
-pub async fn forget_message(
+/// Forgets edited, deleted or withheld messages, a JSON list: removes the memos made from them, and the prompts that
+/// held them.
+pub async fn forget_messages(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
-    message: &MessageRef,
+    messages: &str,
 ) -> Result<(), StoreError> {
-    let MessageRef(channel, id) = message;
-    let memos = query(sql::MEMOS_OF_MESSAGE).bind(workspace.as_str()).bind(channel.as_str());
-    let memos = memos.bind(id.as_str()).fetch_all(&mut *connection).await?;
+    let memos = query(sql::MEMOS_OF_MESSAGES).bind(workspace.as_str()).bind(messages);
+    let memos = memos.fetch_all(&mut *connection).await?;
     for row in &memos {
         let id = MemoryId(rows::column(row, "id")?);
         remove(connection, id).await?;

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use crate::memory::{MemoryEntry, MemoryKey, MessageRef, NewMemory};
+use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
-use crate::store::database::{Counters, memory, memos, rows, sql};
+use crate::store::database::{Counters, memory, memos, redaction, rows, sql};
 use crate::store::{Mute, Order, StandingOrders, StoreError};
 
 pub async fn apply(
@@ -101,7 +101,7 @@ async fn import_memory(
     memory::save_version(connection, counters, key, new, now, 1).await.map(|_| ())
 }
 
-/// Withholds all that a user has written so far.
+/// Withholds what a user has written so far, and closes what they are owed.
 async fn redact_user(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -109,16 +109,7 @@ async fn redact_user(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let messages =
-        query(sql::REMEMBERED_MESSAGES_OF_USER).bind(workspace.as_str()).bind(user.as_str());
-    let messages = messages.fetch_all(&mut *connection).await?;
-    forget_memories_of(connection, counters, workspace, &messages, now).await?;
-    let redact = query(sql::REDACT_USER)
-        .bind(workspace.as_str())
-        .bind(user.as_str())
-        .bind(counters.revision as i64);
-    let redacted = redact.execute(&mut *connection).await?;
-    counters.revision += redacted;
+    redaction::begin_for_user(connection, counters, workspace, user, now).await?;
     let close_owed = query(sql::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())
@@ -127,7 +118,7 @@ async fn redact_user(
     Ok(())
 }
 
-/// Withholds all that was written in a conversation until then.
+/// Withholds what was written in a conversation until then, and closes what is owed there.
 async fn reset_conversation(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -143,31 +134,9 @@ async fn reset_conversation(
             .bind(until.as_millisecond())
     };
     in_conversation(sql::PUT_RESET).execute(&mut *connection).await?;
-    let messages = in_conversation(sql::REMEMBERED_MESSAGES_IN);
-    let messages = messages.fetch_all(&mut *connection).await?;
-    forget_memories_of(connection, counters, &conversation.workspace, &messages, now).await?;
-    let redact = in_conversation(sql::REDACT_CONVERSATION).bind(counters.revision as i64);
-    let redacted = redact.execute(&mut *connection).await?;
-    counters.revision += redacted;
+    redaction::begin_for_conversation(connection, counters, conversation, until, now).await?;
     let close_owed = in_conversation(sql::CLOSE_OWED_IN).bind(now.as_millisecond());
     close_owed.execute(connection).await?;
-    Ok(())
-}
-
-/// Forgets the memories and memos made from these messages.
-async fn forget_memories_of(
-    connection: &mut Connection,
-    counters: &mut Counters,
-    workspace: &WorkspaceId,
-    messages: &[Row],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    for row in messages {
-        let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
-        let message = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
-        let message_at = rows::to_timestamp(rows::column(row, "at_ms")?)?;
-        memory::forget_message(connection, counters, workspace, &message, message_at, now).await?;
-    }
     Ok(())
 }
 

@@ -15,10 +15,11 @@ pub mod context;
 pub mod forget;
 pub mod memory;
 pub mod recall;
+pub mod redaction;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, recall::ALL];
+    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, recall::ALL, redaction::ALL];
     lists.into_iter().flatten().copied()
 }
 
@@ -308,45 +309,14 @@ statements! {
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
-    /// The messages of the user ?2 that are sources of memories or memos.
-    REMEMBERED_MESSAGES_OF_USER = "
-        SELECT m.channel, m.id, m.at_ms FROM messages AS m
-        WHERE m.workspace = ?1 AND m.author = ?2 AND m.withheld = 0
-            AND (EXISTS (SELECT 1 FROM memory_sources AS s
-                    WHERE s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id)
-                OR EXISTS (SELECT 1 FROM memo_lines AS l
-                    WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
-        ORDER BY m.at_ms, m.id";
-    /// Each message gets a revision of its own, so that a reader that pages through revisions misses none.
-    REDACT_USER = "
-        UPDATE messages SET withheld = 1, revision = n.revision
-        FROM (SELECT rowid AS line, ?3 + row_number() OVER (ORDER BY at_ms, channel, id) AS revision
-            FROM messages WHERE workspace = ?1 AND author = ?2 AND withheld = 0) AS n
-        WHERE messages.rowid = n.line";
     CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
-    // The conversation is ?1 to ?3, and ?4 the end. The parent message of a thread is at the channel's top level.
+    // The conversation is ?1 to ?3, and ?4 the end.
 
     PUT_RESET = "
         INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
         WHERE resets.until_ms < excluded.until_ms";
-    /// Its messages that are sources of memories or memos.
-    REMEMBERED_MESSAGES_IN = "
-        SELECT m.channel, m.id, m.at_ms FROM messages AS m
-        WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.thread = ?3 OR m.id = ?3) AND m.at_ms <= ?4
-            AND m.withheld = 0
-            AND (EXISTS (SELECT 1 FROM memory_sources AS s
-                    WHERE s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id)
-                OR EXISTS (SELECT 1 FROM memo_lines AS l
-                    WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
-        ORDER BY m.at_ms, m.id";
-    REDACT_CONVERSATION = "
-        UPDATE messages SET withheld = 1, revision = n.revision
-        FROM (SELECT rowid AS line, ?5 + row_number() OVER (ORDER BY at_ms, id) AS revision
-            FROM messages WHERE workspace = ?1 AND channel = ?2 AND (thread = ?3 OR id = ?3) AND at_ms <= ?4
-                AND withheld = 0) AS n
-        WHERE messages.rowid = n.line";
     /// Commands are still answered.
     CLOSE_OWED_IN = "
         UPDATE owed SET closed_ms = ?5

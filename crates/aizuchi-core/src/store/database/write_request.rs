@@ -12,6 +12,7 @@ use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::hear::IncomingMessage;
+use crate::store::database::redaction::RedactionProgress;
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
 /// A write, and where its result goes. Each kind has a result of its own.
@@ -70,6 +71,11 @@ pub enum WriteRequest {
     Scrub {
         reply: Reply<()>,
     },
+    /// Withholds the next page of what users have ordered to be withheld.
+    Redact {
+        now: Timestamp,
+        reply: Reply<RedactionProgress>,
+    },
     Order {
         order: Order,
         now: Timestamp,
@@ -119,6 +125,7 @@ impl WriteRequest {
             WriteRequest::Reserve { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
+            WriteRequest::Redact { reply, .. } => reply.send(committed),
             WriteRequest::CompleteMemoryJob { reply, .. }
             | WriteRequest::BeginForgetting { reply, .. }
             | WriteRequest::Forget { reply, .. }
@@ -146,6 +153,7 @@ impl WriteRequest {
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
             | WriteRequest::BeginForgetting { .. }
+            | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Scrub { .. }
@@ -167,6 +175,7 @@ impl WriteRequest {
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::BeginForgetting { .. }
             | WriteRequest::Scrub { .. }
+            | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => false,
@@ -197,6 +206,7 @@ impl WriteRequest {
             | WriteRequest::BeginForgetting { .. }
             | WriteRequest::Forget { .. }
             | WriteRequest::Scrub { .. }
+            | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => None,
@@ -218,6 +228,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::BeginForgetting { .. }
         | WriteRequest::Forget { .. }
         | WriteRequest::Scrub { .. }
+        | WriteRequest::Redact { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::Probe { .. } => None,
     });

@@ -16,7 +16,9 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::{self, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
-use crate::store::database::{Counters, forget, hear, memory, orders, reservations, sql, steps};
+use crate::store::database::{
+    Counters, forget, hear, memory, orders, redaction, reservations, sql, steps,
+};
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
 /// How much longer a prompt's lineage is kept than its text.
@@ -338,6 +340,9 @@ async fn apply_one(
         }
         // A rewrite is no transaction: it follows the commit.
         WriteRequest::Scrub { reply } => reply.set(()),
+        WriteRequest::Redact { now, reply } => {
+            reply.set(redaction::continue_next(connection, counters, *now).await?);
+        }
         WriteRequest::Order { order, now, reply } => {
             orders::apply(connection, counters, order, *now).await?;
             reply.set(());

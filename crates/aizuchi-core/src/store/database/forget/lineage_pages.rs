@@ -13,7 +13,7 @@ use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::page::Page;
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
-use crate::store::database::sql::forget as sql;
+use crate::store::database::sql::{forget as sql, memory as memory_sql};
 use crate::store::database::{memory, rows};
 
 /// How many messages are looked up at once.
@@ -78,7 +78,7 @@ pub async fn memories(
     }
     let workspace = forgetting.workspace.as_str();
     let refs = json!(times.keys().collect::<Vec<_>>()).to_string();
-    let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace).bind(&refs);
+    let memories = query(sql::SOURCES_AMONG).bind(workspace).bind(&refs);
     let mut by_key: Vec<(MemoryKey, HashSet<MessageRef>)> = Vec::new();
     let mut sources = BTreeSet::new();
     for row in memories.fetch_all(&mut *connection).await? {
@@ -96,7 +96,7 @@ pub async fn memories(
         let entries = EntriesToDrop { key, messages, texts: HashSet::new(), since };
         page.erasures.push(Erasure::DropEntries(entries));
     }
-    let memos = query(sql::MEMOS_OF_MESSAGES).bind(workspace).bind(refs);
+    let memos = query(memory_sql::MEMOS_OF_MESSAGES).bind(workspace).bind(refs);
     let memos = ids(&memos.fetch_all(connection).await?, "id")?;
     let memos: Vec<MemoryId> = memos.into_iter().map(MemoryId).collect();
     page.push_chunks(memos, ROWS, Erasure::DropMemos);

@@ -13,7 +13,6 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::Forgetting;
 use crate::store::database::forget::position::Position;
 use crate::store::database::sql::forget as sql;
-use crate::store::database::sql::memory as memory_sql;
 use crate::store::database::{Counters, memory, memos, rows};
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
@@ -167,11 +166,7 @@ async fn erase(
             erased.memos = ids.len();
         }
         Erasure::DropSources(messages) => {
-            for MessageRef(channel, id) in messages {
-                let source = query(memory_sql::FORGET_SOURCE).bind(workspace);
-                let source = source.bind(channel.as_str()).bind(id.as_str());
-                source.execute(&mut *connection).await?;
-            }
+            memory::forget_sources(connection, &write.workspace, messages.iter()).await?;
         }
         Erasure::DropPrompts(attempts) => drop_prompts(connection, counters, attempts).await?,
         Erasure::EraseReasons(decisions) => {

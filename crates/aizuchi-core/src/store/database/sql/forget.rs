@@ -75,17 +75,13 @@ statements! {
             AND NOT EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_in_channel
                 WHERE m.workspace = ?1 AND m.channel = c.id AND m.author_kind = 'human' AND m.author <> ?2
                     AND m.author <> 'forgotten')";
-    /// The memories that messages are sources of.
-    MEMORIES_OF_MESSAGES = "
+    /// Those of the messages ?2 that are sources, with the memories made from them.
+    SOURCES_AMONG = "
         SELECT s.workspace, s.scope, s.of_channel AS channel, s.of_thread AS thread, s.term,
             s.channel AS line_channel, s.line
         FROM json_each(?2) AS j
         CROSS JOIN memory_sources AS s ON s.workspace = ?1 AND s.channel = j.value ->> 0 AND s.line = j.value ->> 1
         ORDER BY s.scope, s.of_channel, s.of_thread, s.term, s.channel, s.line";
-    MEMOS_OF_MESSAGES = "
-        SELECT DISTINCT l.memo AS id FROM json_each(?2) AS j
-        CROSS JOIN memo_lines AS l ON l.workspace = ?1 AND l.channel = j.value ->> 0 AND l.line = j.value ->> 1
-        ORDER BY l.memo";
     PROMPTS_OF_MESSAGES = "
         SELECT DISTINCT l.attempt FROM json_each(?2) AS j
         CROSS JOIN exchange_lines AS l ON l.workspace = ?1 AND l.channel = j.value ->> 0 AND l.line = j.value ->> 1

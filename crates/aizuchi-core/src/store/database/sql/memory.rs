@@ -140,10 +140,11 @@ statements! {
         FROM memories
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
         ORDER BY id";
-    /// The memories that a message is a source of.
-    MEMORIES_OF_MESSAGE = "
-        SELECT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
-        WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    /// The memories that any of the messages ?2, a list of [channel, id], is a source of.
+    MEMORIES_OF_MESSAGES = "
+        SELECT DISTINCT s.workspace, s.scope, s.of_channel AS channel, s.of_thread AS thread, s.term
+        FROM json_each(?2) AS j
+        CROSS JOIN memory_sources AS s ON s.workspace = ?1 AND s.channel = j.value ->> 0 AND s.line = j.value ->> 1";
     /// The memories that any message of a channel is a source of.
     MEMORIES_OF_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
@@ -216,7 +217,11 @@ statements! {
         FROM memo_lines AS l CROSS JOIN exchange_memories AS e ON e.memory = l.memo
         WHERE l.memo = ?1
         ON CONFLICT DO NOTHING";
-    MEMOS_OF_MESSAGE = "SELECT memo AS id FROM memo_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    /// The memos that were made from any of the messages ?2, a list of [channel, id].
+    MEMOS_OF_MESSAGES = "
+        SELECT DISTINCT l.memo AS id FROM json_each(?2) AS j
+        CROSS JOIN memo_lines AS l ON l.workspace = ?1 AND l.channel = j.value ->> 0 AND l.line = j.value ->> 1
+        ORDER BY l.memo";
     /// The memos that were made in a channel, or have a source message in it.
     MEMOS_OF_CHANNEL = "
         SELECT id, memo FROM memos WHERE id IN (

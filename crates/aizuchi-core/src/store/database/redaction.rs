@@ -1,0 +1,228 @@
+//! Withholds what opted-out users wrote, and what stood in a conversation that was reset. The newest messages are
+//! withheld with the order, the others page by page, so that others are heard meanwhile.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use crate::memory::MessageRef;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::sql::redaction as sql;
+use crate::store::database::{Counters, memory, rows};
+
+/// How many messages are withheld with the order, and then in each transaction: each takes its links along.
+const PAGE_AT_ONCE: usize = 50;
+const PAGE: usize = 25;
+/// How many messages are looked through for a page, since some may be withheld already.
+const CANDIDATES: i64 = 500;
+
+/// Whose or which messages are withheld. Without a user it is a conversation.
+struct Redaction {
+    workspace: String,
+    user: String,
+    channel: String,
+    thread: String,
+    position: Position,
+}
+
+/// Everything before it is still to be withheld, newest first: a revision, or a time and an id.
+struct Position {
+    before: i64,
+    before_id: String,
+}
+
+/// What one page has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RedactionProgress {
+    /// Nothing is to be withheld.
+    Idle,
+    Working,
+    /// Something is withheld as a whole.
+    Done(WorkspaceId),
+}
+
+/// Begins to withhold what a user has written so far.
+pub async fn begin_for_user(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let position = Position { before: counters.revision as i64, before_id: String::new() };
+    let redaction = Redaction {
+        workspace: workspace.to_string(),
+        user: user.to_string(),
+        channel: String::new(),
+        thread: String::new(),
+        position,
+    };
+    begin(connection, counters, redaction, now).await
+}
+
+/// Begins to withhold what was written in a conversation until then, and the parent message of a thread.
+pub async fn begin_for_conversation(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    conversation: &ConversationId,
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let workspace = &conversation.workspace;
+    let parent = query(sql::PARENT_MESSAGE)
+        .bind(workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(rows::thread_column(conversation))
+        .bind(until.as_millisecond());
+    let parent = parent.fetch_all(&mut *connection).await?;
+    withhold(connection, counters, workspace, &parent, now).await?;
+    let before = until.as_millisecond().saturating_add(1);
+    let redaction = Redaction {
+        workspace: workspace.to_string(),
+        user: String::new(),
+        channel: conversation.channel.to_string(),
+        thread: rows::thread_column(conversation).to_owned(),
+        position: Position { before, before_id: String::new() },
+    };
+    begin(connection, counters, redaction, now).await
+}
+
+async fn begin(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    mut redaction: Redaction,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let next = withhold_page(connection, counters, &redaction, PAGE_AT_ONCE, now).await?;
+    let Some(next) = next else { return Ok(()) };
+    redaction.position = next;
+    redaction.bind_position(sql::PUT_REDACTION).execute(connection).await?;
+    Ok(())
+}
+
+/// Whether anything is still to be withheld.
+pub async fn is_pending(connection: &mut Connection) -> Result<bool, StoreError> {
+    Ok(query(sql::NEXT_REDACTION).fetch_optional(connection).await?.is_some())
+}
+
+/// Withholds the next page.
+pub async fn continue_next(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    now: Timestamp,
+) -> Result<RedactionProgress, StoreError> {
+    let next = query(sql::NEXT_REDACTION).fetch_optional(&mut *connection).await?;
+    let Some(row) = next else { return Ok(RedactionProgress::Idle) };
+    let mut redaction = Redaction::from_row(&row)?;
+    match withhold_page(connection, counters, &redaction, PAGE, now).await? {
+        Some(next) => {
+            redaction.position = next;
+            redaction.bind_position(sql::MOVE_REDACTION).execute(connection).await?;
+            Ok(RedactionProgress::Working)
+        }
+        None => {
+            redaction.bind_key(sql::DROP_REDACTION).execute(connection).await?;
+            Ok(RedactionProgress::Done(WorkspaceId::new(redaction.workspace)))
+        }
+    }
+}
+
+/// Withholds the newest page before the redaction's position. Returns the next position, or `None` at the end.
+async fn withhold_page(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    redaction: &Redaction,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Option<Position>, StoreError> {
+    let candidates = redaction.candidates(connection).await?;
+    let mut page = Vec::with_capacity(limit);
+    let mut oldest = None;
+    let count = candidates.len();
+    for row in candidates {
+        oldest = Some(Position::from_row(&row)?);
+        if rows::column::<i64>(&row, "withheld")? == 0 {
+            page.push(row);
+        }
+        if page.len() == limit {
+            break;
+        }
+    }
+    let is_last = page.len() < limit && (count as i64) < CANDIDATES;
+    let workspace = WorkspaceId::new(redaction.workspace.clone());
+    withhold(connection, counters, &workspace, &page, now).await?;
+    Ok(oldest.filter(|_| !is_last))
+}
+
+/// Withholds these messages and forgets the memories and memos made from them.
+async fn withhold(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    page: &[Row],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if page.is_empty() {
+        return Ok(());
+    }
+    let mut messages = Vec::with_capacity(page.len());
+    for row in page {
+        let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
+        let message = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
+        messages.push((message, rows::to_timestamp(rows::column(row, "at_ms")?)?));
+    }
+    memory::forget_messages(connection, counters, workspace, &messages, now).await?;
+    // Whoever pages through revisions sees the oldest one first.
+    messages.sort_by(|(one, one_at), (other, other_at)| (one_at, one).cmp(&(other_at, other)));
+    let revised = messages.iter().map(|(MessageRef(channel, id), _)| {
+        counters.revision += 1;
+        json!([channel, id, counters.revision])
+    });
+    let revised = revised.collect::<Value>().to_string();
+    let withhold = query(sql::WITHHOLD_MESSAGES).bind(workspace.as_str()).bind(revised);
+    withhold.execute(connection).await?;
+    Ok(())
+}
+
+impl Redaction {
+    fn from_row(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            workspace: rows::column(row, "workspace")?,
+            user: rows::column(row, "user_id")?,
+            channel: rows::column(row, "channel")?,
+            thread: rows::column(row, "thread")?,
+            position: Position::from_row(row)?,
+        })
+    }
+
+    async fn candidates(&self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
+        let Position { before, before_id } = &self.position;
+        let candidates = if self.user.is_empty() {
+            let candidates = query(sql::MESSAGES_IN_CONVERSATION).bind(&*self.workspace);
+            let candidates = candidates.bind(&*self.channel).bind(&*self.thread);
+            candidates.bind(*before).bind(&**before_id)
+        } else {
+            query(sql::MESSAGES_OF_USER).bind(&*self.workspace).bind(&*self.user).bind(*before)
+        };
+        candidates.bind(CANDIDATES).fetch_all(connection).await
+    }
+
+    fn bind_key(&self, statement: &'static str) -> Query {
+        let key = query(statement).bind(&*self.workspace).bind(&*self.user);
+        key.bind(&*self.channel).bind(&*self.thread)
+    }
+
+    fn bind_position(&self, statement: &'static str) -> Query {
+        self.bind_key(statement).bind(self.position.before).bind(&*self.position.before_id)
+    }
+}
+
+impl Position {
+    fn from_row(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            before: rows::column(row, "before")?,
+            before_id: rows::column(row, "before_id")?,
+        })
+    }
+}
