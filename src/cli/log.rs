@@ -26,7 +26,7 @@ pub fn init(logging: &LoggingConfig) {
     // A filter matches targets by prefix, and all crates of this workspace are named `aizuchi…`.
     let filter = filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>()));
     let is_terminal = std::io::stderr().is_terminal();
-    let layer = fmt::layer().with_writer(std::io::stderr);
+    let layer = layer();
     let log = tracing_subscriber::registry();
     match logging.format {
         LogFormat::Auto if is_terminal => {
@@ -70,8 +70,15 @@ fn rename_targets(levels: &str) -> String {
 /// Initializes logging as plain text, for verbs that run in the foreground and end by themselves.
 pub fn init_plain(level: &str) {
     let is_terminal = std::io::stderr().is_terminal();
-    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
+    let layer = layer().with_ansi(is_terminal);
     tracing_subscriber::registry().with(layer.with_filter(filter(level))).init();
+}
+
+/// Writes to the standard error. If that is a file on a full disk, lines are lost: to report it there would panic, and
+/// the program goes on without a log.
+fn layer<S: Subscriber + for<'a> LookupSpan<'a>>()
+-> fmt::Layer<S, fmt::format::DefaultFields, fmt::format::Format, fn() -> std::io::Stderr> {
+    fmt::layer().with_writer(std::io::stderr as fn() -> _).log_internal_errors(false)
 }
 
 /// The filter by target and level. `RUST_LOG` outranks `levels`, and [`is_allowed`] outranks both.

@@ -150,6 +150,13 @@ impl Program {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }
 
+    /// From now on, the program can make no file longer than this. It must ignore the signal that tells it so.
+    pub fn limit_file_size(&self, bytes: Option<u64>) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
+    }
+
     /// `None` if the connection ends before the response.
     pub async fn try_request(&self, path: &str) -> Option<reqwest::Response> {
         self.http.get(format!("{}{path}", self.address)).send().await.ok()

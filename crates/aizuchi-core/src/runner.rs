@@ -94,8 +94,9 @@ struct Poll {
     next_poll: Option<Timestamp>,
 }
 
-/// How often committing an outcome is attempted while the store is busy.
-const MAX_COMMIT_ATTEMPTS: u32 = 6;
+/// How long to wait after a failed commit, at first and at most.
+const COMMIT_RETRY_DELAY: SignedDuration = SignedDuration::from_millis(200);
+const MAX_COMMIT_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 /// An unsolicited post within this time after an unseen message counts as an interruption.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 /// How many memory jobs run concurrently.
@@ -287,6 +288,7 @@ impl Runner {
     }
 
     async fn run_memory_job(&self, job: &MemoryJob) {
+        let began = self.clock.now();
         let mut attempts = Vec::new();
         let remembering = AssertUnwindSafe(self.agent.remember(job, &mut attempts)).catch_unwind();
         let outcome = match self.clock.timeout(MEMORY_JOB_TIMEOUT, remembering).await {
@@ -302,20 +304,10 @@ impl Runner {
         };
         let outcome = MemoryJobOutcome { attempts, ..outcome };
         self.log_memory_job(&outcome);
-        for attempt in 1..=MAX_COMMIT_ATTEMPTS {
-            let committed =
-                self.store.complete_memory_job(job, outcome.clone(), self.clock.now()).await;
-            match committed {
-                Ok(()) => break,
-                Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
-                    self.clock.sleep_until(self.clock.now() + RETRY_DELAY).await;
-                }
-                Err(error) => {
-                    // The lease ends, and the job runs again.
-                    error!(error = %error, "committing the memory failed; the job runs again");
-                    break;
-                }
-            }
+        let commit = || self.store.complete_memory_job(job, outcome.clone(), self.clock.now());
+        if let Err(error) = self.commit_within(began + MEMORY_JOB_LEASE, commit).await {
+            // The lease ends, and the job runs again.
+            error!(error = %error, "committing the memory failed; the job runs again");
         }
     }
 
@@ -366,7 +358,7 @@ impl Runner {
         self.log_step(&claim, &outcome);
         let posted_at =
             if let StepResult::Posted(posted) = &outcome.result { Some(posted.at) } else { None };
-        let receipt = self.commit(&claim, outcome).await;
+        let receipt = self.commit(&claim, began, outcome).await;
         self.in_flight.finish(&claim);
         self.heartbeat.record(self.clock.now());
         self.metrics.record_step(claim.event.verb(), self.clock.now().duration_since(began));
@@ -407,31 +399,53 @@ impl Runner {
         }
     }
 
-    async fn commit(&self, claim: &Claim, outcome: Outcome) -> CompletionReceipt {
-        for attempt in 1..=MAX_COMMIT_ATTEMPTS {
-            match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
-                Ok(receipt) => {
-                    if matches!(outcome.result, StepResult::Posted(_)) {
-                        // The post is a message of the conversation, too.
-                        let conversations = &self.channel_cache.conversations;
-                        conversations.drop_messages(claim.event.conversation());
-                    }
-                    return receipt;
+    /// Commits the outcome of a step that was claimed then.
+    async fn commit(
+        &self,
+        claim: &Claim,
+        claimed: Timestamp,
+        outcome: Outcome,
+    ) -> CompletionReceipt {
+        let commit = || self.store.complete(claim, outcome.clone(), self.clock.now());
+        match self.commit_within(claimed + self.settings.lease, commit).await {
+            Ok(receipt) => {
+                if matches!(outcome.result, StepResult::Posted(_)) {
+                    // The post is a message of the conversation, too.
+                    self.channel_cache.conversations.drop_messages(claim.event.conversation());
                 }
-                Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
-                    self.clock
-                        .sleep_until(self.clock.now() + SignedDuration::from_millis(200))
-                        .await;
-                }
-                Err(error) => {
-                    // The lease ends, and the step runs again: a repeated model call, or a lookup
-                    // of the post.
-                    error!(error = %error, "committing the outcome failed; the step runs again");
-                    break;
-                }
+                receipt
+            }
+            Err(error) => {
+                // The lease ends, and the step runs again: a repeated model call, or a lookup of the post.
+                error!(error = %error, "committing the outcome failed; the step runs again");
+                CompletionReceipt::default()
             }
         }
-        CompletionReceipt::default()
+    }
+
+    /// Commits, and repeats that while the store is out: what was done under a lease is still true when the store is
+    /// back, so nobody waits for the lease to end and for another model call.
+    async fn commit_within<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        lease_end: Timestamp,
+        commit: impl Fn() -> F,
+    ) -> Result<T, StoreError> {
+        let mut delay = COMMIT_RETRY_DELAY;
+        loop {
+            let error = match commit().await {
+                Err(error @ (StoreError::Busy(_) | StoreError::Broken(_))) => error,
+                committed @ (Ok(_) | Err(StoreError::Refused(_))) => return committed,
+            };
+            let next = self.clock.now() + delay;
+            if next >= lease_end {
+                return Err(error);
+            }
+            if delay == COMMIT_RETRY_DELAY {
+                warn!(error = %error, "committing failed; retrying while the lease lasts");
+            }
+            delay = MAX_COMMIT_RETRY_DELAY.min(delay * 2);
+            self.clock.sleep_until(next).await;
+        }
     }
 
     fn log_step(&self, claim: &Claim, outcome: &Outcome) {

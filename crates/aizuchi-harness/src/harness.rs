@@ -37,6 +37,7 @@ use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
@@ -182,6 +183,33 @@ impl TestDatabase {
         forgotten
     }
 
+    /// From now on no model call can be stored, so no step can be completed.
+    pub async fn refuse_attempts(&self) {
+        let mut connection = self.connect().await;
+        let statements: &[&str] = match connection.is_postgres() {
+            true => &[
+                "CREATE FUNCTION refuse_attempts() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'an outage'; END $$",
+                "CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
+                    FOR EACH ROW EXECUTE FUNCTION refuse_attempts()",
+            ],
+            false => &["CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
+                BEGIN SELECT json_extract('not JSON', '$'); END"],
+        };
+        for statement in statements {
+            query(statement).execute(&mut connection).await.unwrap();
+        }
+    }
+
+    pub async fn accept_attempts(&self) {
+        let mut connection = self.connect().await;
+        let statement = match connection.is_postgres() {
+            true => "DROP TRIGGER refuse_attempts ON attempts",
+            false => "DROP TRIGGER refuse_attempts",
+        };
+        query(statement).execute(&mut connection).await.unwrap();
+    }
+
     /// The column `n` of the only row that a statement returns.
     pub async fn count(&self, statement: &'static str) -> i64 {
         let row = query(statement).fetch_one(&mut self.connect().await).await.unwrap();
@@ -255,8 +283,10 @@ impl TestStore {
     }
 
     /// Takes all steps that forgetting users needs.
+    /// Withholds and forgets all that users have ordered to be.
     pub async fn finish_forgetting(&self, now: Timestamp) {
         let Some(store) = &self.database_store else { return };
+        while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}
         let mut job = ForgettingJob::default();
         while job.step(store, now).await.unwrap() != ForgetProgress::Idle {}
     }

@@ -10,6 +10,7 @@ pub mod exchange_text;
 pub mod rows;
 pub mod schema;
 pub mod read_only;
+pub mod files;
 mod write_request;
 pub mod writer;
 mod hear;
@@ -29,6 +30,7 @@ pub mod recall;
 mod archive;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -52,13 +54,15 @@ use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
-use crate::store::database::writer::{DatabaseWriter, Ownership};
+use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::{
     CompletionReceipt, Cursors, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
 
 /// How many writes can wait before hearing has to wait, too.
 const WRITE_QUEUE_CAPACITY: usize = 1024;
+/// How long a successful write shows that the database is writable.
+const WRITE_PROBE_INTERVAL: Duration = Duration::from_secs(2);
 /// The most connections that read at once.
 pub const MAX_READERS: u32 = 4;
 
@@ -67,8 +71,7 @@ pub struct DatabaseStore {
     requests: mpsc::Sender<WriteRequest>,
     revisions: watch::Receiver<u64>,
     installation: Arc<str>,
-    /// Why the newest write failed, if it did.
-    last_failure: Arc<Mutex<Option<String>>>,
+    write_health: Arc<Mutex<WriteHealth>>,
     erasure_ordered: Notify,
 }
 
@@ -103,35 +106,45 @@ impl DatabaseStore {
         let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);
         let (revision_sender, revisions) = watch::channel(counters.revision);
         let installation = counters.installation.clone();
-        let last_failure = Arc::new(Mutex::new(None));
+        let write_health = Arc::<Mutex<WriteHealth>>::default();
         let writer = DatabaseWriter {
             connection,
             requests: request_receiver,
             counters,
             revisions: revision_sender,
-            last_failure: last_failure.clone(),
+            write_health: write_health.clone(),
             index_at,
             ownership,
         };
         let erasure_ordered = Notify::new();
         let store =
-            Self { readers, requests, revisions, installation, last_failure, erasure_ordered };
+            Self { readers, requests, revisions, installation, write_health, erasure_ordered };
         Ok((store, writer))
     }
 
     /// Whether anything can be written now.
-    async fn probe_write(&self) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::Probe { reply }).await
+    async fn check_writable(&self) -> Result<(), StoreError> {
+        let is_known = {
+            let health = self.write_health.lock();
+            if let Some(damage) = &health.damage {
+                return Err(StoreError::Broken(damage.clone()));
+            }
+            let is_recent = |at: &Instant| at.elapsed() < WRITE_PROBE_INTERVAL;
+            health.failure.is_none() && health.last_success.as_ref().is_some_and(is_recent)
+        };
+        // The cause of a failure may be gone, and a disk may be full without anything being written; only another write
+        // can tell.
+        if is_known { Ok(()) } else { self.write(|reply| WriteRequest::Probe { reply }).await }
     }
 
     /// A store without a writer.
     fn from_readers(readers: Readers) -> Self {
         let (requests, _) = mpsc::channel(1);
         let (_, revisions) = watch::channel(0);
-        let last_failure = Arc::new(Mutex::new(None));
+        let write_health = Arc::<Mutex<WriteHealth>>::default();
         let installation = "onlooker".into();
         let erasure_ordered = Notify::new();
-        Self { readers, requests, revisions, installation, last_failure, erasure_ordered }
+        Self { readers, requests, revisions, installation, write_health, erasure_ordered }
     }
 
     /// All users with this id or name.

@@ -29,6 +29,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (5, "reservations", include_str!("../../migrations/postgres/0005_reservations.sql")),
     (7, "calls", include_str!("../../migrations/postgres/0007_calls.sql")),
     (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
+    (12, "probes", include_str!("../../migrations/postgres/0012_probes.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

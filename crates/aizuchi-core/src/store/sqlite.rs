@@ -16,6 +16,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
+use crate::store::database::files::DatabaseFiles;
 use crate::store::database::location::OpenedDatabase;
 use crate::store::database::schema::{SchemaMigration, migrate};
 use crate::store::database::writer::Ownership;
@@ -41,6 +42,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (16, "reservations", include_str!("../../migrations/sqlite/0016_reservations.sql")),
     (18, "calls", include_str!("../../migrations/sqlite/0018_calls.sql")),
     (22, "redactions", include_str!("../../migrations/sqlite/0022_redactions.sql")),
+    (23, "probes", include_str!("../../migrations/sqlite/0023_probes.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -80,8 +82,8 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
         .connect_with(options.pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE))
         .await
         .map_err(to_broken)?;
-    let started =
-        DatabaseStore::start(connection, Readers::Sqlite(readers), Ownership::FileLock(lock)).await;
+    let ownership = Ownership::FileLock { lock, files: DatabaseFiles::find(path)? };
+    let started = DatabaseStore::start(connection, Readers::Sqlite(readers), ownership).await;
     started.map_err(|error| error.into_broken(&path_text))
 }
 

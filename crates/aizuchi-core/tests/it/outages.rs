@@ -4,9 +4,10 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, on_every_store, top_level,
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, on_every_database, on_every_store, top_level,
 };
 
 #[tokio::test]
@@ -162,4 +163,40 @@ async fn a_mention_during_typing_is_answered_by_the_redraft() {
       10s (persona): Here I am.
     [m000 m001 m002 m003] spoke: carol asked me (judge superseded, reply superseded, reply kept)
     ");
+}
+
+/// The step knows that its outcome is not committed, so nobody waits for the lease to end.
+#[tokio::test]
+async fn an_answer_is_committed_as_soon_as_the_store_is_back() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let database = harness.store.database.clone().unwrap();
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        let there = database.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move { there.refuse_attempts().await });
+        let began = harness.clock.now();
+        let runner = harness.runner.clone();
+        let replying = tokio::spawn(async move { runner.step().await });
+        let mut mended = None;
+        while !replying.is_finished() {
+            tokio::task::yield_now().await;
+            let Some(next) = harness.clock.next_wake_at() else { continue };
+            let now = harness.clock.now();
+            if next.duration_since(now) > SignedDuration::from_secs(5) {
+                continue; // The model has not answered yet.
+            }
+            if mended.is_none() && now.duration_since(began) > SignedDuration::from_secs(100) {
+                database.accept_attempts().await;
+                mended = Some(now);
+            }
+            harness.clock.advance_to(next);
+        }
+        assert!(replying.await.unwrap().unwrap());
+        let waited = harness.clock.now().duration_since(mended.unwrap());
+        assert!(waited <= SignedDuration::from_secs(5), "{waited:#}");
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        assert_eq!(harness.decisions("garden").await[0].attempts.len(), 1);
+    })
+    .await;
 }

@@ -137,9 +137,7 @@ impl Archive for DatabaseStore {
 
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await?;
-        let has_failed = self.last_failure.lock().is_some();
-        // The cause may be gone; only another write can tell.
-        if has_failed { self.probe_write().await } else { Ok(()) }
+        self.check_writable().await
     }
 
     async fn exchanges(

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use crate::store::StoreError;
 
+/// Why a damaged database cannot be used.
+pub const DAMAGED: &str = "the database is damaged";
+
 /// Classifies an error of SQLite.
 pub fn from_sqlite(error: sqlx::Error) -> StoreError {
     if matches!(error, sqlx::Error::PoolTimedOut) {
@@ -17,7 +20,7 @@ pub fn from_sqlite(error: sqlx::Error) -> StoreError {
         Some(13) => StoreError::Busy("the disk is full".to_owned()),
         Some(8) => StoreError::Broken("the database is read-only".to_owned()),
         Some(10) => StoreError::Broken("the disk reports an error".to_owned()),
-        Some(11) => StoreError::Broken("the database is damaged".to_owned()),
+        Some(11) => StoreError::Broken(DAMAGED.to_owned()),
         Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
         Some(26) => StoreError::Broken("the file is not a database".to_owned()),
         Some(18..=20) => StoreError::Refused(error.to_string()),
@@ -53,6 +56,9 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
             _ => "the server has not enough memory".to_owned(),
         }),
         "08" => StoreError::Busy("the connection to the server is broken".to_owned()),
+        "XX" if matches!(code.as_str(), "XX001" | "XX002") => {
+            StoreError::Broken(DAMAGED.to_owned())
+        }
         "28" if code == "28P01" => {
             StoreError::Broken("the server does not accept this user or password".to_owned())
         }

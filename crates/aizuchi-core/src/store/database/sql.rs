@@ -159,6 +159,8 @@ statements! {
     HEARTBEAT = "SELECT 1";
     COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
+    /// Changes a byte: SQLite writes nothing where nothing changes.
+    PROBE = "UPDATE counters SET probes = probes + 1";
 
     /// What hearing needs to know, in one row of three JSON lists: the indexes of those messages in ?1 that are known
     /// already, and the pending steps and open owed answers of the conversations in ?2. ?1 lists [workspace, channel,

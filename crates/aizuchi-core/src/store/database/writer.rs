@@ -2,7 +2,7 @@
 //! pays for many messages; the callers get their results after the commit.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use futures_util::FutureExt;
@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::driver_error::DAMAGED;
+use crate::store::database::files::DatabaseFiles;
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::{self, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
@@ -37,16 +39,27 @@ pub struct DatabaseWriter {
     pub(super) revisions: watch::Sender<u64>,
     /// The revision at which the next batch is indexed.
     pub(super) index_at: u64,
-    pub(super) last_failure: Arc<Mutex<Option<String>>>,
+    pub(super) write_health: Arc<Mutex<WriteHealth>>,
     pub(super) ownership: Ownership,
 }
 
 /// What makes this process the owner of a database.
 pub enum Ownership {
-    /// The lock of a file, held while the file is open.
-    FileLock(std::fs::File),
+    /// The lock of a file, held while the file is open, and the files that it stands for.
+    FileLock { lock: std::fs::File, files: DatabaseFiles },
     /// An advisory lock held by the writing session.
     SessionLock(Heartbeat),
+}
+
+/// How the newest writes went.
+#[derive(Default)]
+pub struct WriteHealth {
+    /// Why the newest write failed, if it did.
+    pub failure: Option<String>,
+    /// The database was found to be damaged. Other parts of it may be writable, but a person has to act.
+    pub damage: Option<String>,
+    /// When a write last succeeded.
+    pub last_success: Option<Instant>,
 }
 
 /// How a server learns that this process is alive.
@@ -61,7 +74,7 @@ impl Ownership {
     /// Completes when a server must hear from this process. A file needs no heartbeat.
     async fn wait_until_heartbeat_due(&self) {
         match self {
-            Ownership::FileLock(_) => std::future::pending().await,
+            Ownership::FileLock { .. } => std::future::pending().await,
             Ownership::SessionLock(heartbeat) => tokio::time::sleep(heartbeat.interval).await,
         }
     }
@@ -104,7 +117,7 @@ impl DatabaseWriter {
     /// Shows a server that this process is alive, and checks that it still owns the database.
     async fn send_heartbeat(&mut self) -> anyhow::Result<()> {
         let timeout = match self.ownership {
-            Ownership::FileLock(_) => return Ok(()),
+            Ownership::FileLock { .. } => return Ok(()),
             Ownership::SessionLock(heartbeat) => heartbeat.timeout,
         };
         let beat = query(sql::HEARTBEAT).fetch_one(&mut self.connection);
@@ -120,12 +133,7 @@ impl DatabaseWriter {
         let mut commits =
             with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
         with_timeout(is_server, REWRITE_TIMEOUT, self.scrub(&batch, &mut commits)).await?;
-        let failure = commits.iter().find_map(|committed| match committed {
-            Ok(()) | Err(StoreError::Refused(_)) => None,
-            Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
-        });
-        let has_failed = failure.is_some();
-        *self.last_failure.lock() = failure;
+        let has_failed = self.record_health(&commits);
         if batch.iter().any(WriteRequest::leaves_text_in_log) {
             self.truncate_wal().await;
         }
@@ -134,6 +142,23 @@ impl DatabaseWriter {
         }
         // The session may have ended, and with it the ownership.
         if has_failed { self.send_heartbeat().await } else { Ok(()) }
+    }
+
+    /// Returns whether any write failed for other reasons than its own content.
+    fn record_health(&self, commits: &[Result<(), StoreError>]) -> bool {
+        let failure = commits.iter().find_map(|committed| match committed {
+            Ok(()) | Err(StoreError::Refused(_)) => None,
+            Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
+        });
+        let mut health = self.write_health.lock();
+        if failure.is_none() {
+            health.last_success = Some(Instant::now());
+        }
+        if failure.as_deref() == Some(DAMAGED) {
+            health.damage = failure.clone();
+        }
+        health.failure = failure;
+        health.failure.is_some()
     }
 
     /// Whether a full batch and `more` further changes are unindexed.
@@ -211,6 +236,9 @@ impl DatabaseWriter {
     }
 
     async fn commit(&mut self, batch: &mut [WriteRequest]) -> Result<(), StoreError> {
+        if let Ownership::FileLock { files, .. } = &self.ownership {
+            files.check()?;
+        }
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
         if let Err(error) = self.write_all(&mut counters, batch).await {
@@ -351,9 +379,7 @@ async fn apply_one(
         WriteRequest::PutCursor { reply, .. } => reply.set(()),
         WriteRequest::Probe { reply } => {
             // Only a real write shows whether the database is writable.
-            let same =
-                query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
-            same.execute(connection).await?;
+            query(sql::PROBE).execute(connection).await?;
             reply.set(());
         }
     }

@@ -1,0 +1,50 @@
+//! Notices that the files of an open database were removed or replaced. SQLite would go on in the files that it has
+//! open, and what it commits there is gone with the process.
+
+use std::fs::metadata;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::store::StoreError;
+
+/// The files of an open database, as they were when it was opened.
+pub struct DatabaseFiles(Vec<(PathBuf, FileId)>);
+
+/// A file's device and number.
+type FileId = (u64, u64);
+
+impl DatabaseFiles {
+    /// The database's file and its write-ahead log, which must be open.
+    pub fn find(path: &Path) -> Result<Self, StoreError> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let paths = [path.to_owned(), PathBuf::from(log)].into_iter();
+        let files = paths.map(|path| file_id(&path).map(|id| (path, id)));
+        Ok(Self(files.collect::<Result<_, _>>()?))
+    }
+
+    /// Fails if one of them is not the file that it was.
+    pub fn check(&self) -> Result<(), StoreError> {
+        for (path, id) in &self.0 {
+            if file_id(path)? != *id {
+                return Err(StoreError::Broken(format!(
+                    "{} was replaced while it was in use; nothing is written until Aizuchi is started again",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn file_id(path: &Path) -> Result<FileId, StoreError> {
+    let path_text = path.display();
+    match metadata(path) {
+        Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Broken(format!(
+            "{path_text} was removed while it was in use; put it back, or start Aizuchi again to begin anew"
+        ))),
+        Err(error) => Err(StoreError::Broken(format!("{path_text} cannot be looked up: {error}"))),
+    }
+}
