@@ -1,28 +1,23 @@
-//! Withholds and forgets what users have ordered to be, in small steps while others are heard, and rewrites the
-//! database in a quiet hour.
+//! Withholds and forgets what users have ordered to be, and removes what is left of it outside the tables, all in
+//! small steps while others are heard.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::clock::Clock;
 use crate::inbox::channel_cache::ChannelCache;
+use crate::store::StoreError;
 use crate::store::database::DatabaseStore;
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use crate::store::database::redaction::RedactionProgress;
-use crate::store::{Store, StoreError};
 
-/// Nobody is heard while the database is rewritten, so it waits until nothing was stored for this long,
-const QUIET_TIME: SignedDuration = SignedDuration::from_mins(10);
-/// but not for ever.
-const MAX_SCRUB_DELAY: SignedDuration = SignedDuration::from_hours(24);
-/// How often it is checked whether it is quiet, and how long a failure waits.
+/// How often it is checked whether there is anything to do, and how long a failure waits.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
-/// How long a rewrite that failed waits: it may have taken long.
-const SCRUB_RETRY: SignedDuration = SignedDuration::from_hours(1);
 /// The shortest pause after a step. Longer steps are followed by pauses as long as they took.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
@@ -31,17 +26,13 @@ pub struct Forgetter {
     pub channel_cache: Arc<ChannelCache>,
     pub clock: Clock,
     job: ForgettingJob,
-    /// The newest revision that was seen, and when it was new.
-    newest: (u64, Timestamp),
-    /// After a rewrite that failed, the next one waits until then.
-    next_scrub: Timestamp,
+    scrub: ScrubJob,
 }
 
 impl Forgetter {
     pub fn new(store: Arc<DatabaseStore>, channel_cache: Arc<ChannelCache>, clock: Clock) -> Self {
-        let newest = (*store.revisions().borrow(), clock.now());
-        let next_scrub = Timestamp::MIN;
-        Self { store, channel_cache, clock, job: ForgettingJob::default(), newest, next_scrub }
+        let (job, scrub) = (ForgettingJob::default(), ScrubJob::default());
+        Self { store, channel_cache, clock, job, scrub }
     }
 
     pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
@@ -61,9 +52,6 @@ impl Forgetter {
                     () = tokio::time::sleep(began.elapsed().max(MIN_PAUSE)) => {}
                 }
                 continue;
-            }
-            if let Err(error) = self.scrub_if_quiet().await {
-                warn!(error = %error, wait = ?SCRUB_RETRY, "a forgotten user's text is still in the database's free pages; retrying");
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
@@ -86,7 +74,7 @@ impl Forgetter {
             }
         }
         match self.job.step(&self.store, self.clock.now()).await? {
-            ForgetProgress::Idle => Ok(false),
+            ForgetProgress::Idle => self.scrub().await,
             ForgetProgress::Working => Ok(true),
             ForgetProgress::Hidden(workspace) => {
                 self.channel_cache.conversations.drop_all_messages(&workspace);
@@ -98,33 +86,26 @@ impl Forgetter {
                     own_messages = report.own_messages,
                     memos = report.memos,
                     memories = report.memories,
-                    "a user is forgotten; the database is rewritten when it is quiet, within a day"
+                    "a user is forgotten; what is left in the index and the log goes next"
                 );
                 Ok(true)
             }
         }
     }
 
-    /// Rewrites the database if that is due, and nothing was stored for a while or it has waited for a day. Returns
-    /// whether it did.
-    pub async fn scrub_if_quiet(&mut self) -> Result<bool, StoreError> {
-        let (revision, now) = (*self.store.revisions().borrow(), self.clock.now());
-        if revision != self.newest.0 {
-            self.newest = (revision, now);
+    /// Takes one step of removing what is left of forgotten users. Returns whether there may be another one.
+    async fn scrub(&mut self) -> Result<bool, StoreError> {
+        match self.scrub.step(&self.store).await? {
+            ScrubProgress::Idle => Ok(false),
+            ScrubProgress::Working => Ok(true),
+            ScrubProgress::Blocked => {
+                debug!(wait = ?INTERVAL, "somebody reads the database; the log is truncated later");
+                Ok(false)
+            }
+            ScrubProgress::Done => {
+                info!("nothing of forgotten users is left in the database");
+                Ok(false)
+            }
         }
-        let Some(due_since) = self.store.scrub_due_since().await? else { return Ok(false) };
-        let is_quiet = now.duration_since(self.newest.1) >= QUIET_TIME;
-        let has_waited = now.duration_since(due_since) >= MAX_SCRUB_DELAY;
-        if (!is_quiet && !has_waited) || now < self.next_scrub {
-            return Ok(false);
-        }
-        self.next_scrub = now + SCRUB_RETRY;
-        info!(
-            "rewriting the database, so that nothing of forgotten users is left in it; messages wait meanwhile"
-        );
-        let began = Instant::now();
-        self.store.scrub().await?;
-        info!(took = ?began.elapsed(), "the database is rewritten");
-        Ok(true)
     }
 }

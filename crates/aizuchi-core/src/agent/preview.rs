@@ -51,7 +51,7 @@ impl Agent {
             }
             PromptVerb::Reply | PromptVerb::Remember => {
                 let mut context = self.load_context(conversation).await?;
-                context.recalled_messages = self.recall(&context).await?;
+                context.recalled_messages = self.recall(&context).await;
                 self.reply_prompt(&Arc::new(context)).await?.0
             }
         }])

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
@@ -104,7 +105,7 @@ impl Agent {
             // instead.
             return Ok(with_settled_messages(self.draft_apology(&context), settled));
         }
-        context.recalled_messages = self.recall(&context).await?;
+        context.recalled_messages = self.recall(&context).await;
         let context = Arc::new(context);
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls { owner, superseded, attempts: &mut trace.attempts };
@@ -288,14 +289,11 @@ impl Agent {
     }
 
     /// Finds relevant old messages from every channel that is visible from here.
-    pub(super) async fn recall(
-        &self,
-        context: &Context,
-    ) -> Result<Vec<RecalledMessage>, StoreError> {
+    pub(super) async fn recall(&self, context: &Context) -> Vec<RecalledMessage> {
         let limit = self.settings.recall_limit;
         let messages = messages_to_answer(context);
         if limit == 0 || messages.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let text = messages.iter().map(|message| &*message.text).collect::<Vec<_>>().join("\n");
         let query = RecallQuery {
@@ -307,10 +305,17 @@ impl Agent {
             // Some results may be in the context already, so ask for that many more.
             limit: limit + context.messages().count(),
         };
-        let mut found = self.store.recall(&query).await?;
+        let mut found = match self.store.recall(&query).await {
+            Ok(found) => found,
+            Err(error) => {
+                // Old messages are of use, but not worth an answer.
+                warn!(error = %error, "searching old messages failed; replying without them");
+                Vec::new()
+            }
+        };
         found.retain(|found| !context.has_message(&found.message));
         found.truncate(limit);
-        Ok(found)
+        found
     }
 
     /// The URLs that a reply may show as links before it has used any tool.

@@ -36,7 +36,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::chat::{
     ChannelId, ConversationId, Cursor, Message, MessageId, User, Visibility, WorkspaceId,
@@ -50,8 +50,10 @@ use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
+use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
@@ -61,6 +63,10 @@ use crate::store::{
 
 /// How many writes can wait before hearing has to wait, too.
 const WRITE_QUEUE_CAPACITY: usize = 1024;
+/// The most searches at once, so that others always find a free reader.
+const MAX_SEARCHES: usize = 2;
+/// A reply is made without old messages rather than late. A server also ends each statement of a search by then.
+const MAX_RECALL_TIME: Duration = Duration::from_secs(3);
 /// How long a successful write shows that the database is writable.
 const WRITE_PROBE_INTERVAL: Duration = Duration::from_secs(2);
 /// The most connections that read at once.
@@ -68,6 +74,7 @@ pub const MAX_READERS: u32 = 4;
 
 pub struct DatabaseStore {
     readers: Readers,
+    recall_slots: Semaphore,
     requests: mpsc::Sender<WriteRequest>,
     revisions: watch::Receiver<u64>,
     installation: Arc<str>,
@@ -117,8 +124,16 @@ impl DatabaseStore {
             ownership,
         };
         let erasure_ordered = Notify::new();
-        let store =
-            Self { readers, requests, revisions, installation, write_health, erasure_ordered };
+        let recall_slots = Semaphore::new(MAX_SEARCHES);
+        let store = Self {
+            readers,
+            recall_slots,
+            requests,
+            revisions,
+            installation,
+            write_health,
+            erasure_ordered,
+        };
         Ok((store, writer))
     }
 
@@ -144,7 +159,16 @@ impl DatabaseStore {
         let write_health = Arc::<Mutex<WriteHealth>>::default();
         let installation = "onlooker".into();
         let erasure_ordered = Notify::new();
-        Self { readers, requests, revisions, installation, write_health, erasure_ordered }
+        let recall_slots = Semaphore::new(MAX_SEARCHES);
+        Self {
+            readers,
+            recall_slots,
+            requests,
+            revisions,
+            installation,
+            write_health,
+            erasure_ordered,
+        }
     }
 
     /// All users with this id or name.
@@ -178,12 +202,28 @@ impl DatabaseStore {
                 ForgetProgress::Idle => break,
             }
         }
-        self.scrub().await.map_err(|error| {
+        self.rewrite().await.map_err(|error| {
             StoreError::Broken(format!(
                 "the person is forgotten, but the database could not be rewritten: {error}"
             ))
         })?;
         Ok(report)
+    }
+
+    /// Removes what is left of forgotten users outside the tables, and rewrites the database. Nothing else is written
+    /// meanwhile.
+    async fn rewrite(&self) -> Result<(), StoreError> {
+        let mut job = ScrubJob::default();
+        self.write(|reply| WriteRequest::Rewrite { reply }).await?;
+        loop {
+            match job.step(self).await? {
+                ScrubProgress::Working => {}
+                ScrubProgress::Idle | ScrubProgress::Done => return Ok(()),
+                ScrubProgress::Blocked => {
+                    return Err(StoreError::Busy("somebody reads the database".to_owned()));
+                }
+            }
+        }
     }
 
     /// Writes one step of a forgetting.
@@ -205,14 +245,19 @@ impl DatabaseStore {
         self.erasure_ordered.notified().await;
     }
 
-    /// Since when the text of forgotten users is only in free pages of the database and in its logs, if it is.
+    /// Since when the text of forgotten users is only in the index and the logs, if it is.
     pub async fn scrub_due_since(&self) -> Result<Option<Timestamp>, StoreError> {
         forget::scrub_due_since(&mut self.readers.acquire().await?).await
     }
 
-    /// Rewrites the database, so that nothing deleted remains in it. Nothing else is written meanwhile.
-    pub async fn scrub(&self) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::Scrub { reply }).await
+    /// Takes one step of merging the index. Returns whether there is more to merge.
+    async fn merge_index(&self, step: MergeStep) -> Result<bool, StoreError> {
+        self.write(|reply| WriteRequest::MergeIndex { step, reply }).await
+    }
+
+    /// Truncates the write-ahead log, which ends a scrub. Returns whether it could.
+    async fn truncate_log(&self) -> Result<bool, StoreError> {
+        self.write(|reply| WriteRequest::TruncateLog { reply }).await
     }
 
     async fn next_ready_at(
@@ -304,8 +349,12 @@ impl Store for DatabaseStore {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
-        let mut snapshot = self.readers.snapshot().await?;
-        recall::recall(&mut snapshot, query).await
+        let searching = async {
+            let _slot = self.recall_slots.acquire().await;
+            recall::recall(&mut self.readers.snapshot().await?, query).await
+        };
+        let too_slow = |_| StoreError::Busy("the search takes too long".to_owned());
+        tokio::time::timeout(MAX_RECALL_TIME, searching).await.map_err(too_slow)?
     }
 
     async fn context(

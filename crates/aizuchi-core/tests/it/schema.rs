@@ -8,8 +8,13 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, query
 use aizuchi_harness::postgres;
 
 /// What only one of them needs: for its full-text index and its row numbers.
-const OF_POSTGRES: &[&str] =
-    &["messages.rowid", "recall_lines.terms?", "recall_stale.rowid", "index recall_terms"];
+const OF_POSTGRES: &[&str] = &[
+    "messages.rowid",
+    "recall_postings.ahead",
+    "recall_postings.oldest",
+    "recall_postings.term",
+    "recall_stale.rowid",
+];
 
 /// Columns with their tables and nullability, and indexes.
 const IN_SQLITE: &str = "

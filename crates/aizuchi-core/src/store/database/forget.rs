@@ -10,6 +10,7 @@ mod lineage_pages;
 mod text_pages;
 mod trace_pages;
 pub mod job;
+pub mod scrub;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -18,7 +19,6 @@ use crate::chat::{ChannelId, MessageId, User, UserId, WorkspaceId};
 use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::position::{Phase, Position};
-use crate::store::database::recall::index;
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{Counters, rows, sql as flow_sql};
 use crate::store::{FORGETTING_INTERVAL, StoreError};
@@ -138,29 +138,46 @@ async fn was_forgotten_since(
     Ok(begun.is_some_and(|begun| begun > since.as_millisecond()))
 }
 
-/// Rewrites the database, so that nothing deleted remains in its free pages or in the write-ahead log.
-pub async fn scrub(connection: &mut Connection) -> Result<(), StoreError> {
+/// Rewrites the whole database, during which nothing else can be done. A file gets smaller, and nothing deleted remains
+/// in a server's files either.
+pub async fn rewrite(connection: &mut Connection) -> Result<(), StoreError> {
+    without_time_limit(connection, sql::VACUUM).await
+}
+
+/// Removes what is deleted from a server's tables. Its files hold it until the space is used again.
+pub async fn vacuum_dead_rows(connection: &mut Connection) -> Result<(), StoreError> {
+    without_time_limit(connection, sql::VACUUM_DEAD_ROWS).await
+}
+
+async fn without_time_limit(
+    connection: &mut Connection,
+    statement: &'static str,
+) -> Result<(), StoreError> {
+    query(sql::UNLIMIT_TIME).execute(&mut *connection).await?;
+    let done = query(statement).execute(&mut *connection).await;
+    query(sql::LIMIT_TIME).execute(&mut *connection).await?;
+    done.map(|_| ())
+}
+
+/// Truncates the write-ahead log of a file, which holds what was deleted lately. Returns whether it did; it cannot
+/// while anybody reads an older state.
+pub async fn truncate_log(connection: &mut Connection) -> Result<bool, StoreError> {
     if connection.is_postgres() {
-        query(sql::LIMIT_SCRUB_TIME).execute(&mut *connection).await?;
-        let vacuumed = query(sql::VACUUM).execute(&mut *connection).await;
-        query(sql::UNLIMIT_SCRUB_TIME).execute(&mut *connection).await?;
-        vacuumed?;
-        query(sql::CLEAR_SCRUB_DUE).execute(connection).await?;
-        return Ok(());
+        return Ok(true);
     }
-    index::compact(connection).await?;
-    query(sql::VACUUM).execute(&mut *connection).await?;
-    let log = query(flow_sql::TRUNCATE_WAL).fetch_one(&mut *connection).await?;
-    // SQLite cannot truncate the log while a reader uses it.
-    if rows::column::<i64>(&log, "busy")? != 0 {
-        return Err(StoreError::Busy("somebody reads the database".to_owned()));
-    }
-    // Cleared last: if the process dies before this, the scrub is repeated.
+    query(flow_sql::SET_IMPATIENCE).execute(&mut *connection).await?;
+    let truncated = query(flow_sql::TRUNCATE_WAL).fetch_one(&mut *connection).await;
+    query(flow_sql::SET_PATIENCE).execute(&mut *connection).await?;
+    Ok(rows::column::<i64>(&truncated?, "busy")? == 0)
+}
+
+/// Notes that nothing of forgotten users is left. If the process dies before this, the scrub is repeated.
+pub async fn clear_scrub_due(connection: &mut Connection) -> Result<(), StoreError> {
     query(sql::CLEAR_SCRUB_DUE).execute(connection).await?;
     Ok(())
 }
 
-/// Since when text of forgotten users is only in free pages and logs. Before this was noted, it was 1.
+/// Since when text of forgotten users is only in the index and the log. Before this was noted, it was 1.
 pub async fn scrub_due_since(connection: &mut Connection) -> Result<Option<Timestamp>, StoreError> {
     let due = query(sql::SCRUB_DUE_SINCE).fetch_one(connection).await?;
     rows::column::<Option<i64>>(&due, "due")?.map(rows::to_timestamp).transpose()

@@ -30,6 +30,9 @@ pub async fn recall(
     if scorer.search_terms.is_empty() || filter.limit == 0 {
         return Ok(Vec::new());
     }
+    if connection.is_postgres() {
+        query(sql::LIMIT_SEARCH_TIME).execute(connection).await?;
+    }
     let partitions = read_partitions(connection, filter).await?;
     let unindexed = read_unindexed(connection, filter).await?;
     let postings = Postings::read(connection, &scorer, filter, partitions).await?;

@@ -534,7 +534,11 @@ statements! {
         DELETE FROM exchange_lines
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
+    /// Waits for readers as long as for a lock.
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
+    /// How long to wait for a lock.
+    SET_PATIENCE = "PRAGMA busy_timeout = 2000";
+    SET_IMPATIENCE = "PRAGMA busy_timeout = 0";
     PUT_USER_NAME = "
         INSERT INTO user_names (workspace, user_id, name, since_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
     DROP_EXCHANGES = "

@@ -12,6 +12,7 @@ use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::hear::IncomingMessage;
+use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
@@ -67,8 +68,17 @@ pub enum WriteRequest {
         now: Timestamp,
         reply: Reply<()>,
     },
-    /// Rewrites the database, which blocks all others. The caller hears of a failure.
-    Scrub {
+    /// Takes one step of merging the full-text index.
+    MergeIndex {
+        step: MergeStep,
+        reply: Reply<bool>,
+    },
+    /// Truncates the write-ahead log and, if it could, notes that nothing of forgotten users is left.
+    TruncateLog {
+        reply: Reply<bool>,
+    },
+    /// Rewrites the database, which blocks all others.
+    Rewrite {
         reply: Reply<()>,
     },
     /// Withholds the next page of what users have ordered to be withheld.
@@ -126,10 +136,13 @@ impl WriteRequest {
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
             WriteRequest::Redact { reply, .. } => reply.send(committed),
+            WriteRequest::MergeIndex { reply, .. } | WriteRequest::TruncateLog { reply } => {
+                reply.send(committed);
+            }
             WriteRequest::CompleteMemoryJob { reply, .. }
             | WriteRequest::BeginForgetting { reply, .. }
             | WriteRequest::Forget { reply, .. }
-            | WriteRequest::Scrub { reply }
+            | WriteRequest::Rewrite { reply }
             | WriteRequest::DropExchanges { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
@@ -156,7 +169,9 @@ impl WriteRequest {
             | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
-            | WriteRequest::Scrub { .. }
+            | WriteRequest::MergeIndex { .. }
+            | WriteRequest::TruncateLog { .. }
+            | WriteRequest::Rewrite { .. }
             | WriteRequest::Probe { .. } => false,
             WriteRequest::Forget { write, .. } => write.erases_messages(),
         }
@@ -174,7 +189,9 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::BeginForgetting { .. }
-            | WriteRequest::Scrub { .. }
+            | WriteRequest::MergeIndex { .. }
+            | WriteRequest::TruncateLog { .. }
+            | WriteRequest::Rewrite { .. }
             | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
@@ -205,7 +222,9 @@ impl WriteRequest {
             | WriteRequest::DropExchanges { .. }
             | WriteRequest::BeginForgetting { .. }
             | WriteRequest::Forget { .. }
-            | WriteRequest::Scrub { .. }
+            | WriteRequest::MergeIndex { .. }
+            | WriteRequest::TruncateLog { .. }
+            | WriteRequest::Rewrite { .. }
             | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
@@ -227,7 +246,9 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::DropExchanges { .. }
         | WriteRequest::BeginForgetting { .. }
         | WriteRequest::Forget { .. }
-        | WriteRequest::Scrub { .. }
+        | WriteRequest::MergeIndex { .. }
+        | WriteRequest::TruncateLog { .. }
+        | WriteRequest::Rewrite { .. }
         | WriteRequest::Redact { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::Probe { .. } => None,

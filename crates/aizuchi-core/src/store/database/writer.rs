@@ -132,7 +132,7 @@ impl DatabaseWriter {
         let is_server = self.connection.is_postgres();
         let mut commits =
             with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
-        with_timeout(is_server, REWRITE_TIMEOUT, self.scrub(&batch, &mut commits)).await?;
+        with_timeout(is_server, REWRITE_TIMEOUT, self.follow_up(&mut batch, &mut commits)).await?;
         let has_failed = self.record_health(&commits);
         if batch.iter().any(WriteRequest::leaves_text_in_log) {
             self.truncate_wal().await;
@@ -193,22 +193,40 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// Rewrites the database, if that is asked for.
-    async fn scrub(&mut self, batch: &[WriteRequest], commits: &mut [Result<(), StoreError>]) {
-        for (request, committed) in batch.iter().zip(commits) {
-            if matches!(request, WriteRequest::Scrub { .. }) && committed.is_ok() {
-                *committed = forget::scrub(&mut self.connection).boxed().await;
+    /// Does what cannot be part of a transaction.
+    async fn follow_up(
+        &mut self,
+        batch: &mut [WriteRequest],
+        commits: &mut [Result<(), StoreError>],
+    ) {
+        for (request, committed) in batch.iter_mut().zip(commits) {
+            if committed.is_err() {
+                continue;
+            }
+            if let WriteRequest::Rewrite { .. } = request {
+                *committed = forget::rewrite(&mut self.connection).boxed().await;
+            }
+            if let WriteRequest::TruncateLog { reply } = request {
+                match self.truncate_after_scrub().boxed().await {
+                    Ok(is_truncated) => reply.set(is_truncated),
+                    Err(error) => *committed = Err(error),
+                }
             }
         }
+    }
+
+    async fn truncate_after_scrub(&mut self) -> Result<bool, StoreError> {
+        let is_truncated = forget::truncate_log(&mut self.connection).await?;
+        if is_truncated {
+            forget::clear_scrub_due(&mut self.connection).await?;
+        }
+        Ok(is_truncated)
     }
 
     /// Deleted text stays in the write-ahead log until it is overwritten. If a reader blocks this, the next call
     /// succeeds.
     async fn truncate_wal(&mut self) {
-        if self.connection.is_postgres() {
-            return;
-        }
-        if let Err(error) = query(sql::TRUNCATE_WAL).execute(&mut self.connection).await {
+        if let Err(error) = forget::truncate_log(&mut self.connection).await {
             tracing::debug!(error = %error, "the write-ahead log could not be truncated");
         }
     }
@@ -281,8 +299,8 @@ fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
     let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
     changes.peek()?;
     match changes.all(|change| matches!(change, WriteRequest::Forget { .. })) {
-        // A forgetting ends with a rewrite.
-        true => Some(TermErasure::WithRewrite),
+        // A forgetting ends with a merge of the index.
+        true => Some(TermErasure::WithMerge),
         false => Some(TermErasure::AtOnce),
     }
 }
@@ -366,8 +384,12 @@ async fn apply_one(
             forget::write::apply(connection, counters, write, *now).await?;
             reply.set(());
         }
-        // A rewrite is no transaction: it follows the commit.
-        WriteRequest::Scrub { reply } => reply.set(()),
+        WriteRequest::MergeIndex { step, reply } => {
+            reply.set(index::merge(connection, *step).await?);
+        }
+        // These are no transactions: they follow the commit.
+        WriteRequest::TruncateLog { .. } => {}
+        WriteRequest::Rewrite { reply } => reply.set(()),
         WriteRequest::Redact { now, reply } => {
             reply.set(redaction::continue_next(connection, counters, *now).await?);
         }

@@ -3,28 +3,42 @@
 use crate::store::database::sql;
 use crate::store::database::sql::recall;
 
+/// The terms of the messages listed as [number, terms], and the first letters of those in scripts without spaces.
+macro_rules! listed_terms {
+    () => {
+        "SELECT CAST(j.value ->> 0 AS BIGINT) AS number, t.term FROM json_each($1) AS j CROSS JOIN LATERAL
+            (SELECT word COLLATE \"C\" AS term FROM unnest(string_to_array(j.value ->> 1, ' ')) AS word
+             UNION SELECT (left(word, 1) || '*') COLLATE \"C\" FROM unnest(string_to_array(j.value ->> 1, ' ')) AS word
+                WHERE word COLLATE \"C\" >= '\u{3005}') AS t"
+    };
+}
+
+/// The tables from which users are forgotten.
+macro_rules! forgotten_tables {
+    () => {
+        "messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
+            exchange_memories, memories, memory_sources, memos, memo_lines, users, user_names, channels, forgettings,
+            forgotten_memories, reactions, links, recall_lines, recall_postings, recall_stale"
+    };
+}
+
 /// Statements that differ from SQLite's, and their PostgreSQL versions.
 pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::BEGIN, "BEGIN"),
     // Only our own tables: the database may hold others'.
-    (
-        sql::forget::VACUUM,
-        "VACUUM (FULL, ANALYZE) messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
-            exchange_memories, memories, memory_sources, memos, memo_lines, users, user_names, channels, forgettings,
-            forgotten_memories, reactions, links, recall_lines, recall_stale",
-    ),
-    // Less than the writer waits before it gives up the connection.
-    (
-        sql::forget::LIMIT_SCRUB_TIME,
-        "SELECT set_config('statement_timeout', '540s', false)",
-    ),
-    (
-        sql::forget::UNLIMIT_SCRUB_TIME,
-        "SELECT set_config('statement_timeout', '0', false)",
-    ),
+    (sql::forget::VACUUM, concat!("VACUUM (FULL, ANALYZE) ", forgotten_tables!())),
+    // Nobody waits for this one.
+    (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", forgotten_tables!())),
+    (sql::forget::UNLIMIT_TIME, "SELECT set_config('statement_timeout', '0', false)"),
+    (sql::forget::LIMIT_TIME, "SELECT set_config('statement_timeout', '30s', false)"),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
-    (recall::COMPACT, "SELECT 1"),
+    (recall::LIMIT_SEARCH_TIME, "SELECT set_config('statement_timeout', '3s', true)"),
+    (recall::BEGIN_MERGE, "SELECT 1"),
+    (recall::MERGE, "SELECT 1"),
+    (recall::CHANGES, "SELECT 0 AS n"),
+    (sql::SET_PATIENCE, "SELECT 1"),
+    (sql::SET_IMPATIENCE, "SELECT 1"),
     (recall::MARK_REMOVED_TERMS, "SELECT 1"),
     (recall::ERASE_REMOVED_TERMS, "SELECT 1"),
     (
@@ -46,23 +60,68 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     ),
     (
         recall::INDEX_TERMS,
-        "UPDATE recall_lines SET terms = array_to_tsvector(string_to_array(j.value ->> 1, ' '))
-        FROM json_each($1) AS j WHERE number = CAST(j.value ->> 0 AS BIGINT)",
+        concat!(
+            "WITH new AS (SELECT term, number >> 32 AS channel, min(number) AS first, array_agg(number ORDER BY number) AS numbers
+                FROM (", listed_terms!(), ") AS listed GROUP BY term, channel),
+            placed AS (SELECT new.term, new.numbers, coalesce(open.oldest, new.first) AS oldest
+                FROM new LEFT JOIN LATERAL
+                    (SELECT oldest FROM (SELECT oldest, ahead FROM recall_postings AS p
+                        WHERE p.term = new.term AND p.oldest BETWEEN new.channel << 32 AND ((new.channel + 1) << 32) - 1
+                        ORDER BY p.oldest DESC LIMIT 1) AS newest
+                     WHERE cardinality(ahead) < 128) AS open ON true)
+            INSERT INTO recall_postings (term, oldest, ahead)
+            SELECT term, oldest, ARRAY(SELECT CAST(number - oldest AS INT) FROM unnest(numbers) AS number ORDER BY number)
+            FROM placed
+            ON CONFLICT (term, oldest) DO UPDATE SET ahead = recall_postings.ahead || excluded.ahead"
+        ),
     ),
     (
         recall::UNINDEX_TERMS,
-        "UPDATE recall_lines SET terms = NULL
-        FROM json_each($1) AS j WHERE number = CAST(j.value ->> 0 AS BIGINT)",
+        concat!(
+            "WITH listed AS (", listed_terms!(), "),
+            found AS (SELECT term, oldest, array_agg(number) AS numbers
+                FROM (SELECT term, number,
+                        (SELECT max(p.oldest) FROM recall_postings AS p
+                         WHERE p.term = listed.term AND p.oldest <= listed.number) AS oldest
+                    FROM listed) AS located
+                GROUP BY term, oldest),
+            kept AS (SELECT p.term, p.oldest,
+                    ARRAY(SELECT a.ahead FROM unnest(p.ahead) WITH ORDINALITY AS a (ahead, place)
+                        WHERE p.oldest + a.ahead <> ALL (found.numbers) ORDER BY a.place) AS ahead
+                FROM found JOIN recall_postings AS p ON p.term = found.term AND p.oldest = found.oldest),
+            emptied AS (DELETE FROM recall_postings AS p USING kept
+                WHERE p.term = kept.term AND p.oldest = kept.oldest AND kept.ahead = '{}')
+            UPDATE recall_postings AS p SET ahead = kept.ahead FROM kept
+            WHERE p.term = kept.term AND p.oldest = kept.oldest AND kept.ahead <> '{}'"
+        ),
     ),
     (
         recall::POSTINGS,
         "SELECT (SELECT coalesce(json_agg(number), '[]') FROM
-            (SELECT number FROM recall_lines
-             WHERE terms @@ CAST(a.value ->> 0 AS tsquery)
-                AND number BETWEEN CAST(a.value ->> 1 AS BIGINT) AND CAST(a.value ->> 2 AS BIGINT)
-                AND (number >> 32) IN (SELECT CAST(value AS BIGINT) FROM json_each($2))
-             ORDER BY number DESC
+            (SELECT p.oldest + a.ahead AS number
+             FROM recall_postings AS p CROSS JOIN unnest(p.ahead) AS a (ahead)
+             WHERE p.term = j.value ->> 0
+                AND p.oldest BETWEEN CAST(j.value ->> 1 AS BIGINT) AND CAST(j.value ->> 2 AS BIGINT)
+                AND (p.oldest >> 32) = ANY (ARRAY(SELECT CAST(value AS BIGINT) FROM json_each($2)))
+             ORDER BY p.oldest DESC, a.ahead DESC
              LIMIT $3) AS found) AS numbers
-        FROM json_each($1) AS a ORDER BY a.key",
+        FROM json_each($1) AS j ORDER BY j.key",
+    ),
+    // Of each term the newest of each channel: to read all of several common terms would take seconds.
+    (
+        recall::POSTINGS_OF_ALL,
+        "SELECT coalesce(json_agg(number), '[]') AS numbers FROM
+            (SELECT newest.number FROM json_each($2) AS channel CROSS JOIN json_each($1) AS term CROSS JOIN LATERAL
+                (SELECT p.oldest + a.ahead AS number
+                 FROM recall_postings AS p CROSS JOIN unnest(p.ahead) AS a (ahead)
+                 WHERE p.term = term.value #>> '{}'
+                    AND p.oldest BETWEEN CAST(channel.value AS BIGINT) << 32
+                        AND ((CAST(channel.value AS BIGINT) + 1) << 32) - 1
+                 ORDER BY p.oldest DESC, a.ahead DESC
+                 LIMIT 1000) AS newest
+             GROUP BY newest.number
+             HAVING count(*) = (SELECT count(*) FROM json_each($1))
+             ORDER BY newest.number DESC
+             LIMIT $3) AS found",
     ),
 ];

@@ -65,13 +65,7 @@ impl Postings {
         let all: Vec<&IndexPartition> = partitions.iter().collect();
         let common_count =
             if filter.channel.is_some() { COMMON_IN_CHANNEL } else { COMMON_IN_WORKSPACE };
-        let matches = look_up(
-            connection,
-            match_expressions(connection, &scorer.search_terms),
-            &all,
-            common_count + 1,
-        )
-        .await?;
+        let matches = look_up(connection, &scorer.search_terms, &all, common_count + 1).await?;
         let has_rare_term =
             matches.iter().any(|numbers| (1..=common_count).contains(&numbers.len()));
         let common_terms = scorer
@@ -83,14 +77,10 @@ impl Postings {
         let is_own_channel =
             |partition: &&IndexPartition| Some(&partition.channel) == filter.visible_from.as_ref();
         let own_channel: Vec<&IndexPartition> = partitions.iter().filter(is_own_channel).collect();
-        let mut own_matches = look_up(
-            connection,
-            match_expressions(connection, &common_terms),
-            &own_channel,
-            COMMON_IN_CHANNEL + 1,
-        )
-        .await?
-        .into_iter();
+        let mut own_matches =
+            look_up(connection, &common_terms, &own_channel, COMMON_IN_CHANNEL + 1)
+                .await?
+                .into_iter();
         let (message_count, own_count) =
             (count_messages(&all), count_messages(&own_channel).max(1));
         let postings = matches.into_iter().map(|numbers| {
@@ -160,57 +150,74 @@ impl Postings {
         if present.is_empty() {
             return Ok(Vec::new());
         }
-        let operators = if connection.is_postgres() { [" & ", " | "] } else { [" AND ", " OR "] };
-        let present = match_expressions(connection, &present);
-        let expressions = operators.map(|operator| present.join(operator));
         let partitions: Vec<&IndexPartition> = self.partitions.iter().collect();
-        let found = look_up(connection, expressions.to_vec(), &partitions, CANDIDATE_BATCH).await?;
+        let mut found = look_up_all(connection, &present, &partitions, CANDIDATE_BATCH).await?;
+        let any = look_up(connection, &present, &partitions, CANDIDATE_BATCH).await?;
+        let mut any: Vec<i64> = any.into_iter().flatten().collect();
+        any.sort_by(|one, other| other.cmp(one));
+        any.dedup();
+        found.extend(any.into_iter().take(CANDIDATE_BATCH));
         let seen = self.postings.iter().flat_map(|posting| &posting.numbers).copied();
         let mut seen: HashSet<i64> = seen.collect();
-        Ok(found.into_iter().flatten().filter(|number| seen.insert(*number)).collect())
+        Ok(found.into_iter().filter(|number| seen.insert(*number)).collect())
     }
 }
 
-/// The newest matches of each expression, at most `most` each.
+/// The newest messages with each of the terms, at most `most` each.
 async fn look_up(
     connection: &mut Connection,
-    expressions: Vec<String>,
+    terms: &[SearchTerm],
     partitions: &[&IndexPartition],
     most: usize,
 ) -> Result<Vec<Vec<i64>>, StoreError> {
     let first = partitions.iter().map(|partition| partition.first_number()).min();
     let last = partitions.iter().map(|partition| partition.last_number()).max();
-    let (Some(first), Some(last), false) = (first, last, expressions.is_empty()) else {
-        return Ok(vec![Vec::new(); expressions.len()]);
+    let (Some(first), Some(last), false) = (first, last, terms.is_empty()) else {
+        return Ok(vec![Vec::new(); terms.len()]);
     };
+    let is_postgres = connection.is_postgres();
     let lookups: Value =
-        expressions.into_iter().map(|expression| json!([expression, first, last])).collect();
-    let partitions: Vec<i64> = partitions.iter().map(|partition| partition.number).collect();
+        terms.iter().map(|term| json!([indexed_form(term, is_postgres), first, last])).collect();
     let rows = query(sql::POSTINGS)
         .bind(lookups.to_string())
-        .bind(json!(partitions).to_string())
+        .bind(list_numbers(partitions))
         .bind(most as i64)
         .fetch_all(connection)
         .await?;
     rows.iter().map(|row| parse_column(row, "numbers")).collect()
 }
 
+/// The newest messages with all of the terms, at most `most`.
+async fn look_up_all(
+    connection: &mut Connection,
+    terms: &[SearchTerm],
+    partitions: &[&IndexPartition],
+    most: usize,
+) -> Result<Vec<i64>, StoreError> {
+    let is_postgres = connection.is_postgres();
+    let terms: Value = terms.iter().map(|term| indexed_form(term, is_postgres)).collect();
+    let found = query(sql::POSTINGS_OF_ALL)
+        .bind(terms.to_string())
+        .bind(list_numbers(partitions))
+        .bind(most as i64);
+    parse_column(&found.fetch_one(connection).await?, "numbers")
+}
+
+fn list_numbers(partitions: &[&IndexPartition]) -> String {
+    partitions.iter().map(|partition| partition.number).collect::<Value>().to_string()
+}
+
 fn count_messages(partitions: &[&IndexPartition]) -> usize {
     partitions.iter().map(|partition| partition.message_count).sum()
 }
 
-/// The search terms in the query language of the index, FTS5 or `tsquery`. Terms contain no operators of either.
-fn match_expressions(connection: &Connection, terms: &[SearchTerm]) -> Vec<String> {
-    let to_fts5 = |term: &SearchTerm| match term {
-        SearchTerm::Term(term) => format!("\"{term}\""),
-        SearchTerm::Prefix(letter) => format!("\"{letter}\" *"),
-    };
-    let to_tsquery = |term: &SearchTerm| match term {
-        SearchTerm::Term(term) => format!("'{term}'"),
-        SearchTerm::Prefix(letter) => format!("'{letter}':*"),
-    };
-    match connection.is_postgres() {
-        true => terms.iter().map(to_tsquery).collect(),
-        false => terms.iter().map(to_fts5).collect(),
+/// A search term as the index has it: an FTS5 query, or the key of a row in `recall_postings`. Terms contain no
+/// operators of either.
+fn indexed_form(term: &SearchTerm, is_postgres: bool) -> String {
+    match (term, is_postgres) {
+        (SearchTerm::Term(term), true) => term.clone(),
+        (SearchTerm::Prefix(letter), true) => format!("{letter}*"),
+        (SearchTerm::Term(term), false) => format!("\"{term}\""),
+        (SearchTerm::Prefix(letter), false) => format!("\"{letter}\" *"),
     }
 }

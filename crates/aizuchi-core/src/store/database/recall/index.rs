@@ -18,9 +18,8 @@ pub const INDEX_BATCH: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermErasure {
     AtOnce,
-    /// When the database is rewritten, which also compacts the index. Until then only a mark says that a term was
-    /// removed: where a term is in many messages, to erase it takes hundreds of times longer than to mark it.
-    WithRewrite,
+    /// When the index is merged. Until then only a mark says that a term was removed: where a term is in many messages, to erase it takes hundreds of times longer than to mark it.
+    WithMerge,
 }
 
 /// A message to be indexed.
@@ -79,7 +78,7 @@ pub async fn drop_stale(
         stale.into_iter().map(|(number, text)| json!([number, extract_terms(&text).join(" ")]));
     match erasure {
         TermErasure::AtOnce => remove_messages(connection, stale.collect()).await?,
-        TermErasure::WithRewrite => {
+        TermErasure::WithMerge => {
             query(sql::MARK_REMOVED_TERMS).execute(&mut *connection).await?;
             remove_messages(connection, stale.collect()).await?;
             query(sql::ERASE_REMOVED_TERMS).execute(&mut *connection).await?;
@@ -89,11 +88,29 @@ pub async fn drop_stale(
     Ok(())
 }
 
-/// Rewrites the whole index, so that nothing removed is left in it and lookups are fastest. Takes seconds for a
-/// million messages.
-pub async fn compact(connection: &mut Connection) -> Result<(), StoreError> {
-    query(sql::COMPACT).execute(connection).await?;
-    Ok(())
+/// Whether a merge begins or goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeStep {
+    First,
+    Next,
+}
+
+/// Takes one small step of merging all that is indexed now, so that nothing removed is left in the index. Returns
+/// whether there is more to merge.
+pub async fn merge(connection: &mut Connection, step: MergeStep) -> Result<bool, StoreError> {
+    let statement = match step {
+        MergeStep::First => sql::BEGIN_MERGE,
+        MergeStep::Next => sql::MERGE,
+    };
+    let before = count_changes(connection).await?;
+    query(statement).execute(&mut *connection).await?;
+    // Of a merge with nothing to do, FTS5 counts the command itself:
+    // https://www.sqlite.org/fts5.html#the_merge_command
+    Ok(count_changes(connection).await? - before >= 2)
+}
+
+async fn count_changes(connection: &mut Connection) -> Result<i64, StoreError> {
+    rows::column(&query(sql::CHANGES).fetch_one(connection).await?, "n")
 }
 
 async fn read_unindexed(

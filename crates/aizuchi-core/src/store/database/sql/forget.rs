@@ -276,8 +276,11 @@ statements! {
     MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (?1)";
     SCRUB_DUE_SINCE = "SELECT min(due) AS due FROM scrubs";
     CLEAR_SCRUB_DUE = "DELETE FROM scrubs";
+    /// Rewrites the database, during which nothing else can be done.
     VACUUM = "VACUUM";
-    /// Only a server can end a statement that takes too long.
-    LIMIT_SCRUB_TIME = "SELECT 'limited'";
-    UNLIMIT_SCRUB_TIME = "SELECT 'unlimited'";
+    /// Only a server keeps what was deleted until it is vacuumed.
+    VACUUM_DEAD_ROWS = "SELECT 'nothing is dead'";
+    /// Only a server ends statements that take too long.
+    UNLIMIT_TIME = "SELECT 'unlimited'";
+    LIMIT_TIME = "SELECT 'limited'";
 }

@@ -89,8 +89,10 @@ statements! {
     MARK_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 0)";
     ERASE_REMOVED_TERMS = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('secure-delete', 1)";
     CLEAR_STALE = "DELETE FROM recall_stale";
-    /// Merges the index into one segment.
-    COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
+    /// Merges the segments that FTS5 now has into one, 64 pages at a time.
+    BEGIN_MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', -64)";
+    MERGE = "INSERT INTO recall_terms (recall_terms, rank) VALUES ('merge', 64)";
+    CHANGES = "SELECT total_changes() AS n";
 
     WORKSPACES = "
         WITH RECURSIVE spaces (workspace) AS (
@@ -102,24 +104,34 @@ statements! {
 
     // Reading. ?1 is the workspace, ?2 the channel, ?3 the channel that the query comes from.
 
+    /// Only a server ends statements, and only those of this transaction.
+    LIMIT_SEARCH_TIME = "SELECT 'limited to 3 s'";
     PARTITIONS = concat!(
         "SELECT r.number, r.channel, r.lines
         FROM recall_rooms AS r
         LEFT JOIN channels AS c ON c.workspace = r.workspace AND c.id = r.channel
         WHERE r.workspace = ?1 AND ", is_visible!("r")
     );
-    /// The newest ?3 matches for each of ?1, which lists [expression, first number, last number], in the partitions
-    /// listed in ?2.
+    /// The newest ?3 messages with each of the terms in ?1, which lists [term, first number, last number], in the
+    /// partitions listed in ?2.
     POSTINGS = "
-        WITH asked (expression, first, last) AS MATERIALIZED
+        WITH asked (term, first, last) AS MATERIALIZED
             (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))
         SELECT (SELECT json_group_array(number) FROM
             (SELECT rowid AS number FROM recall_terms
-             WHERE recall_terms MATCH a.expression AND rowid BETWEEN a.first AND a.last
+             WHERE recall_terms MATCH a.term AND rowid BETWEEN a.first AND a.last
                 AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
              ORDER BY rowid DESC
              LIMIT +?3) AS part) AS numbers
         FROM asked AS a";
+    /// The newest ?3 messages with all of the terms ?1, in the partitions listed in ?2.
+    POSTINGS_OF_ALL = "
+        SELECT json_group_array(number) AS numbers FROM
+            (SELECT rowid AS number FROM recall_terms
+             WHERE recall_terms MATCH (SELECT group_concat(value, ' AND ') FROM json_each(?1))
+                AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
+             ORDER BY rowid DESC
+             LIMIT +?3) AS part";
     /// The newest ?4 messages that are not indexed with their current text.
     NEWEST_UNINDEXED = concat!(
         "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM
