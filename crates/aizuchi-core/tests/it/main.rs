@@ -34,6 +34,7 @@ mod schema;
 mod seed_002;
 mod second_look;
 mod seed_004;
+mod store_faults;
 mod stories;
 mod timing;
 mod tool_calls;
