@@ -104,3 +104,20 @@ async fn open(location: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
         }
     }
 }
+
+/// Without statistics, a server plans as if the tables were empty.
+#[tokio::test]
+async fn a_server_knows_how_large_a_growing_database_is() {
+    let store = TestStore::postgres().await;
+    let database = store.database.clone().unwrap();
+    let known = "SELECT CAST(reltuples AS BIGINT) AS n FROM pg_class WHERE relname = 'messages'";
+    assert!(database.count(known).await <= 0);
+    let hear = |number| {
+        store.store.hear(entry(&format!("m{number}"), Disposition::Settled(Gate::Backfilled)))
+    };
+    let heard: Vec<_> = stream::iter((0..1600).map(hear)).buffer_unordered(64).collect().await;
+    assert!(heard.iter().all(Result::is_ok));
+    while database.count(known).await < 1000 {
+        tokio::task::yield_now().await;
+    }
+}

@@ -170,6 +170,7 @@ impl DatabaseWriter {
     /// later.
     async fn index(&mut self) -> anyhow::Result<()> {
         let is_server = self.connection.is_postgres();
+        let indexed_before = self.index_at.saturating_sub(index::INDEX_BATCH);
         self.index_at = match with_timeout(is_server, COMMIT_TIMEOUT, self.index_next()).await? {
             Ok(until) => until + index::INDEX_BATCH,
             Err(error) => {
@@ -177,7 +178,17 @@ impl DatabaseWriter {
                 self.counters.revision + index::INDEX_BATCH
             }
         };
+        if is_server && outgrows_statistics(indexed_before, self.index_at - index::INDEX_BATCH) {
+            with_timeout(is_server, COMMIT_TIMEOUT, self.analyze()).await?;
+        }
         Ok(())
+    }
+
+    /// A server plans for an empty database until it has looked at the tables, which it may put off or never do.
+    async fn analyze(&mut self) {
+        if let Err(error) = query(sql::ANALYZE).execute(&mut self.connection).await {
+            tracing::warn!(error = %error, "the server could not analyze the tables");
+        }
     }
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
@@ -303,6 +314,12 @@ fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
         true => Some(TermErasure::WithMerge),
         false => Some(TermErasure::AtOnce),
     }
+}
+
+/// Whether the database has grown so much between two revisions that what a server knows of it is wrong: to a
+/// thousand, to ten thousand, and so on.
+fn outgrows_statistics(before: u64, after: u64) -> bool {
+    after >= 1000 && after.ilog10() > before.max(1).ilog10()
 }
 
 /// Limits work on a server; a file has no timeout.

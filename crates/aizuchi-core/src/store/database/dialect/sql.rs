@@ -13,8 +13,8 @@ macro_rules! listed_terms {
     };
 }
 
-/// The tables from which users are forgotten.
-macro_rules! forgotten_tables {
+/// The tables that grow with what is heard, from which users are forgotten.
+macro_rules! growing_tables {
     () => {
         "messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
             exchange_memories, memories, memory_sources, memos, memo_lines, users, user_names, channels, forgettings,
@@ -26,11 +26,12 @@ macro_rules! forgotten_tables {
 pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::BEGIN, "BEGIN"),
     // Only our own tables: the database may hold others'.
-    (sql::forget::VACUUM, concat!("VACUUM (FULL, ANALYZE) ", forgotten_tables!())),
+    (sql::forget::VACUUM, concat!("VACUUM (FULL, ANALYZE) ", growing_tables!())),
     // Nobody waits for this one.
-    (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", forgotten_tables!())),
+    (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", growing_tables!())),
     (sql::forget::UNLIMIT_TIME, "SELECT set_config('statement_timeout', '0', false)"),
     (sql::forget::LIMIT_TIME, "SELECT set_config('statement_timeout', '30s', false)"),
+    (sql::ANALYZE, concat!("ANALYZE ", growing_tables!())),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
     (recall::LIMIT_SEARCH_TIME, "SELECT set_config('statement_timeout', '3s', true)"),
