@@ -4,21 +4,25 @@
 //! of this process, which exists as long as the call: the request that comes there is sent on, and the response is read
 //! up to a limit.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::pin::pin;
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use reqwest::{Client, Url};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
@@ -28,6 +32,10 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The headers of a response that `genai` or its caller reads. The body is decompressed already, so its encoding is not
 /// among them.
 const RESPONSE_HEADERS: [&str; 3] = ["content-type", "retry-after", "retry-after-ms"];
+/// `genai` sends its request at once.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many connections may be open that have not shown the secret. Another process on this machine may have made them.
+const MAX_STRANGERS: usize = 8;
 
 pub struct Relay {
     listener: TcpListener,
@@ -36,6 +44,14 @@ pub struct Relay {
     /// The provider's address.
     base: Url,
     transfer: Mutex<Transfer>,
+    strangers: Mutex<Strangers>,
+}
+
+/// The connections that have not shown the secret, and what closes them, the oldest first.
+#[derive(Default)]
+struct Strangers {
+    by_number: BTreeMap<u64, CancellationToken>,
+    last_number: u64,
 }
 
 /// What became of a request.
@@ -65,6 +81,7 @@ impl Relay {
             secret: Uuid::now_v7().simple().to_string(),
             base,
             transfer: Mutex::default(),
+            strangers: Mutex::default(),
         })
     }
 
@@ -95,21 +112,39 @@ impl Relay {
 
     /// Ends only if no connection can be accepted.
     async fn serve(&self, http: &Client) {
-        while let Ok((stream, _)) = self.listener.accept().await {
-            let service = service_fn(|request| self.answer(http, request));
-            // A connection that breaks is an error of the call.
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        let mut connections = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => connections.push(self.serve_connection(http, stream)),
+                    Err(_) => return,
+                },
+                Some(()) = connections.next(), if !connections.is_empty() => {}
+            }
         }
+    }
+
+    async fn serve_connection(&self, http: &Client, stream: TcpStream) {
+        let (number, must_close) = self.strangers.lock().admit();
+        let service = service_fn(|request| self.answer(http, number, request));
+        let mut server = http1::Builder::new();
+        let server = server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+        let served = server.serve_connection(TokioIo::new(stream), service);
+        // A connection that breaks is an error of the call.
+        let _ = must_close.run_until_cancelled(served).await;
+        self.strangers.lock().by_number.remove(&number);
     }
 
     async fn answer(
         &self,
         http: &Client,
+        connection: u64,
         request: Request<Incoming>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
         let Some(url) = self.provider_url(&request) else {
             return Ok(empty_response(StatusCode::NOT_FOUND));
         };
+        self.strangers.lock().by_number.remove(&connection);
         let response = self.forward(http, url, request).await;
         Ok(response.unwrap_or_else(|failure| {
             self.transfer.lock().failure = Some(failure);
@@ -162,6 +197,21 @@ impl Relay {
     }
 }
 
+impl Strangers {
+    /// A number for a new connection, and what is cancelled when it has to make room.
+    fn admit(&mut self) -> (u64, CancellationToken) {
+        let must_close = CancellationToken::new();
+        self.last_number += 1;
+        self.by_number.insert(self.last_number, must_close.clone());
+        if self.by_number.len() > MAX_STRANGERS
+            && let Some((_, oldest)) = self.by_number.pop_first()
+        {
+            oldest.cancel();
+        }
+        (self.last_number, must_close)
+    }
+}
+
 impl From<BodyError> for TransferError {
     fn from(error: BodyError) -> Self {
         match error {
@@ -175,4 +225,57 @@ fn empty_response(status: StatusCode) -> Response<Full<Bytes>> {
     let mut response = Response::default();
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// A provider that answers each request with this.
+    async fn provider(answer: &'static str) -> Url {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length:";
+                let response = format!("{head} {}\r\n\r\n{answer}", answer.len());
+                let _ = stream.write_all(response.as_bytes()).await;
+            }
+        });
+        Url::parse(&format!("http://127.0.0.1:{port}/v1/")).unwrap()
+    }
+
+    /// Waits until the relay has closed a connection.
+    async fn until_closed(stream: &mut TcpStream) {
+        while stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {}
+    }
+
+    #[tokio::test]
+    async fn processes_that_connect_first_and_send_nothing_do_not_delay_the_call() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let relay = Relay::open(provider("hello").await).await.unwrap();
+        let address = relay.listener.local_addr().unwrap();
+        let endpoint = relay.endpoint().unwrap();
+        let mut silent = Vec::new();
+        for _ in 0..2 * MAX_STRANGERS {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"POST / HTTP/1.1\r\nHost: ").await.unwrap();
+            silent.push(stream);
+        }
+        let http = Client::builder().no_proxy().build().unwrap();
+        let call = async {
+            let answer = http.get(endpoint.clone()).send().await.unwrap();
+            let answer = (answer.status().as_u16(), answer.text().await.unwrap());
+            // The first ones had to make room.
+            until_closed(&mut silent[0]).await;
+            let wrong = endpoint.join("/v1/").unwrap();
+            (answer, http.get(wrong).send().await.unwrap().status().as_u16())
+        };
+        let (answers, transfer) = relay.carry(&http, call).await;
+        assert_eq!(answers, Some(((200, "hello".to_owned()), 404)));
+        assert_eq!(transfer.body.as_deref(), Some(&b"hello"[..]));
+    }
 }
