@@ -12,6 +12,7 @@ use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 /// The wall clock may be set during a sleep, so no sleep is longer than this.
 const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(60);
@@ -31,6 +32,7 @@ struct ManualClock {
     now: Timestamp,
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
     next_sleeper: u64,
+    sleeper_count: watch::Sender<usize>,
 }
 
 /// The time was up before the work was done.
@@ -43,7 +45,8 @@ impl Clock {
     }
 
     pub fn manual(now: Timestamp) -> Self {
-        let manual = ManualClock { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
+        let (sleepers, sleeper_count) = Default::default();
+        let manual = ManualClock { now, sleepers, next_sleeper: 0, sleeper_count };
         Self(ClockKind::Manual(Arc::new(Mutex::new(manual))))
     }
 
@@ -103,8 +106,17 @@ impl Clock {
                 }
                 due.push(entry.remove());
             }
+            manual.count_sleepers();
         }
         due.into_iter().for_each(Waker::wake);
+    }
+
+    /// How many sleep until a manual clock is advanced.
+    pub fn sleepers(&self) -> watch::Receiver<usize> {
+        match &self.0 {
+            ClockKind::System => watch::channel(0).1,
+            ClockKind::Manual(manual) => lock(manual).sleeper_count.subscribe(),
+        }
     }
 
     /// When a manual clock's first sleeper is due.
@@ -113,6 +125,12 @@ impl Clock {
             ClockKind::System => None,
             ClockKind::Manual(manual) => lock(manual).sleepers.keys().next().map(|(at, _)| *at),
         }
+    }
+}
+
+impl ManualClock {
+    fn count_sleepers(&self) {
+        self.sleeper_count.send_replace(self.sleepers.len());
     }
 }
 
@@ -161,6 +179,7 @@ impl Future for Sleep {
             let number = self.number.unwrap_or(manual.next_sleeper);
             manual.next_sleeper = manual.next_sleeper.max(number + 1);
             manual.sleepers.insert((at, number), context.waker().clone());
+            manual.count_sleepers();
             number
         };
         self.number = Some(number);
@@ -171,7 +190,9 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            lock(&self.manual).sleepers.remove(&(self.at, number));
+            let mut manual = lock(&self.manual);
+            manual.sleepers.remove(&(self.at, number));
+            manual.count_sleepers();
         }
     }
 }
