@@ -213,7 +213,7 @@ impl App {
             ..
         } = self;
         room.open().await.context("opening the local room")?;
-        info!("the limits are {limits}");
+        info!(limits, "the limits are {limits}");
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();

@@ -60,7 +60,8 @@ pub async fn serve(server: Server) -> anyhow::Result<()> {
         }
     });
     if drained.await.is_err() {
-        info!("closing connections that did not end in time");
+        let (count, seconds) = (connections.len(), DRAIN_TIMEOUT.as_secs());
+        info!(count, seconds, "closing {count} connections that did not end in {seconds} s");
     }
     Ok(())
 }
