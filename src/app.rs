@@ -36,7 +36,7 @@ use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
@@ -399,14 +399,10 @@ pub fn build_mind(
     persona: &Arc<Persona>,
     clock: &Clock,
 ) -> anyhow::Result<agent::Mind> {
-    let first = build_model(&config.model, clock)?;
-    let llm = match &config.fallback {
-        None => first,
-        Some(second) => {
-            Arc::new(FallbackMind::new(first, build_model(second, clock)?, clock.clone()))
-        }
-    };
-    Ok(agent::Mind { llm, persona: persona_of(config, persona) })
+    let primary = build_model(&config.model, clock)?;
+    let fallback = config.fallback.as_ref().map(|fallback| build_model(fallback, clock));
+    let models = Arc::new(Models::new(primary, fallback.transpose()?));
+    Ok(agent::Mind { models, persona: persona_of(config, persona) })
 }
 
 /// The persona, with the additional system prompt of this mind if it has one.

@@ -97,7 +97,9 @@ impl EvalArgs {
                     .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
                 (name, answers.collect())
             }
-            None => (mind.llm.model().to_owned(), ask_decisions(&mind, &prompts, &rules, config)?),
+            None => {
+                (mind.models.name().to_owned(), ask_decisions(&mind, &prompts, &rules, config)?)
+            }
         };
         let report = decide::report::DecisionReport::new(name, &items, &answers);
         let baselines = decide::baseline::all(&items);
@@ -129,7 +131,7 @@ impl EvalArgs {
             Some((name, texts)) => {
                 (name, texts.iter().map(|text| StateAnswer::from_answer(text)).collect())
             }
-            None => (mind.llm.model().to_owned(), ask_states(&mind, &prompts, config)?),
+            None => (mind.models.name().to_owned(), ask_states(&mind, &prompts, config)?),
         };
         self.print(&cases, name, &answers)?;
         Ok(exit_code(answers.iter().any(|answer| matches!(answer, StateAnswer::Failed(_)))))

@@ -104,10 +104,9 @@ pub async fn ask_all(
     progress: &dyn Fn(),
 ) -> Vec<StateAnswer> {
     let calls = prompts.iter().enumerate().map(|(index, prompt)| async move {
-        let answer = match clock.timeout(timeout, mind.llm.ask(prompt)).await {
-            Ok(Ok(answer)) => StateAnswer::from_answer(&answer.text),
-            Ok(Err(error)) => StateAnswer::Failed(error.to_string()),
-            Err(_timed_out) => StateAnswer::Failed(format!("no answer within {timeout:#}")),
+        let answer = match mind.models.ask(prompt, timeout, clock).await {
+            Ok(answer) => StateAnswer::from_answer(&answer.text),
+            Err(error) => StateAnswer::Failed(error.to_string()),
         };
         progress();
         (index, answer)

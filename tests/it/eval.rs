@@ -403,7 +403,7 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
     let prompt_builder = CasePrompts::new(&config, &config.persona()).unwrap();
     let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
     let counting = Arc::new(CountingMind::default());
-    let mind = Mind { llm: counting.clone(), persona: config.persona() };
+    let mind = Mind::from_llm(counting.clone(), &config.persona());
     let (clock, answered) = (Clock::manual(at(0)), AtomicUsize::new(0));
     let timeout = SignedDuration::from_secs(30);
     let progress = || {
@@ -430,7 +430,7 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
             state(ConversationState::Conflict),
             StateAnswer::NoState,
             state(ConversationState::Active),
-            StateAnswer::Failed("no answer within 30s".to_owned()),
+            StateAnswer::Failed("the model does not answer now: no answer within 30s".to_owned()),
             state(ConversationState::Misunderstanding),
             state(ConversationState::Ending),
         ]

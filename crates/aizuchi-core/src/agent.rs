@@ -35,6 +35,7 @@ use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::limit::Limit;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
+use crate::llm::fallback::Models;
 use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
 use crate::memo::MemoChange;
@@ -186,26 +187,43 @@ pub struct Minds {
     pub state: Mind,
 }
 
-/// A model and the persona that it plays.
+/// The models that answer for a verb, and the persona that they play.
 #[derive(Clone)]
 pub struct Mind {
-    pub llm: Arc<dyn Llm>,
+    pub models: Arc<Models>,
     /// The persona, with this agent's additions to its system prompt.
     pub persona: Arc<Persona>,
+}
+
+impl Mind {
+    /// One model without a fallback.
+    pub fn from_llm(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
+        Self { models: Arc::new(Models::new(llm, None)), persona: persona.clone() }
+    }
 }
 
 impl Minds {
     /// Uses one model for everything.
     pub fn from_llm(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
-        let mind = Mind { llm, persona: persona.clone() };
+        Self::from_models(Arc::new(Models::new(llm, None)), persona)
+    }
+
+    /// Uses the same models for everything.
+    pub fn from_models(models: Arc<Models>, persona: &Arc<Persona>) -> Self {
+        let mind = Mind { models, persona: persona.clone() };
         Self { judgment: mind.clone(), response: mind.clone(), memory: mind.clone(), state: mind }
     }
 }
 
 impl Agent {
     /// Handles one claimed step. `superseded` is cancelled when a new message makes the step
-    /// obsolete.
-    pub async fn handle(&self, claim: &Claim, superseded: &CancellationToken) -> Outcome {
+    /// obsolete. The model calls are recorded in `attempts`, also if this panics.
+    pub async fn handle(
+        &self,
+        claim: &Claim,
+        superseded: &CancellationToken,
+        attempts: &mut Attempts,
+    ) -> Outcome {
         if claim.attempt > MAX_ATTEMPTS {
             let error = format!("it did not come to an end in {MAX_ATTEMPTS} attempts");
             return Outcome::new(self.give_up(claim, error));
@@ -213,7 +231,8 @@ impl Agent {
         if let Some(result) = self.deferral(claim) {
             return Outcome::new(result);
         }
-        let mut trace = StepTrace::default();
+        let mut trace =
+            StepTrace { attempts, evaluation: None, seen_revision: None, memo_changes: Vec::new() };
         let handled = match &claim.event {
             Event::Judge(conversation) => {
                 self.judge(claim, conversation, superseded, &mut trace).await
@@ -229,8 +248,8 @@ impl Agent {
             evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
         }
         let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
-        let StepTrace { attempts, evaluation, seen_revision, memo_changes } = trace;
-        Outcome { attempts, evaluation, seen_revision, memo_changes, result }
+        let StepTrace { evaluation, seen_revision, memo_changes, .. } = trace;
+        Outcome { attempts: Vec::new(), evaluation, seen_revision, memo_changes, result }
     }
 
     /// Retries what may pass. A permanent error ends the decision as failed, never as chosen
@@ -301,7 +320,7 @@ impl Agent {
             now: self.now(),
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
-            token_factor: self.token_corrections.factor(mind.llm.model()),
+            token_factor: self.token_corrections.factor(mind.models.name()),
             judge_options: JudgeOptions::default(),
         }
     }
@@ -392,9 +411,8 @@ impl From<PlatformError> for StepError {
 pub type Attempts = Vec<Attempt>;
 
 /// What the ledger records about a step, however it ends.
-#[derive(Default)]
-pub struct StepTrace {
-    attempts: Attempts,
+struct StepTrace<'a> {
+    attempts: &'a mut Attempts,
     evaluation: Option<Evaluation>,
     /// The revision of the store that was read.
     seen_revision: Option<u64>,

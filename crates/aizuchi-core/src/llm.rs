@@ -27,7 +27,12 @@ pub trait Llm: Send + Sync {
         prompt.max_tokens.unwrap_or(0).into()
     }
 
-    /// Answers one prompt. Dropping the future cancels the call.
+    /// How often one prompt is asked at most, if answers are charged and of no use.
+    fn max_attempts(&self) -> u32 {
+        1
+    }
+
+    /// Answers one prompt, with at most one request that is charged. Dropping the future cancels the call.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError>;
 }
 
@@ -40,23 +45,12 @@ pub struct LlmResponse {
     /// tools' results.
     pub assistant_message: Option<Arc<AssistantMessage>>,
     pub usage: Usage,
-    /// The model that responded, if it is not the primary one.
-    pub model: Option<Arc<str>>,
-    /// Calls that failed before this response: to other models, or to this one if they cost tokens.
-    pub failed_calls: Vec<FailedCall>,
 }
 
 impl LlmResponse {
-    /// A text by the primary model.
+    /// A text.
     pub fn new(text: String, usage: Usage) -> Self {
-        Self {
-            text,
-            tool_calls: Vec::new(),
-            assistant_message: None,
-            usage,
-            model: None,
-            failed_calls: Vec::new(),
-        }
+        Self { text, tool_calls: Vec::new(), assistant_message: None, usage }
     }
 
     /// The text and the tool calls, for an operator who opens the decision.
@@ -65,13 +59,6 @@ impl LlmResponse {
         let calls = self.tool_calls.iter().map(|call| format!("→ {}", call.to_line()));
         text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
     }
-}
-
-/// A call that failed before a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedCall {
-    pub model: Arc<str>,
-    pub error: LlmError,
 }
 
 /// Why a call failed. The variant says what the caller does next. Messages never hold chat text.

@@ -345,7 +345,9 @@ impl Runner {
         self.metrics.record_claim(claim.event.verb(), began.duration_since(claim.due));
         let superseded = self.in_flight.begin(&claim);
         let revision = *self.store.revisions().borrow();
-        let handled = AssertUnwindSafe(self.agent.handle(&claim, &superseded)).catch_unwind().await;
+        let mut attempts = Vec::new();
+        let handling = self.agent.handle(&claim, &superseded, &mut attempts);
+        let handled = AssertUnwindSafe(handling).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!("the step panicked");
             panic_outcome(&claim, self.clock.now())
@@ -354,7 +356,7 @@ impl Runner {
         // began. Messages heard since then count as unseen.
         let seen_revision =
             outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
-        let outcome = Outcome { seen_revision, ..outcome };
+        let outcome = Outcome { attempts, seen_revision, ..outcome };
         self.log_step(&claim, &outcome);
         let posted_at =
             if let StepResult::Posted(posted) = &outcome.result { Some(posted.at) } else { None };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent, AgentSettings, Minds, PostTiming, StateCall};
+use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, PostTiming, StateCall};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
@@ -22,6 +22,7 @@ use aizuchi_core::event::{Debounce, OnNewMessage, OutboxItem, PostedMessage};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
+use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::metrics::Metrics;
@@ -569,6 +570,8 @@ pub fn build_parts(
 pub struct HarnessOptions {
     pub settings: AgentSettings,
     pub wait_settings: WaitSettings,
+    /// The model that judges and answers while the first one is down.
+    pub fallback: Option<Arc<dyn Llm>>,
     /// The model that names conversation states, where that is a call of its own.
     pub state: Option<Arc<dyn Llm>>,
     pub tools: Option<ToolSettings>,
@@ -587,6 +590,7 @@ impl Default for HarnessOptions {
             settings: AgentSettings { timing: PostTiming::HumanLike, ..AgentSettings::default() },
             wait_settings: WaitSettings::default(),
             archive: None,
+            fallback: None,
             state: None,
             tools: None,
             memory: None,
@@ -671,9 +675,9 @@ pub fn build_parts_with(
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
         minds: Minds {
-            memory: mind(options.memory.unwrap_or_else(|| llm.clone()), &persona),
-            state: mind(options.state.unwrap_or_else(|| llm.clone()), &persona),
-            ..Minds::from_llm(llm, &persona)
+            memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
+            state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),
+            ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
         clock,
         metrics,
@@ -704,10 +708,6 @@ pub fn answers(
 ) -> Arc<CommandReplies> {
     let (rulebook, zone) = (Arc::default(), jiff::tz::TimeZone::UTC);
     Arc::new(CommandReplies { store, archive, rulebook, persona: persona.clone(), zone })
-}
-
-fn mind(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> agent::Mind {
-    agent::Mind { llm, persona: persona.clone() }
 }
 
 pub fn message(

@@ -109,10 +109,9 @@ pub async fn ask_all(
     progress: &dyn Fn(),
 ) -> Vec<ItemAnswer> {
     let calls = prompts.iter().map(|prompt| async move {
-        let result = match clock.timeout(timeout, mind.llm.ask(prompt)).await {
-            Ok(Ok(answer)) => ItemAnswer::from_answer(&answer.text, prompt, rules),
-            Ok(Err(error)) => ItemAnswer::Failed(error.to_string()),
-            Err(_timed_out) => ItemAnswer::Failed(format!("no answer within {timeout:#}")),
+        let result = match mind.models.ask(prompt, timeout, clock).await {
+            Ok(answer) => ItemAnswer::from_answer(&answer.text, prompt, rules),
+            Err(error) => ItemAnswer::Failed(error.to_string()),
         };
         progress();
         result

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::agent::reserve::{CallOwner, Calls, sole_author};
+use crate::agent::reserve::{Calls, sole_author};
 use crate::agent::{Agent, StateCall, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::clock::duration_from_seconds;
@@ -19,6 +19,7 @@ use crate::decision::gate::Gate;
 use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
+use crate::event::planned_call::CallOwner;
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::outgoing::urls::KnownUrls;
 use crate::persona::Language;
@@ -38,7 +39,7 @@ impl Agent {
         claim: &Claim,
         conversation: &ConversationId,
         superseded: &CancellationToken,
-        trace: &mut StepTrace,
+        trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
         let (context, mut options) = self.load_judge_context(conversation).await?;
         trace.seen_revision = Some(context.revision);
@@ -62,7 +63,7 @@ impl Agent {
         }
         let owner = self.call_owner(claim, &context);
         let owner = CallOwner { sole_author: sole_author(&context), ..owner };
-        let mut calls = Calls { owner, superseded, attempts: &mut trace.attempts };
+        let mut calls = Calls::new(owner, superseded, trace.attempts);
         if self.settings.state == StateCall::Separate {
             let state = self.classify_state(&context, &mut calls).await?;
             evaluation.conversation_state = Some(state);

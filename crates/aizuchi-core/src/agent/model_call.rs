@@ -1,6 +1,8 @@
 //! One model call: it has a timeout, is cancelled when the step is superseded, and is recorded in
-//! the ledger however it ends.
+//! the ledger however it ends. If the model has no usable answer, further requests follow, each of
+//! which is reserved and recorded by itself.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
@@ -11,16 +13,36 @@ use tracing::debug;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
 use crate::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
-use crate::llm::{LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
-/// How a call ended.
-enum CallResult {
-    Answered(LlmResponse),
-    Failed(LlmError),
-    /// The call was cancelled or timed out.
-    Aborted(AttemptResult, StepError),
+/// The error of a request whose end nobody awaited.
+const ABANDONED: &str = "the call was given up";
+
+/// A request that was sent. If it is dropped before it has ended, because its step is, it is recorded all the same: the
+/// model may charge for it.
+struct RequestInFlight<'a> {
+    agent: &'a Agent,
+    attempts: &'a mut Attempts,
+    /// The record if it does not end. `None` once it has.
+    unfinished: Option<Attempt>,
+}
+
+impl RequestInFlight<'_> {
+    fn finish(mut self, attempt: Attempt) {
+        self.unfinished = None;
+        self.agent.record_attempt(attempt, self.attempts);
+    }
+}
+
+impl Drop for RequestInFlight<'_> {
+    fn drop(&mut self) {
+        if let Some(attempt) = self.unfinished.take() {
+            let latency = self.agent.now().duration_since(attempt.at);
+            self.agent.record_attempt(Attempt { latency, ..attempt }, self.attempts);
+        }
+    }
 }
 
 impl Agent {
@@ -42,86 +64,88 @@ impl Agent {
         prompt: &Prompt,
         calls: &mut Calls<'_>,
     ) -> Result<LlmResponse, StepError> {
-        self.reserve(mind, prompt, calls).await?;
-        let attempts = &mut *calls.attempts;
-        let began = self.now();
-        let outcome = self.await_response(limit, mind, prompt, calls.superseded).await;
-        let unanswered = self.start_attempt(mind, prompt, began);
-        let (attempt, response) = match outcome {
-            CallResult::Answered(mut response) => {
-                for failed_call in std::mem::take(&mut response.failed_calls) {
-                    let (error, usage) =
-                        (failed_call.error.to_string(), failed_call.error.usage(prompt));
-                    let result = AttemptResult::Failed;
-                    let error = Some(error);
-                    let model = failed_call.model;
-                    self.record_attempt(
-                        Attempt { model, usage, result, error, ..unanswered.clone() },
-                        attempts,
-                    );
+        let mut tries = mind.models.tries(prompt, self.now());
+        let mut deadline = None;
+        while let Some(next) = tries.next_try() {
+            let waiting = self.clock.sleep_until(self.now() + next.wait);
+            unless_superseded(calls.superseded, waiting).await?;
+            self.reserve(next.llm, prompt, calls).await?;
+            // The wait for a reservation before the first request takes nothing from the time for the answer.
+            let deadline = *deadline.get_or_insert(self.now() + limit);
+            match self.request(next.llm, deadline, prompt, calls).await? {
+                Ok(response) => {
+                    tries.succeed();
+                    return Ok(response);
                 }
-                let model = response.model.clone().unwrap_or(unanswered.model.clone());
+                Err(error) => tries.fail(error, self.now(), deadline),
+            }
+        }
+        Err(tries.into_error().into())
+    }
+
+    /// Makes one request and records it.
+    async fn request(
+        &self,
+        llm: &dyn Llm,
+        deadline: Timestamp,
+        prompt: &Prompt,
+        calls: &mut Calls<'_>,
+    ) -> Result<Result<LlmResponse, LlmError>, StepError> {
+        let began = self.now();
+        let unfinished = self.unfinished_attempt(llm, prompt, began);
+        let in_flight = RequestInFlight {
+            agent: self,
+            attempts: &mut *calls.attempts,
+            unfinished: Some(unfinished.clone()),
+        };
+        let limit = deadline.duration_since(began);
+        let response = self.clock.timeout(limit, llm.ask(prompt));
+        let outcome = unless_superseded(calls.superseded, response).await;
+        let outcome = outcome.map(|in_time| {
+            let why = || LlmError::TimedOut(format!("no answer within {limit:#}"));
+            in_time.unwrap_or_else(|_timed_out| Err(why()))
+        });
+        let latency = self.now().duration_since(began);
+        let response = outcome.as_ref().ok().and_then(|response| response.as_ref().ok());
+        let exchange = Some(self.exchange(prompt, response));
+        let ended = Attempt { latency, exchange, ..unfinished };
+        let attempt = match &outcome {
+            Ok(Ok(response)) => {
                 if !response.usage.is_estimated {
                     let reported = response.usage.input_tokens;
-                    self.token_corrections.record(&model, prompt.total_tokens(), reported);
+                    self.token_corrections.record(llm.model(), prompt.total_tokens(), reported);
                 }
-                (Attempt { model, usage: response.usage, ..unanswered }, Ok(response))
+                let result = AttemptResult::Kept;
+                Attempt { usage: response.usage, result, error: None, ..ended }
             }
-            CallResult::Failed(error) => {
+            Ok(Err(error)) => {
                 let (usage, result) = (error.usage(prompt), AttemptResult::Failed);
-                (Attempt { usage, result, ..unanswered }, Err(StepError::from(error)))
+                Attempt { usage, result, error: Some(error.to_string()), ..ended }
             }
-            CallResult::Aborted(result, error) => {
-                (Attempt { usage: estimated_usage(prompt), result, ..unanswered }, Err(error))
-            }
+            Err(_superseded) => Attempt { result: AttemptResult::Superseded, error: None, ..ended },
         };
         let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
         if tokens > 0 {
-            self.token_corrections.record_use(mind.llm.model(), prompt.verb.name(), tokens);
+            self.token_corrections.record_use(llm.model(), prompt.verb.name(), tokens);
         }
-        let error = response.as_ref().err().and_then(StepError::error_text);
-        let exchange = Some(self.exchange(prompt, &response));
-        self.record_attempt(Attempt { error, exchange, ..attempt }, attempts);
-        response
+        in_flight.finish(attempt);
+        outcome
     }
 
-    async fn await_response(
-        &self,
-        limit: SignedDuration,
-        mind: &Mind,
-        prompt: &Prompt,
-        superseded: &CancellationToken,
-    ) -> CallResult {
-        let response = self.clock.timeout(limit, mind.llm.ask(prompt));
-        let (response, cancelled) =
-            (std::pin::pin!(response), std::pin::pin!(superseded.cancelled()));
-        match select(cancelled, response).await {
-            Either::Left(_) => {
-                CallResult::Aborted(AttemptResult::Superseded, StepError::Superseded)
-            }
-            Either::Right((Ok(Ok(response)), _)) => CallResult::Answered(response),
-            Either::Right((Ok(Err(error)), _)) => CallResult::Failed(error),
-            Either::Right((Err(_timed_out), _)) => {
-                let why = format!("no answer within {limit:#}");
-                CallResult::Aborted(AttemptResult::Failed, LlmError::TimedOut(why).into())
-            }
-        }
-    }
-
-    /// The record of an attempt that has no result yet.
-    fn start_attempt(&self, mind: &Mind, prompt: &Prompt, began: Timestamp) -> Attempt {
+    /// The record of a request that never ends. It has probably used its input tokens, so they are booked.
+    fn unfinished_attempt(&self, llm: &dyn Llm, prompt: &Prompt, began: Timestamp) -> Attempt {
         Attempt {
             verb: prompt.verb.name().into(),
             at: began,
-            model: mind.llm.model().into(),
+            model: llm.model().into(),
             prompt_hash: prompt.hash().into(),
             prompt_bytes: prompt.full_text().len() as u64,
-            usage: Usage::default(),
+            usage: estimated_usage(prompt),
             price: None,
-            latency: self.now().duration_since(began),
-            result: AttemptResult::Kept,
+            latency: SignedDuration::ZERO,
+            result: AttemptResult::Failed,
             judgment: None,
-            error: None,
+            error: Some(ABANDONED.to_owned()),
             omissions: prompt.trimmed.iter().map(omission).collect(),
             exchange: None,
         }
@@ -129,18 +153,14 @@ impl Agent {
 
     /// The prompt and the response, with their lineage. The lineage is recorded even if the texts
     /// are not kept.
-    fn exchange(
-        &self,
-        prompt: &Prompt,
-        response: &Result<LlmResponse, StepError>,
-    ) -> Arc<ModelExchange> {
+    fn exchange(&self, prompt: &Prompt, response: Option<&LlmResponse>) -> Arc<ModelExchange> {
         let lineage = prompt.lineage();
         if !lineage.memories.is_empty() {
             let (verb, conversation) = (prompt.verb.name(), &prompt.context.conversation);
             debug!(verb, conversation = %conversation, memories = ?lineage.memories, "used memories");
         }
         let is_kept = self.settings.keeps_exchanges;
-        let response = response.as_ref().ok().filter(|_| is_kept);
+        let response = response.filter(|_| is_kept);
         Arc::new(ModelExchange {
             prompt: if is_kept { prompt.full_text().into() } else { "".into() },
             answer: response.map(|response| response.full_text().into()),
@@ -161,7 +181,18 @@ fn omission(trimmed: &TrimmedSection) -> PromptOmission {
     PromptOmission { section: trimmed.section.into(), count: trimmed.count, tokens: trimmed.tokens }
 }
 
-/// A call that was cut short has probably used its input tokens, so they are booked.
+/// Does the work, unless a new message makes it obsolete.
+async fn unless_superseded<T>(
+    superseded: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, StepError> {
+    match select(pin!(superseded.cancelled()), pin!(work)).await {
+        Either::Left(_) => Err(StepError::Superseded),
+        Either::Right((done, _)) => Ok(done),
+    }
+}
+
+/// The usage of a request that was cut short.
 fn estimated_usage(prompt: &Prompt) -> Usage {
     Usage { input_tokens: prompt.total_tokens(), is_estimated: true, ..Usage::default() }
 }
@@ -173,19 +204,6 @@ impl LlmError {
             LlmError::TimedOut(_) => estimated_usage(prompt),
             LlmError::Refused(_) => Usage::default(),
             LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
-        }
-    }
-}
-
-impl StepError {
-    fn error_text(&self) -> Option<String> {
-        match self {
-            StepError::Superseded | StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
-                None
-            }
-            StepError::Retryable { error, .. } | StepError::Permanent { error } => {
-                Some(error.clone())
-            }
         }
     }
 }

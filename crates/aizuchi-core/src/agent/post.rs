@@ -32,7 +32,7 @@ impl Agent {
         &self,
         claim: &Claim,
         item: &OutboxItem,
-        trace: &mut StepTrace,
+        trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
         if item.is_sending() {
             return self.reconcile(claim, item).await;

@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
-use crate::agent::reserve::{CallOwner, Calls};
+use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
+use crate::event::planned_call::CallOwner;
 use crate::memory::{MemoryEntry, MemoryKey, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
@@ -139,7 +140,7 @@ impl Agent {
         let gathered = self.gather(key).await?;
         let never = CancellationToken::new();
         let owner = self.memory_call_owner(job, &gathered);
-        let mut calls = Calls { owner, superseded: &never, attempts };
+        let mut calls = Calls::new(owner, &never, attempts);
         let (mut entries, mut is_new) = (Vec::new(), false);
         // Private and public sources are folded separately, so that nothing private gets into a
         // public entry.

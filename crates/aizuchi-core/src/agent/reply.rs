@@ -66,7 +66,7 @@ impl Agent {
         claim: &Claim,
         conversation: &ConversationId,
         superseded: &CancellationToken,
-        trace: &mut StepTrace,
+        trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
         let began = self.now();
         let mut context = self.load_context(conversation).await?;
@@ -108,7 +108,7 @@ impl Agent {
         context.recalled_messages = self.recall(&context).await;
         let context = Arc::new(context);
         let owner = self.call_owner(claim, &context);
-        let mut calls = Calls { owner, superseded, attempts: &mut trace.attempts };
+        let mut calls = Calls::new(owner, superseded, trace.attempts);
         let thinking = self.generate(&context, &mut calls);
         let generated = if claim.is_owed {
             self.with_thinking_indicator(conversation, thinking).await

@@ -4,18 +4,19 @@
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Attempts, Mind, StepError};
-use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::agent::{Agent, Attempts, StepError};
+use crate::chat::UserId;
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::context::Context;
+use crate::decision::Usage;
 use crate::decision::limit::Limit;
-use crate::decision::{DecisionId, Usage};
 use crate::event::Claim;
-use crate::event::planned_call::{Admission, CallCost, CallLimits, PlannedCall};
+use crate::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use crate::llm::Llm;
 use crate::prompt::Prompt;
 use crate::rules::{BudgetLimits, ChannelRules};
 
-/// How long a claim that has made a call waits for calls in flight.
+/// How long a claim that has made a call waits for calls in flight, in all.
 const BUDGET_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 
 /// The model calls that are made for one claim.
@@ -24,18 +25,18 @@ pub(super) struct Calls<'a> {
     /// Cancelled when a new message makes the work obsolete.
     pub superseded: &'a CancellationToken,
     pub attempts: &'a mut Attempts,
+    /// How long the claim may still wait for calls in flight. Its lease must outlast all waits.
+    patience: SignedDuration,
 }
 
-/// What the calls of a claim are for.
-pub(super) struct CallOwner {
-    pub token: i64,
-    pub workspace: WorkspaceId,
-    pub channel: Option<ChannelId>,
-    pub decision: Option<DecisionId>,
-    pub is_unsolicited: bool,
-    /// The author of all that a judge is asked about, if there is only one.
-    pub sole_author: Option<UserId>,
-    pub limits: CallLimits,
+impl<'a> Calls<'a> {
+    pub fn new(
+        owner: CallOwner,
+        superseded: &'a CancellationToken,
+        attempts: &'a mut Attempts,
+    ) -> Self {
+        Self { owner, superseded, attempts, patience: BUDGET_PATIENCE }
+    }
 }
 
 impl Agent {
@@ -71,40 +72,31 @@ impl Agent {
         }
     }
 
-    /// Reserves what a call may cost. If calls in flight may use up the rest of the budget, it waits for them: for a while
-    /// here if the claim has made a call already, which would have to be repeated, and else as a step.
+    /// Reserves what a call of this model may cost. If calls in flight may use up the rest of the budget, it waits for
+    /// them: for a while here if the claim has made a call already, which would have to be repeated, and else as a step.
     pub(super) async fn reserve(
         &self,
-        mind: &Mind,
+        llm: &dyn Llm,
         prompt: &Prompt,
-        calls: &Calls<'_>,
+        calls: &mut Calls<'_>,
     ) -> Result<(), StepError> {
-        let owner = &calls.owner;
         let now = self.now();
         let planned = PlannedCall {
-            token: owner.token,
-            workspace: owner.workspace.clone(),
-            channel: owner.channel.clone(),
-            decision: owner.decision,
-            is_unsolicited: owner.is_unsolicited,
-            sole_author: owner.sole_author.clone(),
+            owner: calls.owner.clone(),
             calls_made: calls.attempts.len() as u64,
             spent: cost_so_far(calls.attempts),
-            estimate: self.estimated_cost(mind, prompt),
+            estimate: self.estimated_cost(llm, prompt),
             until: now + self.settings.max_step_duration(),
-            limits: owner.limits,
         };
-        let wait = self.budget_wait(owner.token);
+        let wait = self.budget_wait(calls.owner.token);
         loop {
             match self.store.reserve(&planned, self.now()).await? {
                 Admission::Admitted => return Ok(()),
                 Admission::Refused(limit) => return Err(StepError::OverBudget(limit)),
-                Admission::Busy(_)
-                    if calls.attempts.is_empty() || self.now() >= now + BUDGET_PATIENCE =>
-                {
+                Admission::Busy(_) if calls.attempts.is_empty() || calls.patience < wait => {
                     return Err(StepError::AwaitingBudget { wait });
                 }
-                Admission::Busy(_) => {}
+                Admission::Busy(_) => calls.patience -= wait,
             }
             tokio::select! {
                 () = calls.superseded.cancelled() => return Err(StepError::Superseded),
@@ -115,9 +107,9 @@ impl Agent {
 
     /// The most that a call may cost: its prompt and the longest response, or what such a call has lately used if
     /// that is more. Before the first one it is a whole prompt budget.
-    fn estimated_cost(&self, mind: &Mind, prompt: &Prompt) -> CallCost {
-        let output_tokens = mind.llm.max_output_tokens(prompt);
-        let (model, verb) = (mind.llm.model(), prompt.verb.name());
+    fn estimated_cost(&self, llm: &dyn Llm, prompt: &Prompt) -> CallCost {
+        let output_tokens = llm.max_output_tokens(prompt);
+        let (model, verb) = (llm.model(), prompt.verb.name());
         let most_used = self.token_corrections.most_used(model, verb);
         let most_used = most_used.unwrap_or(self.settings.budget.max_tokens + output_tokens);
         let tokens = most_used.max(prompt.total_tokens() + output_tokens);

@@ -10,13 +10,13 @@ use crate::decision::DecisionId;
 use crate::decision::limit::Limit;
 use crate::rules::BudgetLimits;
 
-/// A model call that is about to be made for a claim.
+/// What the model calls of a claim are for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlannedCall {
+pub struct CallOwner {
     /// The claim's token. One claim has one reservation: that of its next call replaces that of its last.
     pub token: i64,
     pub workspace: WorkspaceId,
-    /// `None`: the call is for the whole workspace.
+    /// `None`: the calls are for the whole workspace.
     pub channel: Option<ChannelId>,
     /// `None` for a memory.
     pub decision: Option<DecisionId>,
@@ -24,6 +24,13 @@ pub struct PlannedCall {
     pub is_unsolicited: bool,
     /// The author of all that a judge is asked about, if there is only one.
     pub sole_author: Option<UserId>,
+    pub limits: CallLimits,
+}
+
+/// A model call that is about to be made for a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedCall {
+    pub owner: CallOwner,
     /// How many calls the claim has made, and what they cost. They are booked with its outcome.
     pub calls_made: u64,
     pub spent: CallCost,
@@ -31,7 +38,6 @@ pub struct PlannedCall {
     pub estimate: CallCost,
     /// When the claim has surely ended, however it does. Then the reservation is void.
     pub until: Timestamp,
-    pub limits: CallLimits,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,12 +95,12 @@ impl PlannedCall {
 
     /// The user whose judge calls this one is counted among. The calls of one claim count once.
     pub fn counted_author(&self) -> Option<&UserId> {
-        self.sole_author.as_ref().filter(|_| self.calls_made == 0)
+        self.owner.sole_author.as_ref().filter(|_| self.calls_made == 0)
     }
 
     /// A call is admitted while its limits are not reached, so the last one may exceed them: by itself, not by more.
     pub fn admission(&self, usage: &CallUsage) -> Admission {
-        let limits = &self.limits;
+        let limits = &self.owner.limits;
         let has_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
         if has_reached(usage.decision_calls + self.calls_made, limits.calls_per_decision) {
             return Admission::Refused(Limit::CallsPerDecision);
@@ -121,11 +127,12 @@ impl PlannedCall {
         workspace_reserved: &BudgetUsage,
         channel_reserved: &BudgetUsage,
     ) -> Option<Limit> {
-        let limits = &self.limits;
-        let unsolicited_share = self.is_unsolicited.then_some(limits.unsolicited_share);
+        let limits = &self.owner.limits;
+        let share = limits.share;
+        let unsolicited_share = self.owner.is_unsolicited.then_some(limits.unsolicited_share);
         let reached = |booked: &BudgetUsage, reserved: &BudgetUsage, limits: &BudgetLimits| {
             let used = booked.plus(reserved).plus(&self.own_usage());
-            used.reached_limit(limits, self.limits.share, unsolicited_share)
+            used.reached_limit(limits, share, unsolicited_share)
         };
         reached(&usage.channel, channel_reserved, &limits.channel)
             .or_else(|| reached(&usage.workspace, workspace_reserved, &limits.workspace))
@@ -134,6 +141,6 @@ impl PlannedCall {
     /// What the claim's calls so far have used.
     fn own_usage(&self) -> BudgetUsage {
         let CallCost { tokens, micros } = self.spent;
-        BudgetUsage::of_call(tokens, micros, self.is_unsolicited)
+        BudgetUsage::of_call(tokens, micros, self.owner.is_unsolicited)
     }
 }

@@ -1,16 +1,17 @@
-//! A second model for when the first is down. While the primary model is known to be down, the
-//! fallback is asked first, so that users do not wait for the primary's timeout each time.
+//! Which model is asked next for a prompt: the primary, again after an answer that was charged and is of no use, then
+//! the fallback. While the primary is known to be down, the fallback is asked first, so that users do not wait for the
+//! primary's timeout each time.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::decision::Usage;
-use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
 /// How long the primary is not asked first after a failure, unless it asks for more.
@@ -18,46 +19,82 @@ const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
 /// The longest such pause, whatever the primary asks for.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
 
-pub struct FallbackMind {
+/// A model, and perhaps a second one for when it is down.
+pub struct Models {
     primary: Arc<dyn Llm>,
-    fallback: Arc<dyn Llm>,
-    clock: Clock,
+    fallback: Option<Arc<dyn Llm>>,
     down_until: Mutex<Option<Timestamp>>,
 }
 
-impl FallbackMind {
-    pub fn new(primary: Arc<dyn Llm>, fallback: Arc<dyn Llm>, clock: Clock) -> Self {
-        Self { primary, fallback, clock, down_until: Mutex::default() }
+impl Models {
+    pub fn new(primary: Arc<dyn Llm>, fallback: Option<Arc<dyn Llm>>) -> Self {
+        Self { primary, fallback, down_until: Mutex::default() }
     }
 
-    async fn ask_primary(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let result = self.primary.ask(prompt).await;
-        let mut down_until = self.down_until();
-        match &result {
-            Ok(_) => {
-                if down_until.take().is_some() {
-                    info!(model = self.primary.model(), "the model answers again");
-                }
-            }
-            Err(LlmError::Busy { retry_after, .. }) => {
-                let backoff = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
-                *down_until = Some(self.clock.now() + backoff);
-            }
-            Err(LlmError::TimedOut(_)) => *down_until = Some(self.clock.now() + MIN_BACKOFF),
-            // It may refuse only this prompt, and refusing is quick.
-            Err(LlmError::Refused(_) | LlmError::Unusable { .. }) => {}
+    /// The name of the primary.
+    pub fn name(&self) -> &str {
+        self.primary.model()
+    }
+
+    /// The calls that a prompt may take. Each is a request of its own, which may be charged.
+    pub fn tries<'m>(&'m self, prompt: &'m Prompt, now: Timestamp) -> Tries<'m> {
+        let mut queue = VecDeque::from([(Role::Primary, &*self.primary)]);
+        match &self.fallback {
+            Some(fallback) if self.is_down(now) => queue.push_front((Role::Fallback, &**fallback)),
+            Some(fallback) => queue.push_back((Role::Fallback, &**fallback)),
+            None => {}
         }
-        result
+        let wait = SignedDuration::ZERO;
+        Tries { models: self, prompt, queue, attempt: 1, wait, error: None }
     }
 
-    async fn ask_fallback(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let answer = self.fallback.ask(prompt).await?;
-        let model = answer.model.clone().unwrap_or_else(|| self.fallback.model().into());
-        Ok(LlmResponse { model: Some(model), ..answer })
+    /// Asks until there is an answer, for those who reserve nothing.
+    pub async fn ask(
+        &self,
+        prompt: &Prompt,
+        limit: SignedDuration,
+        clock: &Clock,
+    ) -> Result<LlmResponse, LlmError> {
+        let deadline = clock.now() + limit;
+        let mut tries = self.tries(prompt, clock.now());
+        while let Some(next) = tries.next_try() {
+            clock.sleep_until(clock.now() + next.wait).await;
+            let left = deadline.duration_since(clock.now());
+            let asked = clock.timeout(left, next.llm.ask(prompt)).await;
+            let result = asked.unwrap_or_else(|_timed_out| {
+                Err(LlmError::TimedOut(format!("no answer within {limit:#}")))
+            });
+            match result {
+                Ok(response) => {
+                    tries.succeed();
+                    return Ok(response);
+                }
+                Err(error) => tries.fail(error, clock.now(), deadline),
+            }
+        }
+        Err(tries.into_error())
     }
 
-    fn is_down(&self) -> bool {
-        self.down_until().is_some_and(|until| until > self.clock.now())
+    fn record_answer(&self) {
+        if self.down_until().take().is_some() {
+            info!(model = self.name(), "the model answers again");
+        }
+    }
+
+    fn record_failure(&self, error: &LlmError, now: Timestamp) {
+        match error {
+            LlmError::Busy { retry_after, .. } => {
+                let backoff = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
+                *self.down_until() = Some(now + backoff);
+            }
+            LlmError::TimedOut(_) => *self.down_until() = Some(now + MIN_BACKOFF),
+            // It may refuse only this prompt, and refusing is quick.
+            LlmError::Refused(_) | LlmError::Unusable { .. } => {}
+        }
+    }
+
+    fn is_down(&self, now: Timestamp) -> bool {
+        self.down_until().is_some_and(|until| until > now)
     }
 
     fn down_until(&self) -> MutexGuard<'_, Option<Timestamp>> {
@@ -65,40 +102,94 @@ impl FallbackMind {
     }
 }
 
-#[async_trait]
-impl Llm for FallbackMind {
-    fn model(&self) -> &str {
-        self.primary.model()
+/// What is left to try for one prompt.
+pub struct Tries<'m> {
+    models: &'m Models,
+    prompt: &'m Prompt,
+    /// The models that have not given up, the next one first.
+    queue: VecDeque<(Role, &'m dyn Llm)>,
+    /// How often the next one will have been asked.
+    attempt: u32,
+    wait: SignedDuration,
+    /// Why those before have given up.
+    error: Option<LlmError>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Primary,
+    Fallback,
+}
+
+/// The next call.
+pub struct NextTry<'m> {
+    pub llm: &'m dyn Llm,
+    /// How long to wait before it.
+    pub wait: SignedDuration,
+}
+
+impl<'m> Tries<'m> {
+    pub fn next_try(&self) -> Option<NextTry<'m>> {
+        let (_, llm) = *self.queue.front()?;
+        Some(NextTry { llm, wait: self.wait })
     }
 
-    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
-        self.primary.max_output_tokens(prompt).max(self.fallback.max_output_tokens(prompt))
+    /// The next one has answered.
+    pub fn succeed(&self) {
+        match self.queue.front() {
+            Some((Role::Primary, _)) => self.models.record_answer(),
+            Some((Role::Fallback, _)) | None => {}
+        }
     }
 
-    /// Asks the primary first or, while it is down, the fallback first.
-    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let is_down = self.is_down();
-        let (first, second) =
-            if is_down { (&self.fallback, &self.primary) } else { (&self.primary, &self.fallback) };
-        let result =
-            if is_down { self.ask_fallback(prompt).await } else { self.ask_primary(prompt).await };
-        let error = match result {
-            Ok(answer) => return Ok(answer),
-            Err(error) => error,
-        };
-        let (first, second) = (first.model(), second.model());
-        warn!(
-            model = first,
-            fallback = second,
-            error = %error,
-            "the model failed; asking the other one"
-        );
-        let result =
-            if is_down { self.ask_primary(prompt).await } else { self.ask_fallback(prompt).await };
-        let mut answer = result.map_err(|second| combined_error(&error, &second))?;
-        answer.failed_calls.insert(0, FailedCall { model: first.into(), error });
-        Ok(answer)
+    /// The next one has failed. It is asked again if its answer was charged and another one may be better, and if there
+    /// is time before `deadline`.
+    pub fn fail(&mut self, error: LlmError, now: Timestamp, deadline: Timestamp) {
+        let Some((role, llm)) = self.queue.front().copied() else { return };
+        if let LlmError::Busy { retry_after, usage, .. } = &error {
+            let wait = retry_after.unwrap_or_default().max(self.backoff(llm));
+            let is_charged = *usage != Usage::default();
+            if is_charged && self.attempt < llm.max_attempts() && now + wait < deadline {
+                self.attempt += 1;
+                self.wait = wait;
+                return;
+            }
+        }
+        match role {
+            Role::Primary => self.models.record_failure(&error, now),
+            Role::Fallback => {}
+        }
+        self.queue.pop_front();
+        (self.attempt, self.wait) = (1, SignedDuration::ZERO);
+        if now >= deadline {
+            self.queue.clear();
+        }
+        if let Some((_, next)) = self.queue.front() {
+            let (model, fallback) = (llm.model(), next.model());
+            warn!(model, fallback, error = %error, "the model failed; asking the other one");
+        }
+        self.error = Some(match self.error.take() {
+            Some(first) => combined_error(&first, &error),
+            None => error,
+        });
     }
+
+    /// Why no model has answered.
+    pub fn into_error(self) -> LlmError {
+        self.error.unwrap_or_else(|| LlmError::Refused("no model is left to ask".to_owned()))
+    }
+
+    fn backoff(&self, llm: &dyn Llm) -> SignedDuration {
+        let keys = [&*self.prompt.hash(), llm.model(), &self.attempt.to_string()];
+        backoff(self.attempt, seeded_random(0, &keys))
+    }
+}
+
+/// 0.5, 1, 2 … seconds, each with a random factor between 0.5 and 1.5, so that callers do not
+/// return together.
+pub fn backoff(attempt: u32, draw: f64) -> SignedDuration {
+    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
+    duration_from_seconds(0.5 * 2_f64.powi(exponent) * (0.5 + draw))
 }
 
 /// The error if both models failed: a retry, if either error may pass.

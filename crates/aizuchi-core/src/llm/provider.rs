@@ -24,14 +24,15 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use tracing::warn;
 
-use crate::clock::{Clock, duration_from_seconds, seeded_random};
+use crate::clock::{Clock, seeded_random};
 use crate::decision::Usage;
+use crate::llm::fallback::backoff;
 use crate::llm::model::Provider;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::{Answer, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
-use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
 /// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
@@ -195,38 +196,30 @@ impl ProviderMind {
         LlmError::TimedOut(format!("{}: no answer within {:#}", self.model, self.timeout))
     }
 
-    /// Retries while that may help and there is time left.
+    /// Retries while that may help, costs nothing and there is time left.
     async fn ask_with_retries(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let deadline = self.clock.now() + self.timeout;
-        let mut charged_calls = Vec::new();
-        let mut spent = Usage::default();
         let mut attempt = 1;
         loop {
             let (why, retry_after, usage) = match self.call(prompt).await {
-                Ok(answer) => return Ok(LlmResponse { failed_calls: charged_calls, ..answer }),
+                Ok(answer) => return Ok(answer),
                 Err(CallError::Permanent(why) | CallError::RequestRejected(why)) => {
-                    let why = format!("{}: {why}", self.model);
-                    return Err(match spent == Usage::default() {
-                        true => LlmError::Refused(why),
-                        false => LlmError::Unusable { why, usage: spent },
-                    });
+                    return Err(LlmError::Refused(format!("{}: {why}", self.model)));
                 }
                 Err(CallError::Unusable { why, usage }) => {
-                    let why = format!("{}: {why}", self.model);
-                    return Err(LlmError::Unusable { why, usage: spent.plus(usage) });
+                    return Err(LlmError::Unusable {
+                        why: format!("{}: {why}", self.model),
+                        usage,
+                    });
                 }
                 Err(CallError::Retryable { why, retry_after, usage }) => (why, retry_after, usage),
             };
-            spent = spent.plus(usage);
-            let why = format!("{}: {why}", self.model);
             let draw = seeded_random(0, &[&prompt.hash(), &self.model, &attempt.to_string()]);
             let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
-            if attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
-                return Err(LlmError::Busy { why, retry_after, usage: spent });
-            }
-            if usage != Usage::default() {
-                let error = LlmError::Busy { why, retry_after, usage };
-                charged_calls.push(FailedCall { model: self.model.as_str().into(), error });
+            let is_charged = usage != Usage::default();
+            if is_charged || attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
+                let why = format!("{}: {why}", self.model);
+                return Err(LlmError::Busy { why, retry_after, usage });
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
             attempt += 1;
@@ -401,6 +394,10 @@ impl Llm for ProviderMind {
         self.max_tokens(prompt).unwrap_or(DEFAULT_MAX_TOKENS).into()
     }
 
+    fn max_attempts(&self) -> u32 {
+        self.max_attempts
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let result = self.clock.timeout(self.timeout, self.ask_with_retries(prompt)).await;
         result.unwrap_or_else(|_timed_out| Err(self.timeout_error()))
@@ -489,11 +486,4 @@ fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
         }
         (None, Provider::Anthropic | Provider::Gemini) => None,
     }
-}
-
-/// 0.5, 1, 2 … seconds, each with a random factor between 0.5 and 1.5, so that callers do not
-/// return together.
-fn backoff(attempt: u32, draw: f64) -> SignedDuration {
-    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
-    duration_from_seconds(0.5 * 2_f64.powi(exponent) * (0.5 + draw))
 }

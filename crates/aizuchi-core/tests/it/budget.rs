@@ -11,7 +11,7 @@ use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{DecisionResult, Usage};
-use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, PlannedCall};
+use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -328,17 +328,13 @@ async fn a_decision_takes_a_limited_number_of_calls() {
 
 fn planned(token: i64, until: i64) -> PlannedCall {
     let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
-    PlannedCall {
+    let owner = CallOwner {
         token,
         workspace: workspace(),
         channel: Some(ChannelId::new("garden")),
         decision: None,
         is_unsolicited: false,
         sole_author: None,
-        calls_made: 0,
-        spent: CallCost::default(),
-        estimate: CallCost { tokens: 60, micros: 6 },
-        until: at(until),
         limits: CallLimits {
             workspace: limits,
             channel: BudgetLimits::default(),
@@ -347,6 +343,13 @@ fn planned(token: i64, until: i64) -> PlannedCall {
             calls_per_decision: None,
             judge_calls_per_person: Some(2),
         },
+    };
+    PlannedCall {
+        owner,
+        calls_made: 0,
+        spent: CallCost::default(),
+        estimate: CallCost { tokens: 60, micros: 6 },
+        until: at(until),
     }
 }
 
@@ -366,7 +369,8 @@ async fn a_reservation_outlives_its_process_and_ends_by_itself() {
         // Its own reservation does not stand in a claim's way.
         assert_eq!(reserve(&store, planned(2, 200), 99).await, Admission::Admitted);
         assert_eq!(reserve(&store, planned(3, 300), 100).await, Admission::Admitted);
-        let other = PlannedCall { workspace: WorkspaceId::new("elsewhere"), ..planned(4, 300) };
+        let elsewhere = CallOwner { workspace: WorkspaceId::new("else"), ..planned(4, 300).owner };
+        let other = PlannedCall { owner: elsewhere, ..planned(4, 300) };
         assert_eq!(reserve(&store, other, 100).await, Admission::Admitted);
         // What its earlier calls have used counts.
         let spent = CallCost { tokens: 100, micros: 0 };
@@ -380,10 +384,11 @@ async fn judge_calls_about_one_user_are_counted_for_an_hour() {
     for kind in StoreKind::ALL {
         let store = kind.open().await;
         let reserve = async |token: i64, user: &str, second: i64| {
-            let author = Some(UserId::new(user));
-            let limits = planned(0, 0).limits;
-            let limits = CallLimits { workspace: BudgetLimits::default(), ..limits };
-            let call = PlannedCall { sole_author: author, limits, ..planned(token, second) };
+            let call = planned(token, second);
+            let limits = CallLimits { workspace: BudgetLimits::default(), ..call.owner.limits };
+            let sole_author = Some(UserId::new(user));
+            let owner = CallOwner { sole_author, limits, ..call.owner };
+            let call = PlannedCall { owner, ..call };
             store.store.reserve(&call, at(second)).await.unwrap()
         };
         let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);

@@ -15,7 +15,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
 };
-use aizuchi_core::event::planned_call::{CallCost, CallLimits, PlannedCall};
+use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
 use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
@@ -254,17 +254,13 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
         micros_per_month: Some(5 * tokens_per_day),
         ..BudgetLimits::default()
     };
-    PlannedCall {
+    let owner = CallOwner {
         token: claim.token,
         workspace: conversation.workspace.clone(),
         channel: (tokens % 7 > 0).then(|| conversation.channel.clone()),
         decision: (tokens % 5 > 0).then_some(claim.decision),
         is_unsolicited: !claim.is_owed,
         sole_author: author.map(|author| UserId::new(format!("u-{author}"))),
-        calls_made: tokens % 3,
-        spent: CallCost { tokens: tokens % 3 * 10, micros: tokens % 3 },
-        estimate: CallCost { tokens, micros: tokens * 4 },
-        until: at(second + 100),
         limits: CallLimits {
             workspace: limits(600),
             channel: limits(400),
@@ -273,6 +269,13 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
             calls_per_decision: Some(4),
             judge_calls_per_person: Some(3),
         },
+    };
+    PlannedCall {
+        owner,
+        calls_made: tokens % 3,
+        spent: CallCost { tokens: tokens % 3 * 10, micros: tokens % 3 },
+        estimate: CallCost { tokens, micros: tokens * 4 },
+        until: at(second + 100),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod adaptive;
 mod budget;
+mod charges;
 mod outages;
 mod canary;
 mod commands;

@@ -9,7 +9,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
@@ -97,6 +97,9 @@ pub fn context() -> Context {
         ..Context::new(top_level("garden"), history)
     }
 }
+
+/// Longer than any model takes here.
+pub const LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
 /// Advances the clock past every wait that ends before `limit`, so that no test really waits.
 pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
@@ -313,15 +316,16 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
             3,
         ),
         (BreaksOff, "busy: the connection broke off", 3),
-        (Raw("text/html", format!("<p>{leak}</p>")), "busy: its answer is not JSON", 3),
+        // These may be charged, so it is asked again only if the budget allows it.
+        (Raw("text/html", format!("<p>{leak}</p>")), "busy: its answer is not JSON", 1),
         (
             Raw("application/json", format!("{{\"x\": \"{leak}")),
             "busy: its answer is broken JSON",
-            3,
+            1,
         ),
-        (Raw("application/json", "[]".to_owned()), NO_ANSWER, 3),
-        (Raw("application/json", "{}".to_owned()), NO_ANSWER, 3),
-        (Says(" \n ".to_owned()), "busy: its answer is empty", 3),
+        (Raw("application/json", "[]".to_owned()), NO_ANSWER, 1),
+        (Raw("application/json", "{}".to_owned()), NO_ANSWER, 1),
+        (Says(" \n ".to_owned()), "busy: its answer is empty", 1),
         (Says(format!("{leak} ").repeat(8_000)), "useless: it is larger than 256 KB", 1),
         (
             Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(3_000_000))),
@@ -549,28 +553,24 @@ async fn the_fallback_model_answers_while_the_first_is_down() {
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
     let second = Arc::new(ScriptedMind::default());
     second.set_default(PromptVerb::Reply, "from the second");
-    let both = FallbackMind::new(first, second, clock.clone());
+    let both = Models::new(first, Some(second));
     let down = || ProviderResponse::Status(503, vec![], String::new());
-    let asks = async || both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
+    let question = prompt(PromptVerb::Reply);
+    let asks = async || both.ask(&question, LIMIT, &clock).await.unwrap().text;
 
     server.then([down()]);
-    let answer = asks().await;
-    assert_eq!((&*answer.text, answer.model.as_deref()), ("from the second", Some("scripted")));
+    assert_eq!(asks().await, "from the second");
     // It is known to be down, and is not asked.
     clock.advance_to(at(30));
-    assert_eq!(asks().await.text, "from the second");
+    assert_eq!(asks().await, "from the second");
     assert_eq!(server.requests().len(), 1);
     // After a while it is asked again, and answers.
     clock.advance_to(at(61));
-    let answer = asks().await;
-    assert_eq!((&*answer.text, answer.model), ("fine", None));
+    assert_eq!(asks().await, "fine");
     // A request that it refuses is sent to the fallback, but it does not count as down.
     server.then([ProviderResponse::Status(401, vec![], String::new())]);
-    let answer = asks().await;
-    assert_eq!(answer.text, "from the second");
-    assert_eq!(&*answer.failed_calls[0].model, "openai/large-1");
-    assert!(answer.failed_calls[0].error.to_string().ends_with("the API key (401)"));
-    assert_eq!(asks().await.text, "fine");
+    assert_eq!(asks().await, "from the second");
+    assert_eq!(asks().await, "fine");
     assert_eq!(server.requests().len(), 4);
 }
 
@@ -581,8 +581,9 @@ async fn when_all_models_fail_a_retryable_error_wins() {
     let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
     let second = Arc::new(ScriptedMind::default());
-    let both = FallbackMind::new(first, second.clone(), clock.clone());
-    let fails = async || both.ask(&prompt(PromptVerb::Reply)).await.unwrap_err();
+    let both = Models::new(first, Some(second.clone()));
+    let question = prompt(PromptVerb::Reply);
+    let fails = async || both.ask(&question, LIMIT, &clock).await.unwrap_err();
     let refuses = || second.push(PromptVerb::Reply, Err(LlmError::Refused("b: no".to_owned())));
 
     refuses();
@@ -598,13 +599,34 @@ async fn when_all_models_fail_a_retryable_error_wins() {
     // While the first is known to be down it is asked last, but it is asked.
     refuses();
     server.then([ProviderResponse::Says("after all".to_owned())]);
-    let answer = both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
-    assert_eq!((&*answer.text, &*answer.failed_calls[0].model), ("after all", "scripted"));
+    let answer = both.ask(&question, LIMIT, &clock).await.unwrap();
+    assert_eq!(answer.text, "after all");
 
     refuses();
     server.then([ProviderResponse::Status(401, vec![], String::new())]);
     let why = "openai/large-1: it does not accept the API key (401), and b: no";
     assert_eq!(fails().await, LlmError::Refused(why.to_owned()));
+}
+
+#[tokio::test]
+async fn a_model_whose_answers_are_of_no_use_is_asked_a_few_times_and_then_its_fallback() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let settings = ProviderSettings { max_attempts: 3, ..settings(Provider::OpenAi, &server.base) };
+    let first = Arc::new(ProviderMind::new(&settings, clock.clone()).unwrap());
+    let second = Arc::new(ScriptedMind::default());
+    second.set_default(PromptVerb::Reply, "from the second");
+    let both = Models::new(first, Some(second));
+    let question = prompt(PromptVerb::Reply);
+    let asks = async || {
+        let asking = both.ask(&question, LIMIT, &clock);
+        hurried(&clock, at(59), asking).await.unwrap().text
+    };
+    let empty = || ProviderResponse::Says(String::new());
+    server.then([empty(), empty()]);
+    assert_eq!((asks().await, server.requests().len()), ("fine".to_owned(), 3));
+    server.then([empty(), empty(), empty()]);
+    assert_eq!((asks().await, server.requests().len()), ("from the second".to_owned(), 6));
 }
 
 #[tokio::test]

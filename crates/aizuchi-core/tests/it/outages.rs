@@ -32,7 +32,7 @@ async fn messages_during_a_failing_judge_call_are_judged_later() {
        0s alice: they do
        0s alice: what can we do?
       10s bob: they need water
-    [m000 m001 m002] failed: a defect in the program ()
+    [m000 m001 m002] failed: a defect in the program (judge failed)
     [m003] chose_silence: they get along (judge kept)
     ");
 }
@@ -63,7 +63,7 @@ async fn a_mention_while_a_reply_fails_for_good_is_answered() {
        5s bob: @Aizuchi and where?
       13s carol: @Aizuchi and why?
       13s (persona): Here I am.
-    [m000 m001] failed: a defect in the program (reply superseded)
+    [m000 m001] failed: a defect in the program (reply superseded, reply failed, reply failed, reply failed, reply failed)
     [m002] spoke: carol asked me (reply kept)
     ");
 }

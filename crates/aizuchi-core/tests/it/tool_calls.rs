@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_core::clock::Clock;
-use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_core::llm::{Llm, LlmResponse};
@@ -12,7 +12,7 @@ use aizuchi_core::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use serde_json::{Value, json};
 
-use crate::models::{EVERYONE, ask, hurried, mind, prompt, provider_api, settings};
+use crate::models::{EVERYONE, LIMIT, ask, hurried, mind, prompt, provider_api, settings};
 use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
@@ -167,7 +167,8 @@ async fn the_fallback_model_continues_with_the_tool_results() {
         let settings = ProviderSettings { max_attempts: 1, ..settings(first, &server.base) };
         let one = Arc::new(ProviderMind::new(&settings, clock.clone()).unwrap());
         let other = Arc::new(mind(second, &server, &clock));
-        let both = FallbackMind::new(one, other, clock.clone());
+        let both = Models::new(one, Some(other));
+        let asks = async |prompt: &Prompt| both.ask(prompt, LIMIT, &clock).await.unwrap();
         let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
         server.then([
             ProviderResponse::Calls("", vec![call]),
@@ -175,8 +176,8 @@ async fn the_fallback_model_continues_with_the_tool_results() {
             ProviderResponse::Says("Tea it is.".to_owned()),
         ]);
         let mut prompt = offering();
-        prompt.tool_rounds.push(round(both.ask(&prompt).await.unwrap()));
-        assert_eq!(both.ask(&prompt).await.unwrap().text, "Tea it is.", "{first:?} {second:?}");
+        prompt.tool_rounds.push(round(asks(&prompt).await));
+        assert_eq!(asks(&prompt).await.text, "Tea it is.", "{first:?} {second:?}");
         assert_eq!(sent(provider_api(second), &server.requests()[2].body), ["about tea"]);
     }
 }

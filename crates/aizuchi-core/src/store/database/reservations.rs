@@ -14,14 +14,14 @@ pub async fn reserve(
     call: &PlannedCall,
     now: Timestamp,
 ) -> Result<Admission, StoreError> {
-    let channel = call.channel.as_ref().map_or("", |channel| channel.as_str());
+    let channel = call.owner.channel.as_ref().map_or("", |channel| channel.as_str());
     let usage = query(sql::CALL_USAGE)
-        .bind(call.workspace.as_str())
+        .bind(call.owner.workspace.as_str())
         .bind(channel)
         .bind(now.as_millisecond())
-        .bind(call.token)
-        .bind(call.decision.map_or(0, |decision| decision.0))
-        .bind(call.sole_author.as_ref().map(UserId::as_str));
+        .bind(call.owner.token)
+        .bind(call.owner.decision.map_or(0, |decision| decision.0))
+        .bind(call.owner.sole_author.as_ref().map(UserId::as_str));
     let usage = usage.fetch_one(&mut *connection).await?;
     let usage: CallUsage = rows::parse_json(&rows::column::<String>(&usage, "usage")?)?;
     let admission = call.admission(&usage);
@@ -30,10 +30,10 @@ pub async fn reserve(
     }
     let reserved = call.reserved();
     let put = query(sql::PUT_RESERVATION)
-        .bind(call.token)
-        .bind(call.workspace.as_str())
+        .bind(call.owner.token)
+        .bind(call.owner.workspace.as_str())
         .bind(channel)
-        .bind(i64::from(call.is_unsolicited))
+        .bind(i64::from(call.owner.is_unsolicited))
         .bind(reserved.tokens as i64)
         .bind(reserved.micros as i64)
         .bind(call.until.as_millisecond());
@@ -53,15 +53,15 @@ async fn put_judge_call(
 ) -> Result<(), StoreError> {
     let hour_ago = now - SignedDuration::from_hours(1);
     let drop_old = query(sql::DROP_OLD_JUDGE_CALLS)
-        .bind(call.workspace.as_str())
+        .bind(call.owner.workspace.as_str())
         .bind(author.as_str())
         .bind(hour_ago.as_millisecond());
     drop_old.execute(&mut *connection).await?;
     let put = query(sql::PUT_JUDGE_CALL)
-        .bind(call.workspace.as_str())
+        .bind(call.owner.workspace.as_str())
         .bind(author.as_str())
         .bind(now.as_millisecond())
-        .bind(call.token);
+        .bind(call.owner.token);
     put.execute(connection).await?;
     Ok(())
 }

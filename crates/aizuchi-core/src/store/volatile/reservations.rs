@@ -12,9 +12,9 @@ impl VolatileState {
         if admission != Admission::Admitted {
             return admission;
         }
-        self.reservations.insert(call.token, call.clone());
+        self.reservations.insert(call.owner.token, call.clone());
         if let Some(author) = call.counted_author() {
-            let key = (call.workspace.clone(), author.clone());
+            let key = (call.owner.workspace.clone(), author.clone());
             let calls = self.judge_calls.entry(key).or_default();
             calls.retain(|at| *at > now - SignedDuration::from_hours(1));
             calls.push(now);
@@ -23,15 +23,17 @@ impl VolatileState {
     }
 
     fn call_usage(&self, call: &PlannedCall, now: Timestamp) -> CallUsage {
-        let workspace = &call.workspace;
-        let channel = call.channel.as_ref().map_or("", |channel| channel.as_str());
+        let workspace = &call.owner.workspace;
+        let channel = call.owner.channel.as_ref().map_or("", |channel| channel.as_str());
         let others = || {
             self.reservations.values().filter(|other| {
-                other.workspace == *workspace && other.token != call.token && other.until > now
+                other.owner.workspace == *workspace
+                    && other.owner.token != call.owner.token
+                    && other.until > now
             })
         };
-        let decision = call.decision.and_then(|decision| self.decisions.get(&decision));
-        let judge_calls = call.sole_author.as_ref().and_then(|author| {
+        let decision = call.owner.decision.and_then(|decision| self.decisions.get(&decision));
+        let judge_calls = call.owner.sole_author.as_ref().and_then(|author| {
             let calls = self.judge_calls.get(&(workspace.clone(), author.clone()))?;
             let hour_ago = now - SignedDuration::from_hours(1);
             Some(calls.iter().filter(|at| **at > hour_ago).count() as u64)
@@ -41,7 +43,7 @@ impl VolatileState {
             channel: self.recent_spent(workspace, channel, now),
             workspace_reserved: total_reserved(others()),
             channel_reserved: total_reserved(
-                others().filter(|other| other.channel == call.channel),
+                others().filter(|other| other.owner.channel == call.owner.channel),
             ),
             decision_calls: decision.map_or(0, |decision| decision.attempts.len() as u64),
             author_judge_calls: judge_calls.unwrap_or(0),
@@ -52,6 +54,10 @@ impl VolatileState {
 fn total_reserved<'c>(calls: impl Iterator<Item = &'c PlannedCall>) -> BudgetUsage {
     calls.fold(BudgetUsage::default(), |total, call| {
         let reserved = call.reserved();
-        total.plus(&BudgetUsage::of_call(reserved.tokens, reserved.micros, call.is_unsolicited))
+        total.plus(&BudgetUsage::of_call(
+            reserved.tokens,
+            reserved.micros,
+            call.owner.is_unsolicited,
+        ))
     })
 }
