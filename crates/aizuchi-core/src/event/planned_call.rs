@@ -1,7 +1,7 @@
 //! A model call before it is made: what it may cost at most is reserved, or a limit forbids it. Every store applies
 //! these rules inside a transaction, so calls that are planned at the same time count each other.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::chat::{ChannelId, UserId, WorkspaceId};
@@ -9,6 +9,9 @@ use crate::context::BudgetUsage;
 use crate::decision::DecisionId;
 use crate::decision::limit::Limit;
 use crate::rules::BudgetLimits;
+
+/// How long a judge call about one user counts.
+pub const JUDGE_CALL_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// What the model calls of a claim are for.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +39,8 @@ pub struct PlannedCall {
     pub spent: CallCost,
     /// The most that this call may cost.
     pub estimate: CallCost,
-    /// When the claim has surely ended, however it does. Then the reservation is void.
+    /// When the claim has surely ended, however it does. A reservation that is left then is booked: its process died
+    /// during the call.
     pub until: Timestamp,
 }
 
@@ -82,6 +86,13 @@ pub enum Admission {
     /// Calls in flight may use up the rest of the budget. Once they have ended, there may be room.
     Busy(Limit),
     Refused(Limit),
+}
+
+impl CallOwner {
+    /// The channel's id; of the whole workspace it is empty.
+    pub fn channel_name(&self) -> &str {
+        self.channel.as_ref().map_or("", ChannelId::as_str)
+    }
 }
 
 impl PlannedCall {

@@ -28,6 +28,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (4, "forgettings", include_str!("../../migrations/postgres/0004_forgettings.sql")),
     (5, "reservations", include_str!("../../migrations/postgres/0005_reservations.sql")),
     (7, "calls", include_str!("../../migrations/postgres/0007_calls.sql")),
+    (8, "limits", include_str!("../../migrations/postgres/0008_limits.sql")),
     (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
     (12, "probes", include_str!("../../migrations/postgres/0012_probes.sql")),
     (13, "postings", include_str!("../../migrations/postgres/0013_postings.sql")),

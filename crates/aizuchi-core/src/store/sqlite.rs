@@ -41,6 +41,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (15, "forgettings", include_str!("../../migrations/sqlite/0015_forgettings.sql")),
     (16, "reservations", include_str!("../../migrations/sqlite/0016_reservations.sql")),
     (18, "calls", include_str!("../../migrations/sqlite/0018_calls.sql")),
+    (19, "limits", include_str!("../../migrations/sqlite/0019_limits.sql")),
     (22, "redactions", include_str!("../../migrations/sqlite/0022_redactions.sql")),
     (23, "probes", include_str!("../../migrations/sqlite/0023_probes.sql")),
 ];

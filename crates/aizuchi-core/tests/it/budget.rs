@@ -6,20 +6,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_core::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
+use aizuchi_core::chat::ConversationId;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{DecisionResult, Usage};
-use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
 use aizuchi_core::runner::Runner;
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, StoreKind, TestStore, at, build_parts_with,
-    on_every_store, thread, workspace,
+    Harness, HarnessOptions, JOIN, SILENCE, TestStore, build_parts_with, on_every_store, thread,
+    workspace,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -324,83 +322,4 @@ async fn a_decision_takes_a_limited_number_of_calls() {
         assert_eq!(row.why.as_deref(), Some(why));
     })
     .await;
-}
-
-fn planned(token: i64, until: i64) -> PlannedCall {
-    let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
-    let owner = CallOwner {
-        token,
-        workspace: workspace(),
-        channel: Some(ChannelId::new("garden")),
-        decision: None,
-        is_unsolicited: false,
-        sole_author: None,
-        limits: CallLimits {
-            workspace: limits,
-            channel: BudgetLimits::default(),
-            share: 1.0,
-            unsolicited_share: 1.0,
-            calls_per_decision: None,
-            judge_calls_per_person: Some(2),
-        },
-    };
-    PlannedCall {
-        owner,
-        calls_made: 0,
-        spent: CallCost::default(),
-        estimate: CallCost { tokens: 60, micros: 6 },
-        until: at(until),
-    }
-}
-
-/// A process that dies leaves its reservations behind: its calls may have been made. They end by themselves.
-#[tokio::test]
-async fn a_reservation_outlives_its_process_and_ends_by_itself() {
-    for kind in StoreKind::ALL {
-        let store = kind.open().await;
-        let reserve = async |store: &TestStore, call: PlannedCall, second: i64| {
-            store.store.reserve(&call, at(second)).await.unwrap()
-        };
-        assert_eq!(reserve(&store, planned(1, 100), 0).await, Admission::Admitted);
-        assert_eq!(reserve(&store, planned(2, 200), 0).await, Admission::Admitted);
-        let store = store.restart().await;
-        let busy = Admission::Busy(Limit::TokensPerDay);
-        assert_eq!(reserve(&store, planned(3, 300), 99).await, busy, "{kind:?}");
-        // Its own reservation does not stand in a claim's way.
-        assert_eq!(reserve(&store, planned(2, 200), 99).await, Admission::Admitted);
-        assert_eq!(reserve(&store, planned(3, 300), 100).await, Admission::Admitted);
-        let elsewhere = CallOwner { workspace: WorkspaceId::new("else"), ..planned(4, 300).owner };
-        let other = PlannedCall { owner: elsewhere, ..planned(4, 300) };
-        assert_eq!(reserve(&store, other, 100).await, Admission::Admitted);
-        // What its earlier calls have used counts.
-        let spent = CallCost { tokens: 100, micros: 0 };
-        let second = PlannedCall { spent, calls_made: 1, ..planned(2, 200) };
-        assert_eq!(reserve(&store, second, 100).await, Admission::Refused(Limit::TokensPerDay));
-    }
-}
-
-#[tokio::test]
-async fn judge_calls_about_one_user_are_counted_for_an_hour() {
-    for kind in StoreKind::ALL {
-        let store = kind.open().await;
-        let reserve = async |token: i64, user: &str, second: i64| {
-            let call = planned(token, second);
-            let limits = CallLimits { workspace: BudgetLimits::default(), ..call.owner.limits };
-            let sole_author = Some(UserId::new(user));
-            let owner = CallOwner { sole_author, limits, ..call.owner };
-            let call = PlannedCall { owner, ..call };
-            store.store.reserve(&call, at(second)).await.unwrap()
-        };
-        let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
-        for (token, user, second, admission) in [
-            (1, "alice", 0, Admission::Admitted),
-            (2, "alice", 10, Admission::Admitted),
-            (3, "alice", 3599, refused),
-            (4, "bob", 3599, Admission::Admitted),
-            (5, "alice", 3600, Admission::Admitted),
-            (6, "alice", 3601, refused),
-        ] {
-            assert_eq!(reserve(token, user, second).await, admission, "{kind:?} {token}");
-        }
-    }
 }

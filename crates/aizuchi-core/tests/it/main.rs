@@ -5,6 +5,7 @@
 
 mod adaptive;
 mod budget;
+mod reservations;
 mod charges;
 mod outages;
 mod canary;

@@ -1,10 +1,10 @@
 //! Reserves what model calls may cost. The writer applies one call at a time, so calls that are planned at once count
-//! each other.
+//! each other. What counts no more is dropped by the calls that follow.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::chat::UserId;
-use crate::event::planned_call::{Admission, CallUsage, PlannedCall};
+use crate::event::planned_call::{Admission, CallUsage, JUDGE_CALL_WINDOW, PlannedCall};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
@@ -14,16 +14,11 @@ pub async fn reserve(
     call: &PlannedCall,
     now: Timestamp,
 ) -> Result<Admission, StoreError> {
-    let channel = call.owner.channel.as_ref().map_or("", |channel| channel.as_str());
-    let usage = query(sql::CALL_USAGE)
-        .bind(call.owner.workspace.as_str())
-        .bind(channel)
-        .bind(now.as_millisecond())
-        .bind(call.owner.token)
-        .bind(call.owner.decision.map_or(0, |decision| decision.0))
-        .bind(call.owner.sole_author.as_ref().map(UserId::as_str));
-    let usage = usage.fetch_one(&mut *connection).await?;
-    let usage: CallUsage = rows::parse_json(&rows::column::<String>(&usage, "usage")?)?;
+    let (mut usage, has_lapsed) = read_usage(connection, call, now).await?;
+    if has_lapsed {
+        book_lapsed(connection, call, now).await?;
+        (usage, _) = read_usage(connection, call, now).await?;
+    }
     let admission = call.admission(&usage);
     if admission != Admission::Admitted {
         return Ok(admission);
@@ -32,7 +27,7 @@ pub async fn reserve(
     let put = query(sql::PUT_RESERVATION)
         .bind(call.owner.token)
         .bind(call.owner.workspace.as_str())
-        .bind(channel)
+        .bind(call.owner.channel_name())
         .bind(i64::from(call.owner.is_unsolicited))
         .bind(reserved.tokens as i64)
         .bind(reserved.micros as i64)
@@ -44,19 +39,47 @@ pub async fn reserve(
     Ok(admission)
 }
 
-/// Counts a judge call about one user. Older ones of that user count no more.
+/// What the limits count, and whether reservations have lapsed that are not booked yet.
+async fn read_usage(
+    connection: &mut Connection,
+    call: &PlannedCall,
+    now: Timestamp,
+) -> Result<(CallUsage, bool), StoreError> {
+    let owner = &call.owner;
+    let usage = query(sql::CALL_USAGE)
+        .bind(owner.workspace.as_str())
+        .bind(owner.channel_name())
+        .bind(now.as_millisecond())
+        .bind(owner.token)
+        .bind(owner.decision.map_or(0, |decision| decision.0))
+        .bind(owner.sole_author.as_ref().map(UserId::as_str));
+    let row = usage.fetch_one(connection).await?;
+    let usage = rows::parse_json(&rows::column::<String>(&row, "usage")?)?;
+    Ok((usage, rows::column::<i64>(&row, "lapsed")? > 0))
+}
+
+/// Books what was reserved by processes that died during a call.
+async fn book_lapsed(
+    connection: &mut Connection,
+    call: &PlannedCall,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for statement in [sql::BOOK_LAPSED_RESERVATIONS, sql::DROP_LAPSED_RESERVATIONS] {
+        let lapsed = query(statement).bind(now.as_millisecond()).bind(call.owner.token);
+        lapsed.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Counts a judge call about one user.
 async fn put_judge_call(
     connection: &mut Connection,
     call: &PlannedCall,
     author: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let hour_ago = now - SignedDuration::from_hours(1);
-    let drop_old = query(sql::DROP_OLD_JUDGE_CALLS)
-        .bind(call.owner.workspace.as_str())
-        .bind(author.as_str())
-        .bind(hour_ago.as_millisecond());
-    drop_old.execute(&mut *connection).await?;
+    let old = (now - JUDGE_CALL_WINDOW).as_millisecond();
+    query(sql::DROP_OLD_JUDGE_CALLS).bind(old).execute(&mut *connection).await?;
     let put = query(sql::PUT_JUDGE_CALL)
         .bind(call.owner.workspace.as_str())
         .bind(author.as_str())

@@ -11,6 +11,23 @@ macro_rules! statements {
         pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
     };
 }
+
+/// The models' usage that is booked, at `$now`; the channel is '' for all channels.
+macro_rules! spent {
+    ($channel:literal, $now:literal) => {
+        concat!(
+            "(SELECT json_object(
+                'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
+                'unsolicited_tokens_in_day', coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
+            FROM spending WHERE workspace = ?1 AND channel = ", $channel, "
+                AND (span = 'hour' AND begin_ms > ", $now, " - 86400000
+                    OR span = 'day' AND begin_ms > ", $now, " - 2592000000))"
+        )
+    };
+}
+
 pub mod context;
 pub mod forget;
 pub mod memory;
@@ -94,23 +111,6 @@ macro_rules! decisions {
                     (SELECT * FROM attempts WHERE decision = d.id ORDER BY id) AS part) AS attempts
             FROM decisions AS d ",
             $which
-        )
-    };
-}
-
-/// The models' booked usage at ?3; the channel is '' for all channels.
-macro_rules! booked {
-    ($channel:literal) => {
-        concat!(
-            "(SELECT json_object(
-                'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
-                'unsolicited_tokens_in_day', coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0),
-                'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
-                'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
-            FROM spending WHERE workspace = ?1 AND channel = ",
-            $channel,
-            "
-                AND (span = 'hour' AND begin_ms > ?3 - 86400000 OR span = 'day' AND begin_ms > ?3 - 2592000000))"
         )
     };
 }
@@ -448,23 +448,34 @@ statements! {
     /// What the budget of a call has come to at ?3: booked and, by other claims than ?4, reserved; in the workspace ?1
     /// and its channel ?2. And the calls for the decision ?5, and the judge calls about the user ?6.
     CALL_USAGE = concat!(
-        "SELECT json_object('workspace', ", booked!("''"), ", 'channel', ", booked!("?2"), ",
+        "SELECT json_object('workspace', ", spent!("''", "?3"), ", 'channel', ", spent!("?2", "?3"), ",
             'workspace_reserved', ", reserved!(""), ", 'channel_reserved', ", reserved!("channel = ?2 AND "), ",
             'decision_calls', (SELECT count(*) FROM attempts WHERE decision = ?5 AND ?5 <> 0),
             'author_judge_calls', (SELECT count(*) FROM judge_calls
-                WHERE workspace = ?1 AND author = CAST(?6 AS TEXT) AND at_ms > ?3 - 3600000)) AS usage"
+                WHERE workspace = ?1 AND author = CAST(?6 AS TEXT) AND at_ms > ?3 - 3600000)) AS usage,
+            (SELECT count(*) FROM reservations WHERE token <> ?4 AND until_ms <= ?3) AS lapsed"
     );
+    /// Books the reservations that have lapsed by ?1, but for that of the claim ?2.
+    BOOK_LAPSED_RESERVATIONS = "
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens)
+        SELECT r.workspace, CASE c.is_all WHEN 1 THEN '' ELSE r.channel END, s.span,
+            r.until_ms - r.until_ms % s.length_ms, sum(r.tokens), sum(r.micros), sum(r.tokens * r.is_unasked)
+        FROM reservations AS r, (SELECT 0 AS is_all UNION ALL SELECT 1) AS c,
+            (SELECT 'hour' AS span, 3600000 AS length_ms UNION ALL SELECT 'day', 86400000) AS s
+        WHERE r.until_ms <= ?1 AND r.token <> ?2 AND (c.is_all = 1 OR r.channel <> '')
+        GROUP BY 1, 2, 3, 4
+        ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
+            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens";
+    DROP_LAPSED_RESERVATIONS = "DELETE FROM reservations WHERE until_ms <= ?1 AND token <> ?2";
     PUT_RESERVATION = "
         INSERT INTO reservations (token, workspace, channel, is_unasked, tokens, micros, until_ms)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (token) DO UPDATE SET tokens = excluded.tokens, micros = excluded.micros, until_ms = excluded.until_ms";
     DROP_RESERVATION = "DELETE FROM reservations WHERE token = ?1";
-    DROP_RESERVATIONS = "DELETE FROM reservations WHERE until_ms < ?1";
     PUT_JUDGE_CALL = "
         INSERT INTO judge_calls (workspace, author, at_ms, token) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO NOTHING";
-    DROP_OLD_JUDGE_CALLS = "DELETE FROM judge_calls WHERE workspace = ?1 AND author = ?2 AND at_ms <= ?3";
-    DROP_JUDGE_CALLS = "DELETE FROM judge_calls WHERE at_ms < ?1";
+    DROP_OLD_JUDGE_CALLS = "DELETE FROM judge_calls WHERE at_ms <= ?1";
     DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
     /// An unsolicited post is no answer, even if it was addressed meanwhile, or a question was taken back.
     CLOSE_DECISION = "

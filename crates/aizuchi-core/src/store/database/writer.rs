@@ -455,13 +455,7 @@ async fn drop_exchanges(
     before: Timestamp,
     max_bytes: u64,
 ) -> Result<(), StoreError> {
-    let texts = [
-        sql::DROP_EXCHANGES,
-        sql::DROP_DEAD_LETTER_TEXT,
-        sql::DROP_DEAD_OUTBOX_TEXT,
-        sql::DROP_RESERVATIONS,
-        sql::DROP_JUDGE_CALLS,
-    ];
+    let texts = [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
     let lineage = [
         sql::DROP_SPENDING,
         sql::DROP_EXCHANGE_MESSAGES,

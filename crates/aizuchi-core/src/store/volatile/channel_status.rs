@@ -9,9 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
-use crate::decision::{Attempt, DecisionId, DecisionResult};
+use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
-use crate::event::{Claim, Event, OutboxItem};
+use crate::event::{Event, OutboxItem};
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
 };
@@ -35,6 +35,11 @@ pub(super) struct SpendingSum {
 }
 
 impl SpendingSum {
+    pub(super) fn of_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
+        let unsolicited_tokens = if is_unsolicited { tokens } else { 0 };
+        Self { tokens, unsolicited_tokens, micros }
+    }
+
     fn add(&mut self, other: Self) {
         self.tokens += other.tokens;
         self.unsolicited_tokens += other.unsolicited_tokens;
@@ -225,19 +230,20 @@ impl VolatileState {
         spendings
     }
 
-    /// Books a model call's usage, whatever its result.
-    pub(super) fn record_spending(&mut self, claim: &Claim, attempt: &Attempt) {
-        let ConversationId { workspace, channel, .. } = claim.event.conversation();
-        let at = attempt.at.as_millisecond();
-        let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
-        let unsolicited_tokens = if claim.is_owed { 0 } else { tokens };
-        let micros = attempt.price.map_or(0, |price| price.micros);
-        let used = SpendingSum { tokens, unsolicited_tokens, micros };
+    /// Books what a model call used, whatever its result.
+    pub(super) fn record_spending(
+        &mut self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        at: Timestamp,
+        used: SpendingSum,
+    ) {
+        let at = at.as_millisecond();
         let buckets = [
             SpendingBucket::Hour(at - at.rem_euclid(HOUR_MS)),
             SpendingBucket::Day(at - at.rem_euclid(DAY_MS)),
         ];
-        for channel in [channel, &ChannelId::new("")] {
+        for channel in BTreeSet::from([channel, &ChannelId::new("")]) {
             let spending = self.spending.entry((workspace.clone(), channel.clone())).or_default();
             for bucket in buckets {
                 spending.entry(bucket).or_default().add(used);

@@ -1,13 +1,16 @@
 //! Reserves what model calls may cost, in memory.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use crate::chat::ChannelId;
 use crate::context::BudgetUsage;
-use crate::event::planned_call::{Admission, CallUsage, PlannedCall};
+use crate::event::planned_call::{Admission, CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall};
 use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::SpendingSum;
 
 impl VolatileState {
     pub(super) fn reserve(&mut self, call: &PlannedCall, now: Timestamp) -> Admission {
+        self.book_lapsed(call.owner.token, now);
         let admission = call.admission(&self.call_usage(call, now));
         if admission != Admission::Admitted {
             return admission;
@@ -16,34 +19,45 @@ impl VolatileState {
         if let Some(author) = call.counted_author() {
             let key = (call.owner.workspace.clone(), author.clone());
             let calls = self.judge_calls.entry(key).or_default();
-            calls.retain(|at| *at > now - SignedDuration::from_hours(1));
+            calls.retain(|at| *at > now - JUDGE_CALL_WINDOW);
             calls.push(now);
         }
         admission
     }
 
+    /// Books what other claims than this one have reserved and not used in time.
+    fn book_lapsed(&mut self, token: i64, now: Timestamp) {
+        let lapsed = self.reservations.values();
+        let lapsed = lapsed.filter(|other| other.owner.token != token && other.until <= now);
+        let lapsed: Vec<PlannedCall> = lapsed.cloned().collect();
+        for call in lapsed {
+            self.reservations.remove(&call.owner.token);
+            let CallCost { tokens, micros } = call.reserved();
+            let used = SpendingSum::of_call(tokens, micros, call.owner.is_unsolicited);
+            let channel = ChannelId::new(call.owner.channel_name());
+            self.record_spending(&call.owner.workspace, &channel, call.until, used);
+        }
+    }
+
     fn call_usage(&self, call: &PlannedCall, now: Timestamp) -> CallUsage {
-        let workspace = &call.owner.workspace;
-        let channel = call.owner.channel.as_ref().map_or("", |channel| channel.as_str());
+        let owner = &call.owner;
+        let workspace = &owner.workspace;
         let others = || {
             self.reservations.values().filter(|other| {
-                other.owner.workspace == *workspace
-                    && other.owner.token != call.owner.token
-                    && other.until > now
+                other.owner.workspace == *workspace && other.owner.token != owner.token
             })
         };
-        let decision = call.owner.decision.and_then(|decision| self.decisions.get(&decision));
-        let judge_calls = call.owner.sole_author.as_ref().and_then(|author| {
+        let decision = owner.decision.and_then(|decision| self.decisions.get(&decision));
+        let judge_calls = owner.sole_author.as_ref().and_then(|author| {
             let calls = self.judge_calls.get(&(workspace.clone(), author.clone()))?;
-            let hour_ago = now - SignedDuration::from_hours(1);
-            Some(calls.iter().filter(|at| **at > hour_ago).count() as u64)
+            Some(calls.iter().filter(|at| **at > now - JUDGE_CALL_WINDOW).count() as u64)
         });
         CallUsage {
             workspace: self.recent_spent(workspace, "", now),
-            channel: self.recent_spent(workspace, channel, now),
+            channel: self.recent_spent(workspace, owner.channel_name(), now),
             workspace_reserved: total_reserved(others()),
             channel_reserved: total_reserved(
-                others().filter(|other| other.owner.channel == call.owner.channel),
+                others().filter(|other| other.owner.channel == owner.channel),
             ),
             decision_calls: decision.map_or(0, |decision| decision.attempts.len() as u64),
             author_judge_calls: judge_calls.unwrap_or(0),
@@ -54,10 +68,7 @@ impl VolatileState {
 fn total_reserved<'c>(calls: impl Iterator<Item = &'c PlannedCall>) -> BudgetUsage {
     calls.fold(BudgetUsage::default(), |total, call| {
         let reserved = call.reserved();
-        total.plus(&BudgetUsage::of_call(
-            reserved.tokens,
-            reserved.micros,
-            call.owner.is_unsolicited,
-        ))
+        let is_unsolicited = call.owner.is_unsolicited;
+        total.plus(&BudgetUsage::of_call(reserved.tokens, reserved.micros, is_unsolicited))
     })
 }

@@ -13,6 +13,7 @@ use crate::event::{
     Claim, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome, PostedMessage, StepResult,
 };
 use crate::store::CompletionReceipt;
+use crate::store::volatile::channel_status::SpendingSum;
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, retire,
 };
@@ -114,7 +115,11 @@ impl VolatileState {
             self.reservations.remove(&claim.token);
         }
         for attempt in &attempts {
-            self.record_spending(claim, attempt);
+            let ConversationId { workspace, channel, .. } = claim.event.conversation();
+            let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+            let micros = attempt.price.map_or(0, |price| price.micros);
+            let used = SpendingSum::of_call(tokens, micros, !claim.is_owed);
+            self.record_spending(workspace, channel, attempt.at, used);
         }
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         for attempt in attempts {

@@ -19,21 +19,6 @@ macro_rules! message_json {
     };
 }
 
-/// The models' usage; the channel is ?2, or '' for all channels.
-macro_rules! spent {
-    ($channel:literal) => {
-        concat!(
-            "(SELECT json_object(
-                'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
-                'unsolicited_tokens_in_day', coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0),
-                'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
-                'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
-            FROM spending WHERE workspace = ?1 AND channel = ", $channel, "
-                AND (span = 'hour' AND begin_ms > ?13 - 86400000 OR span = 'day' AND begin_ms > ?13 - 2592000000))"
-        )
-    };
-}
-
 /// The status of the conversation's channel at ?13, as a JSON object.
 macro_rules! channel_status {
     () => {
@@ -85,7 +70,7 @@ macro_rules! channel_status {
                     JOIN outbox AS o ON o.decision = d.id AND o.state = 'said'
                     WHERE d.workspace = ?1 AND d.channel = ?2 AND d.thread = ?3 AND d.ended = 'over_budget'
                         AND d.closed_ms >= ?13 - 3600000),
-                'spent', ", spent!("?2"), ", 'spent_anywhere', ", spent!("''"), ",
+                'spent', ", spent!("?2", "?13"), ", 'spent_anywhere', ", spent!("''", "?13"), ",
                 'delays', (SELECT json(delays) FROM channels WHERE workspace = ?1 AND id = ?2))"
         )
     };

@@ -1,0 +1,103 @@
+//! The port's promises about reservations: what a process that dies leaves behind, and how long judge calls count.
+
+use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::rules::BudgetLimits;
+use aizuchi_harness::harness::{StoreKind, TestStore, at, workspace};
+
+fn planned(token: i64, until: i64) -> PlannedCall {
+    let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
+    let owner = CallOwner {
+        token,
+        workspace: workspace(),
+        channel: Some(ChannelId::new("garden")),
+        decision: None,
+        is_unsolicited: false,
+        sole_author: None,
+        limits: CallLimits {
+            workspace: limits,
+            channel: BudgetLimits::default(),
+            share: 1.0,
+            unsolicited_share: 1.0,
+            calls_per_decision: None,
+            judge_calls_per_person: Some(2),
+        },
+    };
+    PlannedCall {
+        owner,
+        calls_made: 0,
+        spent: CallCost::default(),
+        estimate: CallCost { tokens: 60, micros: 6 },
+        until: at(until),
+    }
+}
+
+/// A process that dies leaves its reservations behind: its calls may have been made. They are booked once it is sure
+/// that nobody else books them.
+#[tokio::test]
+async fn a_reservation_outlives_its_process_and_is_booked() {
+    for kind in StoreKind::ALL {
+        let store = kind.open().await;
+        let reserve = async |store: &TestStore, call: PlannedCall, second: i64| {
+            store.store.reserve(&call, at(second)).await.unwrap()
+        };
+        let booked = async |store: &TestStore| {
+            let spending = store.archive.spending(&workspace(), at(300)).await.unwrap();
+            spending.iter().map(|row| row.spent.tokens_in_day).collect::<Vec<_>>()
+        };
+        assert_eq!(reserve(&store, planned(1, 100), 0).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(2, 200), 0).await, Admission::Admitted);
+        let store = store.restart().await;
+        let busy = Admission::Busy(Limit::TokensPerDay);
+        assert_eq!(reserve(&store, planned(3, 300), 99).await, busy, "{kind:?}");
+        // Its own reservation does not stand in a claim's way.
+        assert_eq!(reserve(&store, planned(2, 200), 99).await, Admission::Admitted);
+        assert!(booked(&store).await.is_empty());
+        // The first claim never ended. That of a claim that goes on counts once.
+        assert_eq!(reserve(&store, planned(2, 400), 201).await, Admission::Admitted);
+        assert_eq!(booked(&store).await, [60, 60], "{kind:?}");
+        assert_eq!(reserve(&store, planned(3, 300), 201).await, busy, "{kind:?}");
+        let elsewhere = CallOwner { workspace: WorkspaceId::new("else"), ..planned(4, 300).owner };
+        let other = PlannedCall { owner: elsewhere, ..planned(4, 300) };
+        assert_eq!(reserve(&store, other, 201).await, Admission::Admitted);
+        // What its earlier calls have used counts.
+        let spent = CallCost { tokens: 100, micros: 0 };
+        let second = PlannedCall { spent, calls_made: 1, ..planned(2, 400) };
+        let refused = Admission::Refused(Limit::TokensPerDay);
+        assert_eq!(reserve(&store, second, 202).await, refused);
+        assert_eq!(reserve(&store, planned(3, 500), 400).await, refused, "{kind:?}");
+        assert_eq!(booked(&store).await, [120, 120], "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn judge_calls_about_one_user_are_counted_for_an_hour() {
+    for kind in StoreKind::ALL {
+        let store = kind.open().await;
+        let reserve = async |token: i64, user: &str, second: i64| {
+            let call = planned(token, second);
+            let limits = CallLimits { workspace: BudgetLimits::default(), ..call.owner.limits };
+            let sole_author = Some(UserId::new(user));
+            let call =
+                PlannedCall { owner: CallOwner { sole_author, limits, ..call.owner }, ..call };
+            // No prompt is kept, which must not shorten the hour.
+            store.store.drop_exchanges(at(second + 1), 0).await.unwrap();
+            store.store.reserve(&call, at(second)).await.unwrap()
+        };
+        let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+        for (token, user, second, admission) in [
+            (1, "alice", 0, Admission::Admitted),
+            (2, "alice", 10, Admission::Admitted),
+            (3, "alice", 3599, refused),
+            (4, "bob", 3599, Admission::Admitted),
+            (5, "alice", 3600, Admission::Admitted),
+            (6, "alice", 3601, refused),
+            (7, "carol", 9000, Admission::Admitted),
+        ] {
+            assert_eq!(reserve(token, user, second).await, admission, "{kind:?} {token}");
+        }
+        let Some(database) = &store.database else { continue };
+        assert_eq!(database.count("SELECT count(*) AS n FROM judge_calls").await, 1);
+    }
+}
