@@ -6,12 +6,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::ConversationId;
 use aizuchi_core::clock::seeded_random;
+use aizuchi_core::context::BudgetUsage;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{DecisionResult, Usage};
+use aizuchi_core::llm::price::{ModelPrice, Prices};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::tool::ToolCall;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
 use aizuchi_core::runner::Runner;
@@ -21,18 +25,22 @@ use aizuchi_harness::harness::{
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use tokio::sync::{Semaphore, watch};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use tokio::sync::Semaphore;
 
 const BURST: usize = 200;
 const CALL_TOKENS: u64 = 1000;
 const CAP: u64 = 5 * CALL_TOKENS;
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// A model that answers when it is let, and uses the same number of tokens for each call.
+/// A model that answers when it is let, and uses the same number of tokens for each call. It uses a tool first wherever
+/// it is offered some.
 struct SlowMind {
     script: ScriptedMind,
     calls: AtomicUsize,
-    waiting: watch::Sender<usize>,
+    waiting: AtomicUsize,
     permits: Semaphore,
 }
 
@@ -49,23 +57,12 @@ impl SlowMind {
         self.calls.load(Ordering::SeqCst) as u64 * CALL_TOKENS
     }
 
-    /// Waits until every claimed step waits for this model.
-    async fn until_all_wait(&self, store: &TestStore) -> usize {
-        let mut waiting_counts = self.waiting.subscribe();
-        let mut revisions = store.store.revisions();
-        loop {
-            let waiting = *waiting_counts.borrow_and_update();
-            revisions.borrow_and_update();
-            let steps = store.archive.pending_steps(&workspace()).await.unwrap();
-            let leased = steps.iter().filter(|step| step.lease.is_some()).count();
-            if waiting > 0 && leased == waiting {
-                return waiting;
-            }
-            tokio::select! {
-                changed = waiting_counts.changed() => changed.unwrap(),
-                changed = revisions.changed() => changed.unwrap(),
-            }
-        }
+    /// Lets a random share of the calls in flight end. Returns whether there were any.
+    fn let_some_end(&self, share: f64) -> bool {
+        let waiting = self.waiting.load(Ordering::SeqCst);
+        let let_go = 1 + (share * waiting as f64) as usize;
+        self.permits.add_permits(let_go.min(waiting));
+        waiting > 0
     }
 }
 
@@ -77,11 +74,34 @@ impl Llm for SlowMind {
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        self.waiting.send_modify(|waiting| *waiting += 1);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         self.permits.acquire().await.unwrap().forget();
-        self.waiting.send_modify(|waiting| *waiting -= 1);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
         let usage = Usage { input_tokens: CALL_TOKENS, ..Usage::default() };
+        if !prompt.tools.is_empty() && prompt.tool_rounds.is_empty() {
+            let (id, name) = ("call-1".to_owned(), "get_memo".to_owned());
+            let call = ToolCall { id, name, arguments: json!({ "name": "the key" }) };
+            return Ok(LlmResponse {
+                tool_calls: vec![call],
+                ..LlmResponse::new(String::new(), usage)
+            });
+        }
         Ok(LlmResponse { usage, ..self.script.ask(prompt).await? })
+    }
+}
+
+/// A model that is down and would cost nothing.
+struct DownMind;
+
+#[async_trait]
+impl Llm for DownMind {
+    fn model(&self) -> &str {
+        "down"
+    }
+
+    async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let why = "out of order".to_owned();
+        Err(LlmError::Busy { why, retry_after: None, usage: Usage::default() })
     }
 }
 
@@ -95,14 +115,25 @@ struct Burst {
 
 impl Burst {
     async fn new(store: TestStore, runners: usize, seed: u64, book: Rulebook) -> Self {
-        let harness = Harness::new(store).await;
         let options = HarnessOptions::from_rulebook(book);
-        let harness = harness.with_options(options.clone());
         let mind = SlowMind::new();
+        Self::with_options(store, runners, seed, options, mind.clone(), mind).await
+    }
+
+    /// With `llm` as the first model, and `mind` among its models.
+    async fn with_options(
+        store: TestStore,
+        runners: usize,
+        seed: u64,
+        options: HarnessOptions,
+        llm: Arc<dyn Llm>,
+        mind: Arc<SlowMind>,
+    ) -> Self {
+        let harness = Harness::new(store).await.with_options(options.clone());
         let runner = |_| {
             let (store, clock) = (harness.store.store.clone(), harness.clock.clone());
             let platform = harness.platform.clone();
-            build_parts_with(store, clock, mind.clone(), platform, options.clone()).1
+            build_parts_with(store, clock, llm.clone(), platform, options.clone()).1
         };
         let runners = (0..runners).map(runner).collect();
         Self { harness, runners, mind, seed }
@@ -110,15 +141,18 @@ impl Burst {
 
     /// Handles everything until nothing is pending. The calls in flight end in groups of random sizes.
     async fn run(&self) {
+        let clock = &self.harness.clock;
         for round in 0.. {
             let mut steps = pin!(join_all(self.runners.iter().map(Runner::step)));
             let worked = loop {
                 tokio::select! {
                     worked = &mut steps => break worked,
-                    waiting = self.mind.until_all_wait(&self.harness.store) => {
+                    () = self.until_all_sleep() => {
                         let share = seeded_random(self.seed, &[&round.to_string()]);
-                        let let_go = 1 + (share * waiting as f64) as usize;
-                        self.mind.permits.add_permits(let_go.min(waiting));
+                        if !self.mind.let_some_end(share) {
+                            // All of them wait for budget.
+                            clock.advance_to(clock.next_wake_at().unwrap());
+                        }
                     }
                 }
             };
@@ -126,10 +160,35 @@ impl Burst {
                 continue;
             }
             match self.harness.store.store.next_ready().await.unwrap() {
-                Some(next) => self.harness.clock.advance_to(next),
+                // All that wait for budget come back together.
+                Some(next) => clock.advance_to(next + SignedDuration::from_secs(5)),
                 None => return,
             }
         }
+    }
+
+    /// Waits until every claimed step sleeps: while it awaits an answer, or for budget.
+    async fn until_all_sleep(&self) {
+        let store = &self.harness.store;
+        let mut sleepers = self.harness.clock.sleepers();
+        let mut revisions = store.store.revisions();
+        loop {
+            let sleeping = *sleepers.borrow_and_update();
+            revisions.borrow_and_update();
+            let steps = store.archive.pending_steps(&workspace()).await.unwrap();
+            let leased = steps.iter().filter(|step| step.lease.is_some()).count();
+            if sleeping > 0 && leased == sleeping && !sleepers.has_changed().unwrap() {
+                return;
+            }
+            tokio::select! {
+                changed = sleepers.changed() => changed.unwrap(),
+                changed = revisions.changed() => changed.unwrap(),
+            }
+        }
+    }
+
+    async fn says(&self, number: usize, text: &str) {
+        self.harness.says_in(own_thread(number), &format!("user{number}"), text).await;
     }
 
     /// How many decisions ended in each way, and by which gate.
@@ -140,6 +199,12 @@ impl Burst {
             *ends.entry((row.ended.map_or("open", |ended| ended.name()), gate)).or_default() += 1;
         }
         ends
+    }
+
+    /// What is booked for the whole workspace.
+    async fn booked(&self) -> BudgetUsage {
+        let (archive, now) = (&self.harness.store.archive, self.harness.clock.now());
+        archive.spending(&workspace(), now).await.unwrap()[0].spent
     }
 }
 
@@ -162,8 +227,7 @@ async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
             on_every_store(async |store| {
                 let burst = Burst::new(store, runners, seed, capped()).await;
                 for number in 0..BURST {
-                    let name = format!("user{number}");
-                    burst.harness.says_in(own_thread(number), &name, "@Aizuchi and this?").await;
+                    burst.says(number, "@Aizuchi and this?").await;
                 }
                 burst.run().await;
                 let spent = burst.mind.tokens();
@@ -177,13 +241,60 @@ async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
                         (("over_budget", "budget"), BURST - answered)
                     ])
                 );
-                let booked = &burst.harness.store.archive;
-                let booked =
-                    booked.spending(&workspace(), burst.harness.clock.now()).await.unwrap();
-                assert_eq!(booked[0].spent.tokens_in_day, spent);
+                assert_eq!(burst.booked().await.tokens_in_day, spent);
             })
             .await;
         }
+    }
+}
+
+/// While a claim thinks between two calls, others think too.
+#[tokio::test]
+async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_call() {
+    for seed in SEEDS {
+        on_every_store(async |store| {
+            let tools = Some(ToolSettings { zone: TimeZone::UTC });
+            let options = HarnessOptions { tools, ..HarnessOptions::from_rulebook(capped()) };
+            let mind = SlowMind::new();
+            let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;
+            for number in 0..BURST {
+                burst.says(number, "@Aizuchi and this?").await;
+            }
+            burst.run().await;
+            let spent = burst.mind.tokens();
+            assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+            assert_eq!(burst.booked().await.tokens_in_day, spent);
+            let rows = burst.harness.decisions("garden").await;
+            assert!(rows.iter().any(|row| row.attempts.len() > 1), "no claim made a second call");
+        })
+        .await;
+    }
+}
+
+/// Nothing is reserved for the first model, which has no price. Its fallback has one.
+#[tokio::test]
+async fn mentions_at_once_spend_no_more_money_than_the_cap_and_one_call_of_the_fallback() {
+    for seed in SEEDS {
+        on_every_store(async |store| {
+            // A call costs as many millionths as it has tokens.
+            let price = ModelPrice { input: 1.0, cached_input: 1.0, output: 1.0 };
+            let limits = BudgetLimits { micros_per_day: Some(CAP), ..BudgetLimits::default() };
+            let book = Rulebook { workspace_limits: limits, ..Rulebook::default() };
+            let mind = SlowMind::new();
+            let mut options = HarnessOptions::from_rulebook(book);
+            options.settings.prices = Prices(BTreeMap::from([("scripted".to_owned(), price)]));
+            options.fallback = Some(mind.clone());
+            let burst =
+                Burst::with_options(store, 2, seed, options, Arc::new(DownMind), mind).await;
+            for number in 0..BURST {
+                burst.says(number, "@Aizuchi and this?").await;
+            }
+            burst.run().await;
+            let spent = burst.mind.tokens();
+            assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} micros, seed {seed}");
+            assert_eq!(burst.booked().await.micros_in_day, spent);
+        })
+        .await;
     }
 }
 
@@ -193,8 +304,7 @@ async fn judgments_at_once_leave_the_share_of_mentions() {
         on_every_store(async |store| {
             let burst = Burst::new(store, 2, seed, capped()).await;
             for number in 0..BURST {
-                let name = format!("user{number}");
-                burst.harness.says_in(own_thread(number), &name, "who has the key?").await;
+                burst.says(number, "who has the key?").await;
             }
             burst.run().await;
             let share = CAP * 7 / 10;
@@ -286,8 +396,7 @@ async fn many_users_questions_get_no_more_posts_than_a_channel_allows() {
             let burst = Burst::new(store, 2, seed, book).await;
             burst.mind.script.set_default(PromptVerb::Judge, JOIN);
             for number in 0..60 {
-                let name = format!("user{number}");
-                burst.harness.says_in(own_thread(number), &name, "who has the key?").await;
+                burst.says(number, "who has the key?").await;
             }
             burst.run().await;
             assert_eq!(burst.harness.platform.posted_texts().len(), 3, "seed {seed}");
