@@ -22,6 +22,7 @@ use crate::config::minds;
 use crate::config::values::Port;
 use crate::web::auth::Authenticator;
 use crate::web::health::HealthStatus;
+use crate::web::peer::TrustedProxies;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
@@ -150,6 +151,8 @@ impl App {
             prompt_max_bytes: config.retention.prompts_mb.0 * 1_000_000,
         };
         let shutdown = CancellationToken::new();
+        let proxies = TrustedProxies::new(&config.http.trusted_proxies);
+        let page_limits = ServerLimits::pages(max_files, &proxies);
         let web = Arc::new(Web {
             room: room.clone(),
             remotes: remotes.clone(),
@@ -170,14 +173,14 @@ impl App {
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
         });
-        let health_limits = ServerLimits::health(max_files);
+        let health_limits = ServerLimits::health(max_files, &proxies);
         Ok(Self {
             address,
             started,
             limits: describe_limits(&config.rulebook()),
             metrics,
             health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
-            pages: web::pages_server(listener, web, ServerLimits::pages(max_files)),
+            pages: web::pages_server(listener, web, page_limits),
             writer,
             writer_stop,
             runner,
@@ -276,11 +279,12 @@ async fn open_database(
     warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
     let mut standby = JoinSet::new();
-    let limits = ServerLimits::pages(max_files);
+    let proxies = TrustedProxies::new(&config.http.trusted_proxies);
+    let limits = ServerLimits::pages(max_files, &proxies);
     let server = web::standby_server(serving::share(pages)?, limits, active.clone());
     standby.spawn(serving::serve(server));
     if let Some(health) = health {
-        let limits = ServerLimits::health(max_files);
+        let limits = ServerLimits::health(max_files, &proxies);
         let server = web::standby_health_server(serving::share(health)?, limits, active.clone());
         standby.spawn(serving::serve(server));
     }

@@ -20,6 +20,7 @@ pub mod response;
 pub mod context;
 pub mod storage;
 mod guessing;
+pub mod network;
 pub mod http;
 pub mod logging;
 pub mod tools;

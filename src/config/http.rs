@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::guessing::is_guessable;
+use crate::config::network::Network;
 use crate::config::secret::Secret;
 use crate::config::values::Port;
 
@@ -18,6 +19,9 @@ pub struct HttpConfig {
     /// What a visitor must know: at least 16 characters that are hard to guess. Its holder reads and writes in the
     /// local room under any name, and reads what could not be posted in any workspace.
     pub token: Option<HttpToken>,
+    /// The proxies that say in `X-Forwarded-For` whom they stand for: addresses, or networks like 10.0.0.0/8. What
+    /// other peers say of themselves there is not believed.
+    pub trusted_proxies: Vec<Network>,
 }
 
 /// A second listener, on all interfaces, that says only whether it lives and is ready.
@@ -42,7 +46,11 @@ pub struct HttpToken(pub Secret);
 
 impl Default for HttpConfig {
     fn default() -> Self {
-        Self { listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))), token: None }
+        Self {
+            listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            token: None,
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::secret::Secret;
 use crate::web::attempts::Attempts;
-use crate::web::peer::Peer;
+use crate::web::peer::{Client, Peer};
 use crate::web::sessions::{Session, Sessions};
 use crate::web::{ApiProblem, Web};
 
@@ -120,6 +120,10 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
             let sentence = "the room answers only pages of its own on this machine";
             return Err(refusal(StatusCode::FORBIDDEN, sentence));
         }
+        if !is_from_here(request) {
+            let sentence = "what a proxy forwards to the room needs http.token";
+            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+        }
         return Ok(Visitor { is_trusted: true, session: None });
     };
     if is_foreign {
@@ -131,10 +135,9 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     }
     let bearer =
         text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    let peer = request.extensions().get::<Peer>().copied();
-    let check = bearer
-        .zip(peer)
-        .map(|(bearer, peer)| authenticator.check(bearer, peer.client(headers), now));
+    let client = request.extensions().get::<Client>();
+    let check =
+        bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
     if check == Some(TokenCheck::Right) {
         return Ok(Visitor { is_trusted: true, session: None });
     }
@@ -173,12 +176,8 @@ fn is_foreign(request: &Request) -> bool {
 
 /// Whether a request comes from this machine, and not through a proxy on it.
 pub(super) fn is_from_here(request: &Request) -> bool {
-    let headers = request.headers();
-    let is_forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"]
-        .iter()
-        .any(|name| headers.contains_key(*name));
-    let is_loopback = request.extensions().get::<Peer>().is_some_and(|peer| peer.is_loopback());
-    is_loopback && is_host_local(headers) && !is_forwarded
+    let is_local = request.extensions().get::<Client>().is_some_and(|client| client.is_local);
+    is_local && is_host_local(request.headers())
 }
 
 fn is_host_local(headers: &HeaderMap) -> bool {

@@ -1,16 +1,34 @@
-//! Who a connection or a request comes from, as far as limits are concerned.
+//! Who a connection or a request comes from, as far as limits and trust are concerned.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
+
+use crate::config::network::Network;
 
 /// An address, or for IPv6 the network that one subscriber has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer(IpAddr);
 
+/// The proxies that may say whom they stand for.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies(Arc<[Network]>);
+
+/// The sender of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Whom limits count: behind a trusted proxy, not the proxy.
+    pub peer: Peer,
+    /// Whether it is a program on this machine, as far as the connection and the proxies tell.
+    pub is_local: bool,
+}
+
 /// The bits of an IPv6 address that name the network of a subscriber.
 const SUBSCRIBER_BITS: u128 = !0 << 64;
+/// The headers by which a proxy tells that it stands for others.
+const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
 
 impl Peer {
     pub fn new(address: IpAddr) -> Self {
@@ -21,21 +39,6 @@ impl Peer {
             address => address,
         })
     }
-
-    pub fn is_loopback(self) -> bool {
-        self.0.is_loopback()
-    }
-
-    /// The client behind this peer. A proxy on this machine adds the client's address as the last one; other peers
-    /// could claim any.
-    pub fn client(self, headers: &HeaderMap) -> Self {
-        let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
-        let forwarded = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next());
-        match forwarded.and_then(|address| address.trim().parse().ok()) {
-            Some(address) if self.is_loopback() => Self::new(address),
-            Some(_) | None => self,
-        }
-    }
 }
 
 impl fmt::Display for Peer {
@@ -44,12 +47,69 @@ impl fmt::Display for Peer {
     }
 }
 
+impl TrustedProxies {
+    pub fn new(networks: &[Network]) -> Self {
+        Self(networks.into())
+    }
+
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(address))
+    }
+
+    /// The sender of a request that came over a connection from `address`.
+    pub fn client(&self, address: IpAddr, headers: &HeaderMap) -> Client {
+        let is_forwarded = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
+        Client {
+            peer: Peer::new(self.resolve(address, headers)),
+            is_local: address.to_canonical().is_loopback() && !is_forwarded,
+        }
+    }
+
+    /// Follows the addresses that each proxy has added, the last one first, as long as trusted proxies added them. What
+    /// stands before an entry that cannot be read may be the client's own invention.
+    fn resolve(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let values = headers.get_all("x-forwarded-for").into_iter();
+        let values: Vec<&str> = values.map(|value| value.to_str().unwrap_or("?")).collect();
+        let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);
+        let mut entries = entries.filter(|entry| !entry.is_empty()).rev();
+        let mut client = address;
+        while self.contains(client) {
+            let Some(before) = entries.next().and_then(parse_address) else { break };
+            client = before;
+        }
+        client
+    }
+}
+
+/// An address, perhaps with a port.
+fn parse_address(entry: &str) -> Option<IpAddr> {
+    let entry = entry.trim_matches('"');
+    let bracketed = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']'));
+    let with_port = || entry.parse::<SocketAddr>().ok().map(|address| address.ip());
+    bracketed.unwrap_or(entry).parse().ok().or_else(with_port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn peer(address: &str) -> Peer {
-        Peer::new(address.parse().unwrap())
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn peer(text: &str) -> Peer {
+        Peer::new(address(text))
+    }
+
+    fn headers(headers: &[(&str, &str)]) -> HeaderMap {
+        let headers = headers.iter();
+        headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn proxies(networks: &[&str]) -> TrustedProxies {
+        let networks: Vec<Network> =
+            networks.iter().map(|network| (*network).to_owned().try_into().unwrap()).collect();
+        TrustedProxies::new(&networks)
     }
 
     #[test]
@@ -58,19 +118,60 @@ mod tests {
         assert_ne!(peer("2001:db8:1:2::3"), peer("2001:db8:1:3::3"));
         assert_eq!(peer("::ffff:192.0.2.1"), peer("192.0.2.1"));
         assert_ne!(peer("192.0.2.1"), peer("192.0.2.2"));
-        assert!(peer("::1").is_loopback() && peer("127.0.0.2").is_loopback());
     }
 
     #[test]
-    fn only_a_proxy_on_this_machine_can_name_its_client() {
-        let headers = |value: &str| {
-            HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), value.parse().unwrap())])
-        };
-        let local = peer("127.0.0.1");
-        assert_eq!(local.client(&headers("203.0.113.9, 192.0.2.1")), peer("192.0.2.1"));
-        assert_eq!(local.client(&headers("somebody")), local);
-        assert_eq!(local.client(&HeaderMap::new()), local);
-        let other = peer("198.51.100.1");
-        assert_eq!(other.client(&headers("192.0.2.1")), other);
+    fn the_client_is_the_last_address_that_no_trusted_proxy_has() {
+        let trusted = proxies(&["10.0.0.0/8", "127.0.0.1", "2001:db8:1::/48"]);
+        for (from, forwarded, expected) in [
+            ("10.0.0.1", "192.0.2.1", "192.0.2.1"),
+            ("::ffff:10.0.0.1", "192.0.2.1", "192.0.2.1"),
+            ("2001:db8:1::1", "192.0.2.1", "192.0.2.1"),
+            ("10.0.0.1", "203.0.113.9, 192.0.2.1", "192.0.2.1"),
+            ("10.0.0.1", "203.0.113.9, 192.0.2.1, 10.0.0.2,10.0.0.3", "192.0.2.1"),
+            ("10.0.0.1", "192.0.2.1:4711", "192.0.2.1"),
+            ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
+            ("10.0.0.1", "[2001:db8::1]", "2001:db8::1"),
+            ("10.0.0.1", "\"[2001:db8::1]:4711\"", "2001:db8::1"),
+            ("10.0.0.1", "2001:db8::1", "2001:db8::1"),
+            ("10.0.0.1", " 192.0.2.1 , ", "192.0.2.1"),
+            // All of them are trusted: the first one.
+            ("10.0.0.1", "10.0.0.9, 10.0.0.2", "10.0.0.9"),
+            // The proxy did not say for whom it stands; before that, anything may stand.
+            ("10.0.0.1", "unknown", "10.0.0.1"),
+            ("10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"),
+            ("10.0.0.1", "203.0.113.9, 192.0.2.1.5, 10.0.0.2", "10.0.0.2"),
+            ("10.0.0.1", "", "10.0.0.1"),
+            // Others can say what they like.
+            ("198.51.100.1", "192.0.2.1", "198.51.100.1"),
+            ("127.0.0.2", "192.0.2.1", "127.0.0.2"),
+        ] {
+            let client = trusted.client(address(from), &headers(&[("x-forwarded-for", forwarded)]));
+            assert_eq!(client.peer, peer(expected), "{from}: {forwarded}");
+        }
+        // Each proxy may add a header of its own.
+        let both = headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1")]);
+        assert_eq!(trusted.client(address("10.0.0.1"), &both).peer, peer("192.0.2.1"));
+        let bare = trusted.client(address("10.0.0.1"), &HeaderMap::new());
+        assert_eq!(bare.peer, peer("10.0.0.1"));
+        let nobody = TrustedProxies::default();
+        let forged = headers(&[("x-forwarded-for", "192.0.2.1")]);
+        assert_eq!(nobody.client(address("127.0.0.1"), &forged).peer, peer("127.0.0.1"));
+    }
+
+    #[test]
+    fn nothing_that_a_proxy_forwards_comes_from_this_machine() {
+        for trusted in [proxies(&[]), proxies(&["127.0.0.1", "::1"])] {
+            let is_local = |from: &str, names: &[(&str, &str)]| {
+                trusted.client(address(from), &headers(names)).is_local
+            };
+            assert!(is_local("127.0.0.1", &[]) && is_local("::1", &[]));
+            assert!(is_local("::ffff:127.0.0.1", &[]));
+            assert!(!is_local("192.0.2.1", &[]));
+            assert!(!is_local("192.0.2.1", &[("x-forwarded-for", "127.0.0.1")]));
+            for header in PROXY_HEADERS {
+                assert!(!is_local("127.0.0.1", &[(header, "127.0.0.1")]), "{header}");
+            }
+        }
     }
 }

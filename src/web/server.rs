@@ -5,6 +5,7 @@ mod connections;
 mod watched;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,23 +21,25 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::web::peer::Peer;
+use crate::web::peer::{Client, Peer, TrustedProxies};
 use crate::web::server::activity::{Activity, Timeouts};
-use crate::web::server::connections::{Connections, Slot};
+use crate::web::server::connections::{Connections, PeerKind, Slot};
 use crate::web::server::watched::{RequestBody, ResponseBody, WatchedStream};
 
 /// What one listener may use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServerLimits {
     pub sockets: usize,
     pub timeouts: Timeouts,
+    /// They stand for many clients each.
+    pub proxies: TrustedProxies,
 }
 
 /// A listener and what it serves.
 pub struct Server {
     listener: TcpListener,
     router: Router,
-    timeouts: Timeouts,
+    limits: ServerLimits,
     connections: Arc<Connections>,
     shutdown: CancellationToken,
 }
@@ -59,8 +62,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 impl ServerLimits {
     /// For the pages, in a process that may open so many files. Together with the health checks they take at most half
     /// of them; the rest is for the database, the platforms and the models.
-    pub fn pages(max_files: u64) -> Self {
+    pub fn pages(max_files: u64, proxies: &TrustedProxies) -> Self {
         Self {
+            proxies: proxies.clone(),
             sockets: whole((max_files * 3 / 8).clamp(8, MAX_SOCKETS)),
             timeouts: Timeouts {
                 head: HEAD_TIMEOUT,
@@ -72,8 +76,9 @@ impl ServerLimits {
     }
 
     /// For the health checks.
-    pub fn health(max_files: u64) -> Self {
+    pub fn health(max_files: u64, proxies: &TrustedProxies) -> Self {
         Self {
+            proxies: proxies.clone(),
             sockets: whole((max_files / 8).clamp(4, MAX_HEALTH_SOCKETS)),
             timeouts: Timeouts {
                 head: HEALTH_TIMEOUT,
@@ -82,6 +87,11 @@ impl ServerLimits {
                 stalled: HEALTH_TIMEOUT,
             },
         }
+    }
+
+    /// How many connections may be open, besides those that are about to close: a quarter of the sockets.
+    pub fn connections(&self) -> usize {
+        self.sockets - self.sockets / 4
     }
 }
 
@@ -96,13 +106,8 @@ impl Server {
         limits: ServerLimits,
         shutdown: CancellationToken,
     ) -> Self {
-        Self {
-            listener,
-            router,
-            timeouts: limits.timeouts,
-            connections: Arc::new(Connections::new(limits.sockets)),
-            shutdown,
-        }
+        let connections = Arc::new(Connections::new(limits.connections(), limits.sockets));
+        Self { listener, router, limits, connections, shutdown }
     }
 
     /// The next connection, as a future that serves it until its end. `None` once the server shuts down.
@@ -119,13 +124,19 @@ impl Server {
                     continue;
                 }
             };
-            let peer = Peer::new(address.ip());
-            let Some(slot) = self.connections.admit(peer).await else {
+            let address = address.ip();
+            let kind = match self.limits.proxies.contains(address) {
+                true => PeerKind::Proxy,
+                false => PeerKind::Client,
+            };
+            let peer = Peer::new(address);
+            let Some(slot) = self.connections.admit(peer, kind).await else {
                 tracing::debug!(%peer, "refusing a connection: there are too many");
                 continue;
             };
             let router = TowerToHyperService::new(self.router.clone());
-            return Some(serve(stream, peer, slot, router, self.timeouts, self.shutdown.clone()));
+            let (limits, shutdown) = (self.limits.clone(), self.shutdown.clone());
+            return Some(serve(stream, address, slot, router, limits, shutdown));
         }
     }
 
@@ -146,20 +157,24 @@ impl Server {
 /// Serves a connection until its end, until its client keeps it waiting for too long, or until it has to make room.
 async fn serve(
     stream: TcpStream,
-    peer: Peer,
+    address: IpAddr,
     slot: Slot,
     router: TowerToHyperService<Router>,
-    timeouts: Timeouts,
+    limits: ServerLimits,
     shutdown: CancellationToken,
 ) {
+    let peer = Peer::new(address);
     let activity = &slot.activity;
     let io = TokioIo::new(WatchedStream { stream, activity: activity.clone() });
-    let service = service_fn(|request| respond(request, peer, activity.clone(), &router));
+    let service = service_fn(|request: Request<Incoming>| {
+        let client = limits.proxies.client(address, request.headers());
+        respond(request, client, activity.clone(), &router)
+    });
     let mut http = http1::Builder::new();
     // The activity has its own timeouts.
     let http = http.header_read_timeout(None).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(io, service));
-    let mut expired = pin!(activity.expire(&timeouts));
+    let mut expired = pin!(activity.expire(&limits.timeouts));
     let mut is_stopping = false;
     loop {
         tokio::select! {
@@ -184,13 +199,13 @@ async fn serve(
 
 async fn respond(
     request: Request<Incoming>,
-    peer: Peer,
+    client: Client,
     activity: Arc<Activity>,
     router: &TowerToHyperService<Router>,
 ) -> Result<Response<ResponseBody>, Infallible> {
     activity.begin_request();
     let mut request = request.map(|body| RequestBody { body, activity: activity.clone() });
-    request.extensions_mut().insert(peer);
+    request.extensions_mut().insert(client);
     let response: Response<Body> = router.call(request).await?;
     if is_event_stream(&response) {
         activity.begin_stream();

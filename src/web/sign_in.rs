@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::web::auth::{SESSION_COOKIE, TokenCheck, Visitor};
-use crate::web::peer::Peer;
+use crate::web::peer::Client;
 use crate::web::sessions::SESSION_AGE;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::texts;
@@ -42,7 +42,7 @@ pub async fn page(State(web): State<Arc<Web>>) -> Result<Response, ApiProblem> {
 
 pub async fn sign_in(
     State(web): State<Arc<Web>>,
-    Extension(peer): Extension<Peer>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Result<Response, ApiProblem> {
@@ -52,7 +52,7 @@ pub async fn sign_in(
     let language = web.persona.language;
     let token = form.map_or(String::new(), |Form(form)| form.token);
     let now = web.clock.now();
-    match authenticator.check(&token, peer.client(&headers), now) {
+    match authenticator.check(&token, client.peer, now) {
         TokenCheck::Right => {}
         TokenCheck::Wrong => {
             let error = texts::pages::wrong_token(language);

@@ -52,10 +52,15 @@ impl Visit {
 
 /// A home whose pages are open to other machines, with a token.
 fn open_home() -> Home {
+    open_home_behind("[]")
+}
+
+/// A home that trusts these proxies.
+fn open_home_behind(proxies: &str) -> Home {
     let home = Home::new(1000.0);
     let config = std::fs::read_to_string(home.config()).unwrap();
-    let config = config.replace("127.0.0.1:0", &format!("0.0.0.0:0\n  token: {TOKEN}"));
-    std::fs::write(home.config(), config).unwrap();
+    let section = format!("0.0.0.0:0\n  token: {TOKEN}\n  trusted_proxies: {proxies}");
+    std::fs::write(home.config(), config.replace("127.0.0.1:0", &section)).unwrap();
     home
 }
 
@@ -159,11 +164,11 @@ async fn a_cookie_is_secure_behind_tls() {
 
 #[tokio::test]
 async fn guesses_wait_and_are_logged_without_the_guess() {
-    let home = open_home();
+    let home = open_home_behind("[127.0.0.0/8]");
     let program = home.start();
     let visit = Visit::new(&program);
     let cookie = visit.session().await;
-    // A proxy on this machine names its clients.
+    // A trusted proxy names its clients.
     let guess = |token: &str| visit.sign_in(token).header("x-forwarded-for", "192.0.2.1");
     for number in 0..3 {
         let answer = guess(&format!("my-guess-{number}")).send().await.unwrap();
@@ -189,6 +194,37 @@ async fn guesses_wait_and_are_logged_without_the_guess() {
         log.contains("192.0.2.1") && !log.contains("my-guess") && !log.contains(TOKEN),
         "{log}"
     );
+}
+
+/// Who may name any address could guess without end.
+#[tokio::test]
+async fn guesses_of_a_peer_that_no_proxy_is_count_whatever_it_forwards() {
+    let home = open_home_behind("[192.0.2.0/24]");
+    let program = home.start();
+    let visit = Visit::new(&program);
+    for (number, status) in [(1, 401), (2, 401), (3, 401), (4, 429), (5, 429)] {
+        let guess = visit.sign_in(&format!("my-guess-{number}"));
+        let guess = guess.header("x-forwarded-for", format!("198.51.100.{number}, 192.0.2.1"));
+        assert_eq!(guess.send().await.unwrap().status(), status, "{number}");
+    }
+}
+
+/// A proxy that was put before a room without a token would open it to everybody.
+#[tokio::test]
+async fn a_room_without_a_token_answers_nothing_that_a_proxy_forwards() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    for path in ["/", "/api/channels", "/events", "/ready"] {
+        let direct = http().get(format!("{}{path}", program.address));
+        assert_eq!(direct.send().await.unwrap().status(), 200, "{path}");
+        for header in ["x-forwarded-for", "forwarded", "x-forwarded-host", "via"] {
+            let proxied =
+                http().get(format!("{}{path}", program.address)).header(header, "192.0.2.1");
+            let refused = proxied.send().await.unwrap();
+            assert_eq!(refused.status(), 403, "{path} {header}");
+            assert!(refused.text().await.unwrap().contains("needs http.token"), "{path} {header}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,12 +3,15 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use aizuchi::config::network::Network;
+use aizuchi::web::peer::{Client, TrustedProxies};
 use aizuchi::web::server::activity::Timeouts;
 use aizuchi::web::server::{Server, ServerLimits};
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::response::sse::{Event, Sse};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
+use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
@@ -35,10 +38,20 @@ struct Serving {
 
 impl Serving {
     async fn new(router: Router, sockets: usize, timeouts: Timeouts) -> Self {
+        Self::behind(TrustedProxies::default(), router, sockets, timeouts).await
+    }
+
+    /// With these trusted proxies.
+    async fn behind(
+        proxies: TrustedProxies,
+        router: Router,
+        sockets: usize,
+        timeouts: Timeouts,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let stop = CancellationToken::new();
-        let limits = ServerLimits { sockets, timeouts };
+        let limits = ServerLimits { sockets, timeouts, proxies };
         let server = Server::new(listener, router, limits, stop.clone());
         tokio::spawn(async move {
             while let Some(connection) = server.accept().await {
@@ -224,10 +237,72 @@ async fn requests_that_are_handled_are_not_cut_off_for_others() {
     assert!(serving.ask("/").await.ends_with("hello"));
 }
 
+fn local_proxy() -> TrustedProxies {
+    TrustedProxies::new(&[Network::try_from("127.0.0.0/8".to_owned()).unwrap()])
+}
+
+/// A proxy's connections are those of many clients.
+#[tokio::test]
+async fn a_trusted_proxy_may_have_all_connections() {
+    let (release, released) = watch::channel(false);
+    let (come, mut came) = watch::channel(0);
+    let held = move || {
+        let mut released = released.clone();
+        come.send_modify(|came| *came += 1);
+        async move {
+            released.wait_for(|is_released| *is_released).await.unwrap();
+            "done"
+        }
+    };
+    let router = hello().route("/held", get(held));
+    // Six connections, of which one client has three.
+    let serving = Serving::behind(local_proxy(), router, 8, PATIENT).await;
+    let asked = join_all((0..5).map(|_| serving.ask("/held")));
+    let others = async {
+        within_time(came.wait_for(|came| *came == 5)).await.unwrap();
+        assert!(serving.ask("/").await.ends_with("hello"));
+        release.send_replace(true);
+    };
+    let (asked, ()) = tokio::join!(asked, others);
+    assert!(asked.iter().all(|answer| answer.ends_with("done")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_request_is_its_clients_and_not_its_proxys() {
+    let who = |Extension(client): Extension<Client>| async move {
+        format!("{} {}", client.peer, if client.is_local { "local" } else { "remote" })
+    };
+    let router = || Router::new().route("/", get(who));
+    let trusting = Serving::behind(local_proxy(), router(), 8, PATIENT).await;
+    let wary = Serving::new(router(), 8, PATIENT).await;
+    for (forwarded, trusted, untrusted) in [
+        ("", "127.0.0.1 local", "127.0.0.1 local"),
+        ("X-Forwarded-For: 203.0.113.9, 192.0.2.1\r\n", "192.0.2.1 remote", "127.0.0.1 remote"),
+        (
+            "X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-For: 192.0.2.1:4711, 127.0.0.2\r\n",
+            "192.0.2.1 remote",
+            "127.0.0.1 remote",
+        ),
+        ("X-Forwarded-For: [2001:db8::1]:80\r\n", "2001:db8:: remote", "127.0.0.1 remote"),
+        ("X-Forwarded-For: 127.0.0.1\r\n", "127.0.0.1 remote", "127.0.0.1 remote"),
+        ("X-Forwarded-For: \u{e9}\r\n", "127.0.0.1 remote", "127.0.0.1 remote"),
+    ] {
+        for (serving, expected) in [(&trusting, trusted), (&wary, untrusted)] {
+            let head = format!("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{forwarded}\r\n");
+            let mut answer = String::new();
+            let mut stream = serving.send(&head).await;
+            within_time(stream.read_to_string(&mut answer)).await.unwrap();
+            assert!(answer.ends_with(&format!("\r\n{expected}")), "{forwarded:?}: {answer}");
+        }
+    }
+}
+
 #[test]
 fn all_listeners_together_leave_half_of_the_files() {
+    let proxies = TrustedProxies::default();
     for files in [64, 256, 1024, 4096, 16_384] {
-        let sockets = ServerLimits::pages(files).sockets + ServerLimits::health(files).sockets;
+        let pages = ServerLimits::pages(files, &proxies);
+        let sockets = pages.sockets + ServerLimits::health(files, &proxies).sockets;
         assert!(sockets as u64 <= files / 2, "{files}: {sockets}");
     }
 }

@@ -14,7 +14,7 @@ use crate::web::server::activity::Activity;
 pub struct Connections {
     open: Mutex<OpenConnections>,
     max: usize,
-    max_per_peer: usize,
+    max_per_client: usize,
     /// A connection keeps its permit until its socket is closed, so sockets never exceed the maximum.
     permits: Arc<Semaphore>,
 }
@@ -32,6 +32,15 @@ struct OpenConnection {
     must_close: CancellationToken,
 }
 
+/// What a peer's connections are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerKind {
+    /// Itself.
+    Client,
+    /// Many clients, so it may have any number of them.
+    Proxy,
+}
+
 /// The place of one connection. Dropping it frees the place.
 pub struct Slot {
     pub activity: Arc<Activity>,
@@ -43,21 +52,20 @@ pub struct Slot {
 }
 
 impl Connections {
-    /// With at most this many sockets. A quarter of them is for connections that are about to close, so that newer ones
-    /// need not wait for that. One peer may have at most half of the others.
-    pub fn new(max_sockets: usize) -> Self {
-        let max = max_sockets - max_sockets / 4;
+    /// With at most this many sockets. Those beyond `max` are for connections that are about to close, so that newer
+    /// ones need not wait for that. One client may have at most half of the connections.
+    pub fn new(max: usize, max_sockets: usize) -> Self {
         Self {
             open: Mutex::default(),
             max,
-            max_per_peer: max.div_ceil(2),
+            max_per_client: max.div_ceil(2),
             permits: Arc::new(Semaphore::new(max_sockets)),
         }
     }
 
     /// A place for a new connection. `None` if there is no room, because all other connections are being served.
-    pub async fn admit(self: &Arc<Self>, peer: Peer) -> Option<Slot> {
-        if !self.make_room(peer) {
+    pub async fn admit(self: &Arc<Self>, peer: Peer, kind: PeerKind) -> Option<Slot> {
+        if !self.make_room(peer, kind) {
             return None;
         }
         let permit = self.permits.clone().acquire_owned().await.ok()?;
@@ -74,10 +82,13 @@ impl Connections {
     }
 
     /// Closes a waiting connection if another one would be too many. Returns whether there is room.
-    fn make_room(&self, peer: Peer) -> bool {
+    fn make_room(&self, peer: Peer, kind: PeerKind) -> bool {
         let open = &mut self.open.lock().by_number;
-        let own = open.values().filter(|connection| connection.peer == peer).count();
-        let is_peer_full = own >= self.max_per_peer;
+        let own = open.values().filter(|connection| connection.peer == peer);
+        let is_peer_full = match kind {
+            PeerKind::Client => own.count() >= self.max_per_client,
+            PeerKind::Proxy => false,
+        };
         if !is_peer_full && open.len() < self.max {
             return true;
         }

@@ -233,6 +233,14 @@ const BAD: &[(&str, &str)] = &[
         "2:11: http.listen is \"everywhere\", but it must be an address like 127.0.0.1:8080",
     ),
     (
+        "http:\n  trusted_proxies: [127.0.0.1, here]\n",
+        "2:32: http.trusted_proxies is \"here\", but it must be an IP address, or a network like 10.0.0.0/8",
+    ),
+    (
+        "http:\n  trusted_proxies: [10.0.0.0/33]\n",
+        "2:21: http.trusted_proxies is \"10.0.0.0/33\", but it must be an IP address, or a network like 10.0.0.0/8",
+    ),
+    (
         "http:\n  listen: 0.0.0.0:80\n",
         "2:11: http.listen can be reached from other machines, so http.token must be set; without one, listen on 127.0.0.1",
     ),
