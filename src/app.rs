@@ -21,6 +21,7 @@ use crate::config::budget::describe_limits;
 use crate::config::minds;
 use crate::config::values::Port;
 use crate::web::auth::Authenticator;
+use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::peer::TrustedProxies;
 use crate::web::server::{Server, ServerLimits};
@@ -170,6 +171,7 @@ impl App {
             currency: config.models.currency.0.clone(),
             response_model: config.minds.response.model.id.to_string(),
             authenticator: config.http.token.as_ref().map(|token| Authenticator::new(&token.0)),
+            event_streams: Arc::new(EventStreams::within(page_limits.connections())),
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
         });

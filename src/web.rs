@@ -11,6 +11,7 @@ mod markdown;
 pub mod views;
 mod api;
 mod orders;
+pub mod event_streams;
 mod events;
 mod decision;
 mod page;
@@ -31,6 +32,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::web::auth::Authenticator;
+use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
@@ -68,6 +70,8 @@ pub struct Web {
     pub currency: String,
     /// Opens the pages to other machines. Without it, only requests from this machine are answered.
     pub authenticator: Option<Authenticator>,
+    /// The open event streams.
+    pub event_streams: Arc<EventStreams>,
     /// What the health port says.
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.

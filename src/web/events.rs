@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::web::auth::Visitor;
+use crate::web::event_streams::StreamSlot;
+use crate::web::peer::Client;
 use crate::web::{ApiProblem, Web, views};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
@@ -34,6 +36,7 @@ pub struct EventsQuery {
 pub async fn events(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiProblem> {
@@ -45,6 +48,11 @@ pub async fn events(
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
+    let slot = web.event_streams.open(client.peer).ok_or_else(|| {
+        tracing::debug!(client = %client.peer, "refusing an event stream: there are too many");
+        let sentence = "there are too many event streams; close one, or try again later";
+        ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
+    })?;
     let stream_state = EventStream {
         last_revision: resumed.or(after.after).unwrap_or(newest).min(newest),
         archive: web.archive.clone(),
@@ -55,6 +63,7 @@ pub async fn events(
         status: None,
         snapshots: VecDeque::new(),
         queued_changes: VecDeque::new(),
+        _slot: slot,
     };
     let events = stream::unfold(stream_state, |mut stream_state| async {
         let event = stream_state.next().await?;
@@ -83,6 +92,7 @@ struct EventStream {
     /// Events without an id, because they belong to no revision.
     snapshots: VecDeque<Event>,
     queued_changes: VecDeque<(u64, RoomChange)>,
+    _slot: StreamSlot,
 }
 
 enum RoomChange {

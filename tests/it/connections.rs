@@ -323,6 +323,43 @@ async fn a_low_limit_of_files_is_raised() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// A stream lasts for ever, so too many would keep out everything else.
+#[tokio::test]
+async fn event_streams_leave_room_for_other_clients_and_requests() {
+    // 96 sockets, 72 connections, 36 streams, 18 for one client.
+    const MOST: usize = 18;
+    let home = Home::new(1000.0);
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let token = "open-sesame-0123456789";
+    let section = format!("127.0.0.1:0\n  token: {token}\n  trusted_proxies: [127.0.0.1]");
+    std::fs::write(home.config(), config.replace("127.0.0.1:0", &section)).unwrap();
+    let program = home.start_with_files(FILES);
+    let open = async |client: &str| {
+        let stream = http().get(format!("{}/events", program.address)).bearer_auth(token);
+        let stream = stream.header("x-forwarded-for", client).header("host", "aizuchi.example");
+        within_time(stream.send()).await.unwrap()
+    };
+    let mut streams = Vec::new();
+    for client in ["192.0.2.1", "192.0.2.2"] {
+        for number in 0..MOST {
+            let stream = open(client).await;
+            assert_eq!(stream.status(), 200, "{client} {number}");
+            streams.push(stream);
+        }
+        let refused = open(client).await;
+        assert_eq!(refused.status(), 429, "{client}");
+        assert!(refused.text().await.unwrap().contains("too many event streams"));
+    }
+    assert_eq!(open("192.0.2.3").await.status(), 429);
+    assert_eq!(http().get(format!("{}/live", program.address)).send().await.unwrap().status(), 200);
+    drop(streams.pop());
+    // The server notices a little later.
+    let freed = async { while open("192.0.2.3").await.status() != 200 {} };
+    within_time(freed).await;
+    drop(streams);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// How many files the program may open in these tests, and how many sockets one client opens.
 const FILES: u64 = 256;
 const SOCKETS: usize = 1100;
