@@ -34,6 +34,8 @@ pub struct Metrics {
     model_tokens: Family<TokenLabels, Counter>,
     model_cost: Family<ModelLabel, FloatCounter>,
     posts: Family<PostLabels, Counter>,
+    malformed_input: Family<MalformedInputLabels, Counter>,
+    panics: Family<PanicLabels, Counter>,
     mention_answer_seconds: Histogram,
     unsolicited_delay_seconds: Histogram,
     /// Unsolicited posts within five seconds after a message they had not seen.
@@ -96,6 +98,63 @@ struct TokenLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PostLabels {
     addressed: LabelValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MalformedInputLabels {
+    platform: LabelValue,
+    kind: LabelValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PanicLabels {
+    platform: LabelValue,
+    task: LabelValue,
+}
+
+/// What a platform sent that fits no type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MalformedInput {
+    /// A frame of its connection that holds no event.
+    Frame,
+    Event,
+    /// A slash command, or another interaction of a user.
+    Command,
+    /// The response to a call.
+    Response,
+}
+
+impl MalformedInput {
+    pub fn name(self) -> &'static str {
+        match self {
+            MalformedInput::Frame => "frame",
+            MalformedInput::Event => "event",
+            MalformedInput::Command => "command",
+            MalformedInput::Response => "response",
+        }
+    }
+}
+
+/// A task of a platform, in which a defect showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlatformTask {
+    Connection,
+    Event,
+    Command,
+    Sync,
+    Backfill,
+}
+
+impl PlatformTask {
+    pub fn name(self) -> &'static str {
+        match self {
+            PlatformTask::Connection => "connection",
+            PlatformTask::Event => "event",
+            PlatformTask::Command => "command",
+            PlatformTask::Sync => "sync",
+            PlatformTask::Backfill => "backfill",
+        }
+    }
 }
 
 /// A value from a closed list.
@@ -177,6 +236,18 @@ impl Metrics {
         self.posts.get_or_create(&PostLabels { addressed }).inc();
     }
 
+    /// A platform sent something that fits no type.
+    pub fn record_malformed(&self, platform: &'static str, input: MalformedInput) {
+        let (platform, kind) = (LabelValue(platform), LabelValue(input.name()));
+        self.malformed_input.get_or_create(&MalformedInputLabels { platform, kind }).inc();
+    }
+
+    /// A task of a platform had a defect.
+    pub fn record_panic(&self, platform: &'static str, task: PlatformTask) {
+        let (platform, task) = (LabelValue(platform), LabelValue(task.name()));
+        self.panics.get_or_create(&PanicLabels { platform, task }).inc();
+    }
+
     /// A mention was answered this long after it.
     pub fn record_mention_answer(&self, after: SignedDuration) {
         self.mention_answer_seconds.observe(after.as_secs_f64());
@@ -247,6 +318,8 @@ impl Default for Metrics {
             model_tokens: Family::default(),
             model_cost: Family::default(),
             posts: Family::default(),
+            malformed_input: Family::default(),
+            panics: Family::default(),
             mention_answer_seconds: human_histogram(),
             unsolicited_delay_seconds: human_histogram(),
             unsolicited_soon_after_unseen: Counter::default(),
@@ -280,6 +353,12 @@ impl Metrics {
         counts("model_tokens", "Tokens used", &self.model_tokens);
         counts("model_cost", "What models cost, in the currency of the prices", &self.model_cost);
         counts("posts", "What it said", &self.posts);
+        counts(
+            "malformed_input",
+            "What a platform sent that could not be read, by kind",
+            &self.malformed_input,
+        );
+        counts("panics", "Defects of the program that ended a piece of work", &self.panics);
         counts(
             "unsolicited_soon_after_unseen",
             "Unsolicited posts that landed within 5 s after a line they had not seen",

@@ -2,6 +2,7 @@
 
 pub mod connection_status;
 pub mod backoff;
+pub mod json;
 pub mod backfill;
 pub mod revocation;
 pub mod local;
@@ -12,6 +13,7 @@ pub mod split;
 pub mod emphasis;
 pub mod table;
 pub mod backfill_queue;
+pub mod incidents;
 pub mod http_body;
 pub mod log_sentence;
 pub mod http_error;
