@@ -64,7 +64,7 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
         }
         "3D" => StoreError::Broken("there is no such database on the server".to_owned()),
         // The error's detail may contain chat text, so it is left out.
-        "22" | "23" => StoreError::Refused(format!("{} ({code})", database_error.message())),
+        "22" | "23" | "54" => StoreError::Refused(format!("{} ({code})", database_error.message())),
         _ => StoreError::Broken(format!("{} ({code})", database_error.message())),
     }
 }
