@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use tracing::{Level, Metadata, Subscriber};
+use tracing::{Level, Metadata, Subscriber, error};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
@@ -37,6 +37,11 @@ pub fn init(logging: &LoggingConfig) {
             log.with(layer.json().with_span_list(false).with_filter(filter)).init()
         }
     }
+    std::panic::set_hook(Box::new(|panic| {
+        // The message may hold chat text.
+        let place = panic.location().map(ToString::to_string);
+        error!(place, "a defect in the program");
+    }));
 }
 
 /// The log targets of a part of this program. Parts keep the names that they had in one crate, whichever crate has
