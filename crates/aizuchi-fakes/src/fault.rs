@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use axum::body::to_bytes;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
+use crate::alteration::{Alteration, to_wire_text};
 use crate::tcp::ResetHandle;
 
 /// How a request fails. `Before` and `After` refer to the change that the request makes.
@@ -29,6 +32,8 @@ pub enum Fault<E> {
     StatusAfter(u16),
     /// Responds with 200 and a body that is not JSON, without executing the request.
     Garbage,
+    /// Executes the request and responds with one value of the response changed.
+    Altered(Alteration),
     /// Responds with an error of the platform's API, without executing the request.
     ApiError(E),
 }
@@ -166,8 +171,19 @@ pub async fn respond<R: FaultTarget>(request: &R, fault: Option<Fault<R::ApiErro
             proxy_error_page(status)
         }
         Fault::Garbage => "<html><body>It works!</body></html>".into_response(),
+        Fault::Altered(alteration) => alter(request.commit(), &alteration).await,
         Fault::ApiError(error) => request.refuse(error),
     }
+}
+
+/// The response with one value of its body changed.
+async fn alter(response: Response, alteration: &Alteration) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let mut json = serde_json::from_slice(&body).unwrap_or_default();
+    alteration.apply(&mut json);
+    parts.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(parts, to_wire_text(&json).into())
 }
 
 /// The client gets a reset; this response is never sent.

@@ -2,6 +2,7 @@
 //! platform never uses them.
 
 mod tcp;
+pub mod alteration;
 pub mod fault;
 mod shared_state;
 mod timers;

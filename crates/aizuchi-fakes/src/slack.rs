@@ -53,6 +53,8 @@ pub struct FakeSlackSettings {
     pub signing_secret: String,
     /// The scopes of the bot token.
     pub scopes: Vec<String>,
+    /// Whether responses name the scopes. Some proxies drop such headers.
+    pub names_scopes: bool,
     pub clock: Clock,
     /// How long an envelope may stay unacknowledged.
     pub ack_deadline: SignedDuration,
@@ -97,6 +99,7 @@ impl Default for FakeSlackSettings {
             app_token: "xapp-dev".to_owned(),
             signing_secret: "dev-signing-secret".to_owned(),
             scopes: DEFAULT_SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
+            names_scopes: true,
             clock: Clock::system(),
             ack_deadline: SignedDuration::from_secs(3),
             retry_delays: [0, 60, 300].map(SignedDuration::from_secs).to_vec(),

@@ -10,6 +10,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::alteration::to_wire_text;
 use crate::discord::request::request_host;
 use crate::discord::session::{ConnectBehavior, SocketCommand};
 use crate::discord::{FakeDiscord, ServerContext};
@@ -112,7 +113,7 @@ async fn run_connection(
         tokio::select! {
             command = commands.recv() => match command? {
                 SocketCommand::Send(payload) => {
-                    let frame = compression.encode(payload.to_string())?;
+                    let frame = compression.encode(to_wire_text(&payload))?;
                     socket.send(frame).await.ok()?;
                 }
                 SocketCommand::Close(code, reason) => {

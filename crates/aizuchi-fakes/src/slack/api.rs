@@ -131,7 +131,10 @@ impl ApiCall {
             });
             let response = ApiResponse::from(result);
             state.journal.calls[self.journal_index].answer = Some(response.body.clone());
-            response.with_scopes(&fake.settings.scopes.join(","))
+            match fake.settings.names_scopes {
+                true => response.with_scopes(&fake.settings.scopes.join(",")),
+                false => response,
+            }
         })
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
+use crate::alteration::to_wire_text;
 use crate::slack::workspace::{Workspace, unique_id};
 
 /// A payload for the app, delivered once or several times.
@@ -179,7 +180,7 @@ impl Dispatcher {
         let connection = ready[self.next_connection % ready.len()];
         self.next_connection += 1;
         let envelope_id = Uuid::now_v7().to_string();
-        send(connection, envelope_json(&envelope_id, envelope).to_string());
+        send(connection, to_wire_text(&envelope_json(&envelope_id, envelope)));
         self.deliveries.push(Delivery {
             envelope_id,
             envelope_index,
@@ -190,6 +191,13 @@ impl Dispatcher {
             sent_at: Instant::now(),
         });
         DeliveryAttempt::Sent(self.deliveries.len() - 1)
+    }
+
+    /// Sends a frame that need not be an envelope, over the first connection that is ready.
+    pub fn send_frame(&self, text: &str) {
+        if let Some(connection) = self.connections.iter().find(|connection| connection.is_ready) {
+            send(connection, text.to_owned());
+        }
     }
 
     /// Records that an envelope is sent to the request URL.

@@ -192,7 +192,8 @@ impl FakeSlack {
         self.change(|state| change(&mut state.workspace))
     }
 
-    fn deliver(&self, kind: PayloadKind, payload: Value) {
+    /// Delivers any payload.
+    pub fn deliver(&self, kind: PayloadKind, payload: Value) {
         self.change(|state| {
             let envelope = state.dispatcher.enqueue(kind, payload);
             state.deliver(envelope, &self.settings);
@@ -209,6 +210,11 @@ impl FakeSlack {
         if then == AfterDisconnect::Close {
             self.send_to_all(|| SocketCommand::Close);
         }
+    }
+
+    /// Sends any frame over one of the sockets.
+    pub fn send_frame(&self, text: &str) {
+        self.change(|state| state.dispatcher.send_frame(text));
     }
 
     /// Resets all sockets.

@@ -61,9 +61,8 @@ pub enum DeliveryTask {
 
 impl FakeSlackState {
     pub fn new(settings: &FakeSlackSettings) -> Self {
-        let clock = settings.clock.clone();
         Self {
-            workspace: Workspace::new(&settings.team, &settings.domain, &settings.bot, clock),
+            workspace: Workspace::new(settings),
             dispatcher: Dispatcher::default(),
             faults: Faults::default(),
             history_caps: HistoryCaps::default(),

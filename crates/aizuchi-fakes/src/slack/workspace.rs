@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::slack::FakeSlackSettings;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::FakeMessage;
@@ -28,6 +29,8 @@ pub struct Workspace {
     pub emoji: BTreeMap<String, String>,
     /// The events that the app has not been sent yet, oldest first.
     pub pending_events: Vec<Value>,
+    /// Whether the app may read the metadata of messages.
+    shows_metadata: bool,
     clock: Clock,
     /// How far the workspace's time is ahead of the clock.
     clock_offset: SignedDuration,
@@ -53,12 +56,13 @@ pub struct MessageKey {
 
 impl Workspace {
     /// A workspace with no user but the bot.
-    pub fn new(name: &str, domain: &str, bot_name: &str, clock: Clock) -> Self {
+    pub fn new(settings: &FakeSlackSettings) -> Self {
+        let FakeSlackSettings { team, domain, bot: bot_name, clock, scopes, .. } = settings;
         let bot = Bot { id: "B0DEV00001".to_owned(), app_id: "A0DEV00001".to_owned() };
         let mut workspace = Self {
             id: "T0DEV00001".to_owned(),
-            name: name.to_owned(),
-            domain: domain.to_owned(),
+            name: team.clone(),
+            domain: domain.clone(),
             bot_user: String::new(),
             bot: bot.clone(),
             users: BTreeMap::new(),
@@ -67,7 +71,8 @@ impl Workspace {
             usergroups: Vec::new(),
             emoji: BTreeMap::new(),
             pending_events: Vec::new(),
-            clock,
+            shows_metadata: scopes.iter().any(|scope| scope == "metadata.message:read"),
+            clock: clock.clone(),
             clock_offset: SignedDuration::ZERO,
             last_ts: Ts::default(),
             last_id: 0,
@@ -76,7 +81,7 @@ impl Workspace {
         let user = FakeUser {
             id: workspace.bot_user.clone(),
             name: bot_name.to_lowercase(),
-            real_name: bot_name.to_owned(),
+            real_name: bot_name.clone(),
             display_name: String::new(),
             bot: Some(bot),
             is_admin: false,
@@ -170,6 +175,9 @@ impl Workspace {
     /// A message as history and events show it.
     pub fn message_json(&self, channel: &FakeChannel, message: &FakeMessage) -> Value {
         let mut object = message.to_json();
+        if let Some(fields) = object.as_object_mut().filter(|_| !self.shows_metadata) {
+            fields.remove("metadata");
+        }
         if message.user.is_some() {
             object["team"] = json!(self.id);
         }

@@ -1,6 +1,6 @@
 //! Faults of Discord that a test injects: lost connections, refused sessions and failed requests.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::discord::FakeDiscord;
 use crate::discord::fault::Fault;
@@ -13,6 +13,11 @@ impl FakeDiscord {
     pub fn request_reconnect(&self) {
         let command = json!({ "op": 7, "d": null, "s": null, "t": null });
         self.send_to_all(|| SocketCommand::Send(command.clone()));
+    }
+
+    /// Sends any frame over all connections.
+    pub fn send_frame(&self, frame: &Value) {
+        self.send_to_all(|| SocketCommand::Send(frame.clone()));
     }
 
     /// Tells all connections that their sessions are invalid, or can be resumed (op 9).
