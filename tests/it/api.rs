@@ -615,6 +615,28 @@ async fn posting_is_idempotent_on_the_id() {
     assert_eq!(program.messages().await.len(), 1);
 }
 
+/// The response to a message is lost, and before the client sends it again, its author edits and then deletes it.
+#[tokio::test]
+async fn a_message_that_was_edited_or_deleted_can_be_sent_again() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let id = "0123456789abcdef";
+    let body = |user: &str| json!({ "id": id, "channel": "general", "user": user, "text": "helo" });
+    let (_, first) = program.post(&body("alice")).await;
+    let edit = json!({ "channel": "general", "user": "alice", "text": "hello" });
+    let path = format!("/api/messages/{id}");
+    assert_eq!(program.send("PATCH", &path, Some(&edit)).await.0, 200);
+    assert_eq!(program.post(&body("alice")).await, (201, first.clone()));
+    assert_eq!(program.messages().await[0]["text"], "hello");
+    let path = format!("{path}?channel=general&user=alice");
+    assert_eq!(program.send("DELETE", &path, None).await.0, 200);
+    assert_eq!(program.post(&body("alice")).await, (201, first));
+    assert_eq!(program.messages().await[0]["deleted"], true);
+    // It stays the id of that message.
+    assert_eq!(program.post(&body("bob")).await.0, 409);
+    assert_eq!(program.stop(), Some(0));
+}
+
 #[tokio::test]
 async fn older_messages_are_paged() {
     let home = Home::new(1000.0);

@@ -27,7 +27,7 @@ use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::{Platform, PlatformError};
-use crate::store::{Archive, Order, StoreError};
+use crate::store::{Archive, Order, StoreError, StoredMessage};
 
 const MAX_POST_LENGTH: usize = 4_000;
 /// How long the page shows the typing indicator. The built-in model alone would be done before a user looks.
@@ -221,7 +221,8 @@ impl LocalRoom {
         Ok(message.message)
     }
 
-    /// The existing message, if this one is a resend after a lost response.
+    /// The existing message, if this one is a resend after a lost response. It may have been edited or deleted since,
+    /// and then only its author and its place tell.
     async fn find_duplicate(
         &self,
         message: &Message,
@@ -230,13 +231,15 @@ impl LocalRoom {
             .archive
             .message(&workspace_id(), &message.conversation.channel, &message.id)
             .await?;
-        let is_same = |stored: &&Message| {
-            stored.author == message.author
-                && stored.text == message.text
-                && stored.conversation == message.conversation
+        let is_same = |stored: &StoredMessage| {
+            let known = &stored.message;
+            let has_changed = known.edits > 0 || stored.is_deleted;
+            known.author == message.author
+                && known.conversation == message.conversation
+                && (has_changed || known.text == message.text)
         };
-        let existing = stored.as_ref().map(|stored| &*stored.message).filter(is_same);
-        existing.map(|existing| (existing.id.clone(), existing.at)).ok_or(LocalRoomError::IdTaken)
+        let existing = stored.filter(is_same).ok_or(LocalRoomError::IdTaken)?;
+        Ok((existing.message.id.clone(), existing.message.at))
     }
 
     fn parse_name(&self, name: &str) -> Result<Arc<str>, LocalRoomError> {
