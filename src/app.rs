@@ -24,6 +24,7 @@ use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::peer::TrustedProxies;
+use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
@@ -154,11 +155,14 @@ impl App {
         let shutdown = CancellationToken::new();
         let proxies = TrustedProxies::new(&config.http.trusted_proxies);
         let page_limits = ServerLimits::pages(max_files, &proxies);
+        let revisions = store.revisions();
+        let newest = *revisions.borrow();
         let web = Arc::new(Web {
             room: room.clone(),
+            room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
             remotes: remotes.clone(),
             platforms,
-            revisions: store.revisions(),
+            revisions,
             archive: store.clone(),
             store,
             clock,

@@ -12,6 +12,7 @@ pub mod views;
 mod api;
 mod orders;
 pub mod event_streams;
+pub mod room_feed;
 mod events;
 mod decision;
 mod page;
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
+use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
@@ -52,6 +54,8 @@ pub struct Web {
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
+    /// The changes of the room, for all open pages.
+    pub room_feed: RoomFeed,
     /// The store's newest committed revision.
     pub revisions: watch::Receiver<u64>,
     pub clock: Clock,

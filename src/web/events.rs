@@ -6,27 +6,26 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::{Stream, StreamExt, stream};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::web::auth::Visitor;
 use crate::web::event_streams::StreamSlot;
 use crate::web::peer::Client;
-use crate::web::{ApiProblem, Web, views};
-use aizuchi_core::decision::Decision;
-use aizuchi_core::platform::local::{LocalRoom, workspace_id};
-use aizuchi_core::store::{Archive, StoreError, StoredMessage};
+use crate::web::room_feed::Place;
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::store::StoreError;
 
-/// The number of changes that are read at a time. It is small, because a slow client keeps them in memory, but far
-/// more than can change with one revision.
-const BATCH: usize = 50;
+/// A comment is sent after this time without a change, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
 #[derive(Deserialize)]
 pub struct EventsQuery {
@@ -39,7 +38,7 @@ pub async fn events(
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiProblem> {
+) -> Result<Response, ApiProblem> {
     let after = query
         .map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, "after is a revision, a number"))?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
@@ -54,20 +53,17 @@ pub async fn events(
         ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
     })?;
     let stream_state = EventStream {
-        last_revision: resumed.or(after.after).unwrap_or(newest).min(newest),
-        archive: web.archive.clone(),
-        clock: web.clock.clone(),
+        place: Place::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
-        room: web.room.clone(),
         room_changes,
-        status: None,
-        snapshots: VecDeque::new(),
-        queued_changes: VecDeque::new(),
+        has_room: false,
+        queue: VecDeque::new(),
+        web: web.clone(),
         _slot: slot,
     };
     let events = stream::unfold(stream_state, |mut stream_state| async {
         let event = stream_state.next().await?;
-        Some((Ok(event), stream_state))
+        Some((Ok::<_, Infallible>(event), stream_state))
     });
     let signed_out = async move {
         match visitor.session {
@@ -76,53 +72,29 @@ pub async fn events(
         }
     };
     let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((headers, Body::from_stream(events)).into_response())
 }
 
-/// The position of one page in the stream of changes.
+/// The stream of one page.
 struct EventStream {
-    archive: Arc<dyn Archive>,
-    clock: aizuchi_core::clock::Clock,
+    web: Arc<Web>,
+    place: Place,
     revisions: watch::Receiver<u64>,
-    room: Arc<LocalRoom>,
     room_changes: watch::Receiver<u64>,
-    last_revision: u64,
-    /// The pending steps, as last sent.
-    status: Option<Vec<Value>>,
-    /// Events without an id, because they belong to no revision.
-    snapshots: VecDeque<Event>,
-    queued_changes: VecDeque<(u64, RoomChange)>,
+    /// The page has got a snapshot of the room.
+    has_room: bool,
+    queue: VecDeque<Bytes>,
     _slot: StreamSlot,
-}
-
-enum RoomChange {
-    Message(Box<StoredMessage>),
-    Decision(Box<Decision>),
-}
-
-impl RoomChange {
-    fn to_event(&self) -> Event {
-        let (kind, value) = match self {
-            RoomChange::Message(message) => ("message", views::message(message)),
-            RoomChange::Decision(decision) => ("decision", views::decision(decision)),
-        };
-        Event::default().event(kind).data(value.to_string())
-    }
 }
 
 impl EventStream {
     /// The next event. `None` ends the stream, and the page reconnects.
-    async fn next(&mut self) -> Option<Event> {
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some((revision, change)) = self.queued_changes.pop_front() {
-                // Only the last change of a revision carries its id: a page that reconnects after an earlier one
-                // must get the rest of the revision.
-                let is_last = self.queued_changes.front().is_none_or(|(next, _)| *next != revision);
-                let event = change.to_event();
-                return Some(if is_last { event.id(revision.to_string()) } else { event });
-            }
-            if let Some(snapshot) = self.snapshots.pop_front() {
-                return Some(snapshot);
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
             }
             let read = tokio::select! {
                 biased;
@@ -132,9 +104,9 @@ impl EventStream {
                 }
                 changed = self.revisions.changed() => {
                     changed.ok()?;
-                    let newest = *self.revisions.borrow_and_update();
-                    self.read(newest).await
+                    self.read_changes().await
                 }
+                () = sleep(KEEP_ALIVE) => return Some(COMMENT),
             };
             if let Err(error) = read {
                 tracing::warn!(%error, "the store failed; closing an event stream");
@@ -143,53 +115,27 @@ impl EventStream {
         }
     }
 
-    async fn read(&mut self, newest: u64) -> Result<(), StoreError> {
-        let messages =
-            self.archive.messages_since(&workspace_id(), self.last_revision, BATCH).await?;
-        let decisions =
-            self.archive.decisions_since(&workspace_id(), self.last_revision, BATCH).await?;
-        // A change that was committed between the two reads may be in only one of them, and a full batch may lack
-        // the rest of its last revision. Send only revisions that both reads cover as a whole.
-        let messages_end = messages.get(BATCH - 1).map_or(newest, |message| message.revision - 1);
-        let decisions_end =
-            decisions.get(BATCH - 1).map_or(newest, |decision| decision.revision - 1);
-        let end = newest.min(messages_end).min(decisions_end);
-        let messages = messages
-            .into_iter()
-            .map(|message| (message.revision, RoomChange::Message(Box::new(message))));
-        let decisions = decisions
-            .into_iter()
-            .map(|decision| (decision.revision, RoomChange::Decision(Box::new(decision))));
-        let mut changes: Vec<(u64, RoomChange)> = messages.chain(decisions).collect();
-        changes.retain(|(revision, _)| *revision <= end);
-        changes.sort_by_key(|(revision, _)| *revision);
-        self.queued_changes.extend(changes);
-        self.last_revision = self.last_revision.max(end);
-        if end < newest {
+    async fn read_changes(&mut self) -> Result<(), StoreError> {
+        let newest = *self.revisions.borrow_and_update();
+        let (events, place) = self.web.room_feed.next_events(self.place, newest).await?;
+        self.queue.extend(events);
+        self.place = place;
+        if place.revision < newest {
             self.revisions.mark_changed();
         }
-        self.read_status().await
-    }
-
-    /// Queues a snapshot of the room: its channels, its users, and the persona's mode and mutes.
-    async fn read_room(&mut self) -> Result<(), StoreError> {
-        let (channels, muted_until) = views::participation(&self.room.controls().await?);
-        let people = views::users(&self.room.user_names());
-        let room = json!({ "channels": channels, "muted_until": muted_until, "people": people });
-        self.snapshots.push_back(Event::default().event("room").data(room.to_string()));
         Ok(())
     }
 
-    async fn read_status(&mut self) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let steps = self.archive.pending_steps(&workspace_id()).await?;
-        let steps: Vec<Value> = steps.iter().map(|step| views::step(step, now)).collect();
-        if self.status.as_ref() != Some(&steps) {
-            let store = self.archive.installation();
-            let status = json!({ "store": store, "now": views::seconds(now), "steps": steps });
-            self.snapshots.push_back(Event::default().event("status").data(status.to_string()));
-            self.status = Some(steps);
-        }
+    async fn read_room(&mut self) -> Result<(), StoreError> {
+        let change = *self.room_changes.borrow_and_update();
+        let feed = &self.web.room_feed;
+        let event = match self.has_room {
+            true => feed.room_event_after(change).await?,
+            // What was kept may be old: a mute ends without a change.
+            false => feed.room_event().await?,
+        };
+        self.has_room = true;
+        self.queue.push_back(event);
         Ok(())
     }
 }

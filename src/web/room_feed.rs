@@ -1,0 +1,278 @@
+//! The changes of the local room as server-sent events. They are read and rendered once for all open pages: each page
+//! only keeps its place.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::web::views;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::Decision;
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::store::{Archive, StoreError, StoredMessage};
+
+/// The number of changes that are read at a time, which is far more than can change with one revision.
+const BATCH: usize = 50;
+/// How many changes are kept for pages. A page that is further behind reads for itself.
+const MAX_KEPT: usize = 500;
+
+pub struct RoomFeed {
+    archive: Arc<dyn Archive>,
+    room: Arc<LocalRoom>,
+    clock: Clock,
+    /// Locked while the store is read, so that the pages that wait for the same change find it read.
+    kept: Mutex<KeptEvents>,
+}
+
+struct KeptEvents {
+    /// The changes after the revision `from` up to `until`, oldest first.
+    changes: VecDeque<Change>,
+    from: u64,
+    until: u64,
+    status: Status,
+    /// The number of the room's own change that it shows, and the event.
+    room: Option<(u64, Bytes)>,
+}
+
+#[derive(Clone)]
+struct Change {
+    revision: u64,
+    event: Bytes,
+}
+
+/// The pending steps. The number rises with each change of them.
+#[derive(Clone, Default)]
+struct Status {
+    number: u64,
+    steps: Vec<Value>,
+    event: Bytes,
+}
+
+/// How far a page has been told.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub revision: u64,
+    /// Of the status, if the page has one.
+    status: Option<u64>,
+}
+
+impl Place {
+    /// The place of a page that has all changes up to a revision.
+    pub fn at(revision: u64) -> Self {
+        Self { revision, status: None }
+    }
+}
+
+impl RoomFeed {
+    /// `revision` is the newest one.
+    pub fn new(
+        archive: Arc<dyn Archive>,
+        room: Arc<LocalRoom>,
+        clock: Clock,
+        revision: u64,
+    ) -> Self {
+        let kept = KeptEvents {
+            changes: VecDeque::new(),
+            from: revision,
+            until: revision,
+            status: Status::default(),
+            room: None,
+        };
+        Self { archive, room, clock, kept: Mutex::new(kept) }
+    }
+
+    /// The next events of a page, and its new place. If that is before `newest`, there are more.
+    pub async fn next_events(
+        &self,
+        place: Place,
+        newest: u64,
+    ) -> Result<(Vec<Bytes>, Place), StoreError> {
+        let mut kept = self.kept.lock().await;
+        // Before the first page, no status is read.
+        if kept.until < newest || kept.status.number == 0 {
+            self.read_on(&mut kept, newest).await?;
+        }
+        let status = kept.status.clone();
+        let (changes, revision) = if place.revision < kept.from {
+            drop(kept);
+            self.read_changes(place.revision, newest).await?
+        } else {
+            kept.changes_after(place.revision)
+        };
+        let mut events: Vec<Bytes> = changes.into_iter().map(|change| change.event).collect();
+        match place.status {
+            // The time in it is the time at which the page gets it.
+            None => events.push(self.status_event(&status.steps)),
+            Some(number) if number != status.number => events.push(status.event),
+            Some(_) => {}
+        }
+        let revision = revision.max(place.revision);
+        Ok((events, Place { revision, status: Some(status.number) }))
+    }
+
+    /// Keeps the next batch of changes after those that are kept, and the present status.
+    async fn read_on(&self, kept: &mut KeptEvents, newest: u64) -> Result<(), StoreError> {
+        let (changes, until) = self.read_changes(kept.until, newest).await?;
+        let steps = self.archive.pending_steps(&workspace_id()).await?;
+        let now = self.clock.now();
+        let steps: Vec<Value> = steps.iter().map(|step| views::step(step, now)).collect();
+        if kept.status.number == 0 || kept.status.steps != steps {
+            let (number, event) = (kept.status.number + 1, self.status_event(&steps));
+            kept.status = Status { number, steps, event };
+        }
+        kept.append(changes, until);
+        Ok(())
+    }
+
+    /// Reads the changes after a revision, and returns them with the revision up to which they are complete.
+    async fn read_changes(
+        &self,
+        after: u64,
+        newest: u64,
+    ) -> Result<(Vec<Change>, u64), StoreError> {
+        let messages = self.archive.messages_since(&workspace_id(), after, BATCH).await?;
+        let decisions = self.archive.decisions_since(&workspace_id(), after, BATCH).await?;
+        // A change that was committed between the two reads may be in only one of them, and a full batch may lack
+        // the rest of its last revision. Only revisions count that both reads cover as a whole.
+        let messages_end = messages.get(BATCH - 1).map_or(newest, |message| message.revision - 1);
+        let decisions_end =
+            decisions.get(BATCH - 1).map_or(newest, |decision| decision.revision - 1);
+        let end = newest.min(messages_end).min(decisions_end);
+        let messages = messages.iter().map(RoomChange::Message);
+        let mut changes: Vec<RoomChange<'_>> =
+            messages.chain(decisions.iter().map(RoomChange::Decision)).collect();
+        changes.retain(|change| change.revision() <= end);
+        changes.sort_by_key(RoomChange::revision);
+        Ok((rendered(&changes), end.max(after)))
+    }
+
+    /// A snapshot of the room: its channels, its users, and the persona's mode and mutes.
+    pub async fn room_event(&self) -> Result<Bytes, StoreError> {
+        let (channels, muted_until) = views::participation(&self.room.controls().await?);
+        let people = views::users(&self.room.user_names());
+        let room = json!({ "channels": channels, "muted_until": muted_until, "people": people });
+        Ok(event("room", &room, None))
+    }
+
+    /// The snapshot after the room's own change of this number, the same for all pages.
+    pub async fn room_event_after(&self, change: u64) -> Result<Bytes, StoreError> {
+        let mut kept = self.kept.lock().await;
+        if let Some((number, event)) = &kept.room
+            && *number >= change
+        {
+            return Ok(event.clone());
+        }
+        let event = self.room_event().await?;
+        kept.room = Some((change, event.clone()));
+        Ok(event)
+    }
+
+    fn status_event(&self, steps: &[Value]) -> Bytes {
+        let (store, now) = (self.archive.installation(), views::seconds(self.clock.now()));
+        event("status", &json!({ "store": store, "now": now, "steps": steps }), None)
+    }
+}
+
+impl KeptEvents {
+    fn append(&mut self, changes: Vec<Change>, until: u64) {
+        self.changes.extend(changes);
+        self.until = until;
+        while self.changes.len() > MAX_KEPT {
+            let Some(oldest) = self.changes.pop_front() else { break };
+            // A revision is kept as a whole or not at all.
+            self.from = oldest.revision;
+            while self.changes.front().is_some_and(|next| next.revision == oldest.revision) {
+                self.changes.pop_front();
+            }
+        }
+    }
+
+    /// At most a batch of the changes after a revision, and up to where they are complete.
+    fn changes_after(&self, revision: u64) -> (Vec<Change>, u64) {
+        let start = self.changes.partition_point(|change| change.revision <= revision);
+        let mut end = self.changes.len().min(start + BATCH);
+        while end < self.changes.len()
+            && self.changes[end].revision == self.changes[end - 1].revision
+        {
+            end += 1;
+        }
+        let until = match end == self.changes.len() {
+            true => self.until,
+            false => self.changes[end - 1].revision,
+        };
+        (self.changes.range(start..end).cloned().collect(), until)
+    }
+}
+
+enum RoomChange<'a> {
+    Message(&'a StoredMessage),
+    Decision(&'a Decision),
+}
+
+impl RoomChange<'_> {
+    fn revision(&self) -> u64 {
+        match self {
+            RoomChange::Message(message) => message.revision,
+            RoomChange::Decision(decision) => decision.revision,
+        }
+    }
+}
+
+/// Only the last change of a revision carries its id: a page that reconnects after an earlier one must get the rest of
+/// the revision.
+fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
+    let next = changes.iter().skip(1).map(|next| Some(next.revision())).chain([None]);
+    let render = |(change, next): (&RoomChange<'_>, Option<u64>)| {
+        let revision = change.revision();
+        let id = (next != Some(revision)).then_some(revision);
+        let event = match change {
+            RoomChange::Message(message) => event("message", &views::message(message), id),
+            RoomChange::Decision(decision) => event("decision", &views::decision(decision), id),
+        };
+        Change { revision, event }
+    };
+    changes.iter().zip(next).map(render).collect()
+}
+
+/// A server-sent event. JSON stands on one line.
+fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("event: {kind}\ndata: {data}\n{id}\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(revision: u64) -> Change {
+        Change { revision, event: Bytes::new() }
+    }
+
+    #[test]
+    fn a_page_gets_whole_revisions_from_what_is_kept() {
+        let mut kept = KeptEvents {
+            changes: VecDeque::new(),
+            from: 3,
+            until: 3,
+            status: Status::default(),
+            room: None,
+        };
+        // Revision 60 has three changes.
+        kept.append((4..=60).chain([60, 60]).chain(61..=70).map(change).collect(), 75);
+        let after = |revision| {
+            let (changes, until) = kept.changes_after(revision);
+            (changes.len(), until)
+        };
+        assert_eq!(after(3), (50, 53));
+        assert_eq!(after(10), (52, 60));
+        assert_eq!(after(60), (10, 75));
+        assert_eq!(after(75), (0, 75));
+        kept.append((76..=576).map(change).collect(), 576);
+        assert_eq!((kept.from, kept.changes.len()), (76, MAX_KEPT));
+        kept.append(vec![change(577), change(577)], 577);
+        assert_eq!(kept.from, 78);
+    }
+}
