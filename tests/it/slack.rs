@@ -6,6 +6,8 @@ mod faults;
 mod history;
 mod hooks;
 mod orders;
+mod responses;
+pub mod malformed;
 mod timeouts;
 pub mod harness;
 mod talk;

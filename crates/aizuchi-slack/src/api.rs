@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::from_slack::non_empty_str;
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,6 +42,9 @@ pub enum SlackApiError {
     /// Slack may have done it: the answer was lost.
     #[error("Slack's answer is not known: {0}")]
     OutcomeUnknown(String),
+    /// Slack may have done it: its answer cannot be read.
+    #[error("Slack's answer cannot be read: {0}")]
+    Malformed(&'static str),
 }
 
 impl SlackApiError {
@@ -113,8 +117,7 @@ impl SlackApi {
         }
         let body = read_body(response, MAX_PLATFORM_BODY_BYTES).await;
         let body = body.map_err(|error| SlackApiError::OutcomeUnknown(error.to_string()))?;
-        let body: Value = serde_json::from_slice(&body)
-            .map_err(|_| SlackApiError::OutcomeUnknown("its answer is no JSON".to_owned()))?;
+        let body = parse_json(&body).map_err(|_| SlackApiError::Malformed("it is no JSON"))?;
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 
@@ -154,7 +157,7 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
         return Ok(body);
     }
     let Some(code) = body["error"].as_str() else {
-        return Err(SlackApiError::OutcomeUnknown("its answer is neither yes nor no".to_owned()));
+        return Err(SlackApiError::Malformed("it is neither yes nor no"));
     };
     Err(match code {
         "ratelimited" | "rate_limited" => {
@@ -194,6 +197,23 @@ fn send_error(error: &reqwest::Error) -> SlackApiError {
         SlackApiError::Unreachable(describe_error(error))
     } else {
         SlackApiError::OutcomeUnknown(describe_error(error))
+    }
+}
+
+/// The items of a list on a page.
+pub fn page_items<'a>(page: &'a Value, list: &str) -> Result<&'a Vec<Value>, SlackApiError> {
+    page[list].as_array().ok_or(SlackApiError::Malformed("it lacks its list"))
+}
+
+/// The cursor of the page behind this one, if there is one. It differs from the one that this page was asked with.
+pub fn cursor_after(
+    page: &Value,
+    cursor: Option<&String>,
+) -> Result<Option<String>, SlackApiError> {
+    let next = next_cursor(page);
+    match next.is_some() && next.as_ref() == cursor {
+        true => Err(SlackApiError::Malformed("its list has no end")),
+        false => Ok(next),
     }
 }
 
@@ -278,10 +298,7 @@ mod tests {
                 json!({"ok": false, "error": "service_unavailable"}),
                 Err(SlackApiError::Unreachable("it says service_unavailable".to_owned())),
             ),
-            (
-                json!([1]),
-                Err(SlackApiError::OutcomeUnknown("its answer is neither yes nor no".to_owned())),
-            ),
+            (json!([1]), Err(SlackApiError::Malformed("it is neither yes nor no"))),
             (
                 json!({"ok": false, "error": "<b>\n\u{1b}[31m"}),
                 Err(SlackApiError::Refused("b 31m".to_owned())),

@@ -11,10 +11,11 @@ use tracing::{Instrument as _, info, info_span};
 use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::Membership;
-use crate::from_slack::non_empty_str;
+use crate::from_slack::{non_empty_str, parse_id};
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
@@ -92,13 +93,35 @@ impl SlackPlatform {
 
     async fn run_command(&self, command: QueuedCommand) {
         let QueuedCommand { payload, answer } = command;
-        let text = match self.command_request(&payload) {
-            Some(request) => self.slash_commands.execute(&request).await,
-            None => self.not_a_member_text(),
-        };
+        let text = self.incidents.contain(PlatformTask::Command, self.answer_text(&payload)).await;
+        let text = text.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
         if let Err(text) = answer.send(text) {
             self.respond_later(&payload, &text).await;
         }
+    }
+
+    /// Carries a command out and says what became of it. Commands work only where the bot is a member.
+    async fn answer_text(&self, payload: &Value) -> String {
+        let ids = (parse_id(&payload["channel_id"]), parse_id(&payload["user_id"]));
+        let (Some(channel), Some(user)) = ids else {
+            self.incidents.record_malformed(MalformedInput::Command, "a slash command");
+            return self.slash_commands.failure_text().to_owned();
+        };
+        let (channel, user) = (ChannelId::new(channel), UserId::new(user));
+        let cached = self.cache.channel(&channel);
+        if cached.is_none_or(|cached| cached.membership != Membership::Member) {
+            return self.not_a_member_text();
+        }
+        let workspace = self.identity.workspace.clone();
+        let request = CommandRequest {
+            command: SlashCommands::parse(non_empty_str(&payload["text"]).unwrap_or_default()),
+            role: self.inbox.channel_cache.role(&workspace, &user),
+            visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
+            conversation: ConversationId { workspace, channel, thread: None },
+            user,
+            at: self.now(),
+        };
+        self.slash_commands.execute(&request).await
     }
 
     /// Answers through the `response_url`. An answer that may have arrived is not sent again.
@@ -107,7 +130,11 @@ impl SlackPlatform {
         for _ in 0..MAX_ATTEMPTS {
             let wait = match self.api.post_to_response_url(url, &ephemeral_response(text)).await {
                 Ok(()) => return,
-                Err(error @ (SlackApiError::Refused(_) | SlackApiError::OutcomeUnknown(_))) => {
+                Err(
+                    error @ (SlackApiError::Refused(_)
+                    | SlackApiError::OutcomeUnknown(_)
+                    | SlackApiError::Malformed(_)),
+                ) => {
                     return info!(error = %error, "the answer to a command was lost");
                 }
                 Err(SlackApiError::RateLimited(wait)) => wait,
@@ -116,22 +143,6 @@ impl SlackPlatform {
             self.clock.sleep_until(self.now() + wait).await;
         }
         info!(attempt = MAX_ATTEMPTS, "gave up answering a command");
-    }
-
-    /// `None` if the bot is not a member of the channel: commands work only where it is.
-    fn command_request(&self, payload: &Value) -> Option<CommandRequest> {
-        let channel = ChannelId::new(non_empty_str(&payload["channel_id"])?);
-        let user = UserId::new(non_empty_str(&payload["user_id"])?);
-        self.cache.channel(&channel).filter(|cached| cached.membership == Membership::Member)?;
-        let workspace = self.identity.workspace.clone();
-        Some(CommandRequest {
-            command: SlashCommands::parse(non_empty_str(&payload["text"]).unwrap_or_default()),
-            role: self.inbox.channel_cache.role(&workspace, &user),
-            visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
-            conversation: ConversationId { workspace, channel, thread: None },
-            user,
-            at: self.now(),
-        })
     }
 
     fn not_a_member_text(&self) -> String {

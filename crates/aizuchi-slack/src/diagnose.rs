@@ -4,7 +4,7 @@
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::api::{SlackApi, SlackApiError, next_cursor};
+use crate::api::{SlackApi, SlackApiError, cursor_after};
 use crate::from_slack::non_empty_str;
 use crate::identity::parse_identity;
 use crate::manifest;
@@ -100,14 +100,14 @@ async fn list_channels_of_kind(
     kind: &str,
 ) -> Result<Vec<(String, String)>, SlackApiError> {
     let mut channels = Vec::new();
-    let mut cursor = None;
+    let mut cursor: Option<String> = None;
     loop {
         let mut arguments = vec![
             ("types", kind.to_owned()),
             ("exclude_archived", "true".to_owned()),
             ("limit", "200".to_owned()),
         ];
-        arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
+        arguments.extend(cursor.clone().map(|cursor| ("cursor", cursor)));
         let page = api.call(token, "users.conversations", &arguments).await?;
         let found = page["channels"].as_array().into_iter().flatten();
         let id_and_name = |channel: &Value| {
@@ -117,7 +117,7 @@ async fn list_channels_of_kind(
             ))
         };
         channels.extend(found.filter_map(id_and_name));
-        cursor = next_cursor(&page);
+        cursor = cursor_after(&page, cursor.as_ref())?;
         if cursor.is_none() {
             return Ok(channels);
         }

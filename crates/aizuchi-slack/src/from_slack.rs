@@ -1,9 +1,11 @@
-//! Parses Slack's events and history leniently: an unknown shape is ignored, and nothing here fails.
+//! Parses Slack's events and history leniently: what has another type than expected counts as absent. An event without
+//! what it needs is malformed, and nothing here fails.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, Role, UserId, Visibility};
 
@@ -42,7 +44,10 @@ pub enum SlackEvent {
     TokensRevoked(Vec<UserId>),
     /// Slack drops events for a while.
     RateLimited,
+    /// It matters to nobody here.
     Ignored,
+    /// It lacks what an event of its type needs.
+    Malformed,
 }
 
 /// A message as Slack describes it.
@@ -88,40 +93,45 @@ pub struct SlackUser {
     pub role: Role,
 }
 
+/// Slack's own ids have less than twenty letters. A longer one fits into no index of a database.
+const MAX_ID_BYTES: usize = 200;
+/// In seconds, until the year 3000: nothing that is computed from such a time overflows.
+const TIMES: RangeInclusive<i64> = 0..=32_503_680_000;
+
 /// The `event_type` in the metadata of the bot's own posts.
 pub const METADATA_EVENT_TYPE: &str = "aizuchi_post";
 
 /// Parses the event inside an Events API payload.
 pub fn parse_event(payload: &Value) -> SlackEvent {
     let event = &payload["event"];
-    let or_ignored = |event: Option<SlackEvent>| event.unwrap_or(SlackEvent::Ignored);
     if [&payload["type"], &event["type"]].into_iter().any(|kind| kind == "app_rate_limited") {
         return SlackEvent::RateLimited;
     }
-    match non_empty_str(&event["type"]).unwrap_or_default() {
-        "message" | "app_mention" => or_ignored(parse_message_event(event)),
-        "reaction_added" => or_ignored(parse_reaction(event, ReactionChange::Added)),
-        "reaction_removed" => or_ignored(parse_reaction(event, ReactionChange::Removed)),
-        "member_joined_channel" => or_ignored(
+    let Some(kind) = non_empty_str(&event["type"]) else { return SlackEvent::Malformed };
+    match kind {
+        "message" | "app_mention" => parse_message_event(event),
+        "reaction_added" => parse_reaction(event, ReactionChange::Added),
+        "reaction_removed" => parse_reaction(event, ReactionChange::Removed),
+        "member_joined_channel" => or_malformed(
             parse_membership(event)
                 .map(|(channel, user)| SlackEvent::MemberJoined { channel, user }),
         ),
-        "member_left_channel" => or_ignored(
+        "member_left_channel" => or_malformed(
             parse_membership(event).map(|(channel, user)| SlackEvent::MemberLeft { channel, user }),
         ),
         "channel_left" | "group_left" | "channel_deleted" | "group_deleted" => {
-            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelLeft))
+            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelLeft))
         }
         "channel_rename" | "group_rename" | "channel_archive" | "group_archive"
         | "channel_unarchive" | "group_unarchive" | "channel_created" | "im_created"
         | "im_open" | "channel_unshared" | "channel_id_changed" => {
-            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelChanged))
+            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged))
         }
         "channel_shared" | "channel_convert_to_private" => {
-            or_ignored(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
+            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
         }
         "user_change" | "team_join" | "user_profile_changed" => {
-            or_ignored(parse_user(&event["user"]).map(SlackEvent::UserChanged))
+            or_malformed(parse_user(&event["user"]).map(SlackEvent::UserChanged))
         }
         "app_uninstalled" => SlackEvent::AppUninstalled,
         "tokens_revoked" => {
@@ -130,6 +140,10 @@ pub fn parse_event(payload: &Value) -> SlackEvent {
         }
         _ => SlackEvent::Ignored,
     }
+}
+
+fn or_malformed(event: Option<SlackEvent>) -> SlackEvent {
+    event.unwrap_or(SlackEvent::Malformed)
 }
 
 /// Whether a message is a notice about the channel (a join, a pin, a new topic) that no user wrote.
@@ -149,45 +163,53 @@ fn is_channel_notice(subtype: &str) -> bool {
     .any(|prefix| subtype.starts_with(prefix))
 }
 
-fn parse_message_event(event: &Value) -> Option<SlackEvent> {
-    let at = parse_ts(&event["event_ts"]).or(parse_ts(&event["ts"]));
-    let nested = |which: &str| {
-        let mut raw = event[which].clone();
-        // A nested message lacks its channel.
-        raw["channel"] = event["channel"].clone();
-        raw["channel_type"] = event["channel_type"].clone();
-        parse_message(raw)
-    };
+fn parse_message_event(event: &Value) -> SlackEvent {
     match non_empty_str(&event["subtype"]).unwrap_or_default() {
-        "message_changed" => {
-            let at = at?;
-            let message = nested("message")?;
-            if non_empty_str(&message.raw["subtype"]) == Some("tombstone") {
-                return Some(SlackEvent::MessageDeleted { message, at });
-            }
-            // Slack sends this event for link previews as well.
-            let is_same = |key: &str| event["message"][key] == event["previous_message"][key];
-            if ["text", "edited", "files"].into_iter().all(is_same) {
-                return None;
-            }
-            Some(SlackEvent::MessageChanged { message, at })
+        "message_changed" => or_malformed(parse_changed_message(event)),
+        "message_deleted" => or_malformed(parse_deleted_message(event)),
+        "message_replied" => SlackEvent::Ignored,
+        "channel_convert_to_private" => {
+            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted))
         }
-        "message_deleted" => {
-            let mut raw = event["previous_message"].clone();
-            if !raw.is_object() {
-                raw = Value::Object(serde_json::Map::new());
-            }
-            raw["ts"] = event["deleted_ts"].clone();
-            raw["channel"] = event["channel"].clone();
-            raw["channel_type"] = event["channel_type"].clone();
-            Some(SlackEvent::MessageDeleted { message: parse_message(raw)?, at: at? })
+        "channel_name" | "group_name" => {
+            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged))
         }
-        "message_replied" => None,
-        "channel_convert_to_private" => parse_channel_id(event).map(SlackEvent::ChannelRestricted),
-        "channel_name" | "group_name" => parse_channel_id(event).map(SlackEvent::ChannelChanged),
-        subtype if is_channel_notice(subtype) => None,
-        _ => parse_message(event.clone()).map(SlackEvent::Message),
+        subtype if is_channel_notice(subtype) => SlackEvent::Ignored,
+        _ => or_malformed(parse_message(event.clone()).map(SlackEvent::Message)),
     }
+}
+
+fn parse_changed_message(event: &Value) -> Option<SlackEvent> {
+    let at = parse_event_time(event)?;
+    let message = parse_message(nested_message(event, event["message"].as_object()?.clone()))?;
+    if is_tombstone(&message) {
+        return Some(SlackEvent::MessageDeleted { message, at });
+    }
+    // Slack sends this event for link previews as well.
+    let is_same = |key: &str| event["message"][key] == event["previous_message"][key];
+    if ["text", "edited", "files"].into_iter().all(is_same) {
+        return Some(SlackEvent::Ignored);
+    }
+    Some(SlackEvent::MessageChanged { message, at })
+}
+
+fn parse_deleted_message(event: &Value) -> Option<SlackEvent> {
+    let mut raw = event["previous_message"].as_object().cloned().unwrap_or_default();
+    raw.insert("ts".to_owned(), event["deleted_ts"].clone());
+    let message = parse_message(nested_message(event, raw))?;
+    Some(SlackEvent::MessageDeleted { message, at: parse_event_time(event)? })
+}
+
+fn parse_event_time(event: &Value) -> Option<Timestamp> {
+    parse_ts(&event["event_ts"]).or(parse_ts(&event["ts"]))
+}
+
+/// A message inside an event, which lacks its channel.
+fn nested_message(event: &Value, mut raw: Map<String, Value>) -> Value {
+    for key in ["channel", "channel_type"] {
+        raw.insert(key.to_owned(), event[key].clone());
+    }
+    Value::Object(raw)
 }
 
 /// Parses a message of a channel's history, which lacks its channel.
@@ -205,16 +227,15 @@ pub fn is_tombstone(message: &SlackMessage) -> bool {
 }
 
 fn parse_message(raw: Value) -> Option<SlackMessage> {
-    let channel = non_empty_str(&raw["channel"])?;
-    let id = non_empty_str(&raw["ts"])?;
+    let channel = parse_id(&raw["channel"])?;
+    let id = parse_id(&raw["ts"])?;
     let at = parse_ts(&raw["ts"])?;
-    let thread = non_empty_str(&raw["thread_ts"]).filter(|thread| *thread != id);
-    let bot = non_empty_str(&raw["bot_id"]);
+    let thread = parse_id(&raw["thread_ts"]).filter(|thread| *thread != id);
+    let bot = parse_id(&raw["bot_id"]);
     // Some integrations have no user, and some workflows have neither a user nor a bot.
-    let author = non_empty_str(&raw["user"]).or(bot).map(str::to_owned);
+    let author = parse_id(&raw["user"]).or(bot).map(str::to_owned);
     // The prefix keeps an integration from posing as a user by choosing that user's id as its name.
-    let author =
-        author.or_else(|| non_empty_str(&raw["username"]).map(|name| format!("name:{name}")));
+    let author = author.or_else(|| parse_id(&raw["username"]).map(|name| format!("name:{name}")));
     let author = author.unwrap_or_else(|| UserId::unknown().to_string());
     let is_bot = bot.is_some()
         || non_empty_str(&raw["user"]).is_none()
@@ -233,7 +254,7 @@ fn parse_message(raw: Value) -> Option<SlackMessage> {
         author: UserId::new(author),
         is_bot,
         text: non_empty_str(&raw["text"]).unwrap_or_default().into(),
-        client_message_id: non_empty_str(&raw["client_msg_id"]).map(Arc::from),
+        client_message_id: parse_id(&raw["client_msg_id"]).map(Arc::from),
         edited_at: parse_ts(&raw["edited"]["ts"]),
         key: key.map(Arc::from),
         raw,
@@ -249,16 +270,22 @@ fn parse_visibility(kind: &str) -> Visibility {
     }
 }
 
-fn parse_reaction(event: &Value, change: ReactionChange) -> Option<SlackEvent> {
-    let item = &event["item"];
-    if non_empty_str(&item["type"]) != Some("message") {
-        return None;
+fn parse_reaction(event: &Value, change: ReactionChange) -> SlackEvent {
+    match non_empty_str(&event["item"]["type"]) {
+        Some("message") => or_malformed(parse_message_reaction(event, change)),
+        // Files have reactions, too.
+        Some(_) => SlackEvent::Ignored,
+        None => SlackEvent::Malformed,
     }
+}
+
+fn parse_message_reaction(event: &Value, change: ReactionChange) -> Option<SlackEvent> {
+    let item = &event["item"];
     Some(SlackEvent::Reaction(SlackReaction {
-        channel: ChannelId::new(non_empty_str(&item["channel"])?),
-        message: MessageId::new(non_empty_str(&item["ts"])?),
-        user: UserId::new(non_empty_str(&event["user"])?),
-        emoji_name: non_empty_str(&event["reaction"])?.to_owned(),
+        channel: ChannelId::new(parse_id(&item["channel"])?),
+        message: MessageId::new(parse_id(&item["ts"])?),
+        user: UserId::new(parse_id(&event["user"])?),
+        emoji_name: parse_id(&event["reaction"])?.to_owned(),
         at: parse_ts(&event["event_ts"])?,
         change,
     }))
@@ -268,8 +295,8 @@ fn parse_reaction(event: &Value, change: ReactionChange) -> Option<SlackEvent> {
 pub fn message_reactions(message: &SlackMessage) -> Vec<SlackReaction> {
     let reactions = message.raw["reactions"].as_array().into_iter().flatten();
     let reactions = reactions.flat_map(|reaction| {
-        let name = non_empty_str(&reaction["name"]).unwrap_or_default();
-        let users = reaction["users"].as_array().into_iter().flatten().filter_map(non_empty_str);
+        let name = parse_id(&reaction["name"]).unwrap_or_default();
+        let users = reaction["users"].as_array().into_iter().flatten().filter_map(parse_id);
         users.map(move |user| SlackReaction {
             channel: message.channel.clone(),
             message: message.id.clone(),
@@ -283,24 +310,19 @@ pub fn message_reactions(message: &SlackMessage) -> Vec<SlackReaction> {
 }
 
 fn parse_membership(event: &Value) -> Option<(ChannelId, UserId)> {
-    Some((
-        ChannelId::new(non_empty_str(&event["channel"])?),
-        UserId::new(non_empty_str(&event["user"])?),
-    ))
+    Some((ChannelId::new(parse_id(&event["channel"])?), UserId::new(parse_id(&event["user"])?)))
 }
 
 /// The channel of an event: some events have its id, some the whole channel.
 pub fn parse_channel_id(event: &Value) -> Option<ChannelId> {
     let channel = &event["channel"];
-    let id = non_empty_str(channel)
-        .or(non_empty_str(&channel["id"]))
-        .or(non_empty_str(&event["new_channel_id"]));
+    let id = parse_id(channel).or(parse_id(&channel["id"])).or(parse_id(&event["new_channel_id"]));
     id.map(ChannelId::new)
 }
 
 /// Parses a user, with the name that other users see.
 pub fn parse_user(user: &Value) -> Option<SlackUser> {
-    let id = non_empty_str(&user["id"])?;
+    let id = parse_id(&user["id"])?;
     let profile = &user["profile"];
     let names =
         [&profile["display_name"], &profile["real_name"], &user["real_name"], &user["name"]];
@@ -317,19 +339,16 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
     })
 }
 
-/// Parses a channel. One that is shared with other workspaces counts as private.
+/// Parses a channel. One that is shared with other workspaces counts as private, and so does one of which Slack says
+/// that in another way than as yes or no.
 pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility)> {
-    let id = non_empty_str(&channel["id"])?;
-    let is = |key: &str| channel[key] == true;
-    let visibility = if is("is_im") {
+    const RESTRICTIONS: [&str; 5] =
+        ["is_private", "is_mpim", "is_group", "is_ext_shared", "is_pending_ext_shared"];
+    let id = parse_id(&channel["id"])?;
+    let may_be = |key: &str| !matches!(channel[key], Value::Null | Value::Bool(false));
+    let visibility = if channel["is_im"] == true {
         Visibility::Direct
-    } else if is("is_private")
-        || is("is_mpim")
-        || is("is_group")
-        || is("is_ext_shared")
-        || is("is_pending_ext_shared")
-        || !is("is_channel")
-    {
+    } else if RESTRICTIONS.into_iter().any(may_be) || channel["is_channel"] != true {
         Visibility::Private
     } else {
         Visibility::Public
@@ -343,10 +362,15 @@ pub fn non_empty_str(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
+/// The string, if it can be an id.
+pub fn parse_id(value: &Value) -> Option<&str> {
+    non_empty_str(value).filter(|id| id.len() <= MAX_ID_BYTES)
+}
+
 /// Parses Slack's `ts`: seconds, a point, and exactly six digits.
 pub fn parse_ts(ts: &Value) -> Option<Timestamp> {
     let (seconds, rest) = ts.as_str()?.split_once('.')?;
-    let seconds: i64 = seconds.parse().ok()?;
+    let seconds: i64 = seconds.parse().ok().filter(|seconds| TIMES.contains(seconds))?;
     let micros: i32 = rest.parse().ok().filter(|_| rest.len() == 6)?;
     let at = Timestamp::new(seconds, micros.checked_mul(1000)?).ok()?;
     Some(aizuchi_core::clock::truncate_to_millisecond(at))
@@ -483,11 +507,11 @@ mod tests {
             ),
             (
                 json!({"type": "message", "channel": "C1", "ts": "soon", "user": "U1"}),
-                SlackEvent::Ignored,
+                SlackEvent::Malformed,
             ),
             (json!({"type": "reaction_added", "item": {"type": "file"}}), SlackEvent::Ignored),
             (json!({"type": "something_new", "channel": 7}), SlackEvent::Ignored),
-            (json!(null), SlackEvent::Ignored),
+            (json!(null), SlackEvent::Malformed),
         ] {
             assert_eq!(event(payload.clone()), expected, "{payload}");
         }
@@ -499,6 +523,32 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_what_is_no_message_is_malformed() {
+        for nested in [json!("text"), json!(7), json!([]), json!(true), json!(null)] {
+            let changed = json!({"type": "message", "subtype": "message_changed", "channel": "C1",
+                "ts": "9.000100", "message": nested});
+            assert_eq!(event(changed), SlackEvent::Malformed, "{nested}");
+        }
+        let deleted = json!({"type": "message", "subtype": "message_deleted", "channel": "C1",
+            "ts": "9.000100", "deleted_ts": {}, "previous_message": "text"});
+        assert_eq!(event(deleted), SlackEvent::Malformed);
+    }
+
+    #[test]
+    fn ids_and_times_have_bounds() {
+        let message = |id: &str, ts: &str| {
+            event(json!({"type": "message", "channel": "C1", "user": id, "client_msg_id": id,
+                "text": "hi", "ts": ts}))
+        };
+        let long = "U".repeat(MAX_ID_BYTES + 1);
+        let odd = message_of(message(&long, "1700000000.000100"));
+        assert_eq!((odd.author, odd.client_message_id), (UserId::unknown(), None));
+        for ts in ["253402207199.999999", "-1.000000", "32503680001.000000"] {
+            assert_eq!(message("U1", ts), SlackEvent::Malformed, "{ts}");
+        }
+    }
+
+    #[test]
     fn a_channels_flags_decide_its_visibility() {
         for (flags, visibility) in [
             (json!({"is_channel": true}), Visibility::Public),
@@ -507,6 +557,8 @@ mod tests {
             (json!({"is_group": true}), Visibility::Private),
             (json!({"is_mpim": true, "is_private": true}), Visibility::Private),
             (json!({"is_im": true, "user": "U1"}), Visibility::Direct),
+            (json!({"is_channel": true, "is_private": "yes"}), Visibility::Private),
+            (json!({"is_channel": "yes"}), Visibility::Private),
             (json!({}), Visibility::Private),
         ] {
             let mut channel = flags.clone();

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::api::{SlackApi, SlackApiError};
-use crate::from_slack::non_empty_str;
+use crate::from_slack::{non_empty_str, parse_id};
 use crate::manifest;
 use crate::settings::SlackSettings;
 use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
@@ -65,8 +65,6 @@ pub enum SlackConnectError {
     Revoked(&'static str),
     #[error("Slack could not be asked who we are: {0}")]
     IdentityUnavailable(SlackApiError),
-    #[error("Slack does not say who we are")]
-    NoIdentity,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{0:#}")]
@@ -90,7 +88,9 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
             }
             let can_find_posts =
                 !missing.iter().any(|scope| scope.name == manifest::METADATA_SCOPE);
-            let identity = parse_identity(&response.body).ok_or(SlackConnectError::NoIdentity)?;
+            let unknown = SlackApiError::Malformed("it does not say who we are");
+            let identity = parse_identity(&response.body)
+                .ok_or(SlackConnectError::IdentityUnavailable(unknown))?;
             Ok(SlackIdentity { can_find_posts, ..identity })
         }
         Err(SlackApiError::Refused(code)) => Err(SlackConnectError::BotTokenRefused(code)),
@@ -140,11 +140,10 @@ async fn stored_identity(
 
 /// Parses the answer of `auth.test`, and the stored identity, which has the same shape.
 pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
-    let text = |key: &str| non_empty_str(&answer[key]);
     Some(SlackIdentity {
-        workspace: WorkspaceId::new(text("team_id")?),
-        name: to_single_line(text("team").unwrap_or("Slack")),
-        user: UserId::new(text("user_id")?),
+        workspace: WorkspaceId::new(parse_id(&answer["team_id"])?),
+        name: to_single_line(non_empty_str(&answer["team"]).unwrap_or("Slack")),
+        user: UserId::new(parse_id(&answer["user_id"])?),
         can_find_posts: answer["finds_keys"] != false,
     })
 }

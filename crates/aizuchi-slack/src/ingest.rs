@@ -18,6 +18,9 @@ use aizuchi_core::chat::{
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
 use aizuchi_core::inbox::Delivery;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::incidents::Panicked;
+use aizuchi_core::platform::log_sentence::to_log_sentence;
 use aizuchi_core::store::{HearReceipt, StoreError};
 
 /// Why an event or a piece of history could not be ingested.
@@ -33,7 +36,7 @@ pub(super) enum IngestError {
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
 impl SlackPlatform {
-    /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again.
+    /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again, a few times.
     pub async fn ingest(&self, payload: &Value) -> bool {
         let event = &payload["event"];
         let channel = from_slack::parse_channel_id(event);
@@ -44,23 +47,24 @@ impl SlackPlatform {
             channel = channel.as_ref().map(ChannelId::as_str),
             event = non_empty_str(&event["type"]),
         );
-        match self.ingest_event(payload).instrument(span.clone()).await {
-            Ok(()) => true,
-            Err(IngestError::Store(StoreError::Refused(why))) => {
+        let ingesting = self.incidents.contain(PlatformTask::Event, self.ingest_event(payload));
+        let failure = match ingesting.instrument(span.clone()).await {
+            Ok(Ok(())) => return true,
+            Ok(Err(IngestError::Store(StoreError::Refused(why)))) => {
                 // A redelivery would be refused as well.
                 span.in_scope(|| warn!(error = %why, "the store refused an event; dropping it"));
-                true
+                return true;
             }
-            Err(error) => {
-                let _entered = span.entered();
-                warn!(error = %error, "an event could not be ingested; Slack will deliver it again");
-                // If Slack gives up on it, the backfill finds it.
-                if let Some(channel) = channel {
-                    self.backfill.enqueue_later(&channel);
-                }
-                false
-            }
+            Ok(Err(error)) => error.to_string(),
+            Err(Panicked) => "a defect in the program".to_owned(),
+        };
+        let _entered = span.entered();
+        warn!(error = failure, "an event could not be ingested; Slack will deliver it again");
+        // If Slack gives up on it, the backfill finds it.
+        if let Some(channel) = channel {
+            self.backfill.enqueue_later(&channel);
         }
+        false
     }
 
     async fn ingest_event(&self, payload: &Value) -> Result<(), IngestError> {
@@ -117,7 +121,12 @@ impl SlackPlatform {
             SlackEvent::RateLimited => {
                 warn!("Slack drops events because of its rate limit; the backfill will find them");
                 // The limit lasts for a minute, so the backfill waits as well.
-                self.cache.joined().iter().for_each(|id| self.backfill.enqueue_later(id));
+                self.backfill_all_later();
+                Ok(())
+            }
+            SlackEvent::Malformed => {
+                let kind = non_empty_str(&payload["event"]["type"]).unwrap_or("an event");
+                self.incidents.record_malformed(MalformedInput::Event, &to_log_sentence(kind));
                 Ok(())
             }
             SlackEvent::Ignored => Ok(()),
@@ -308,7 +317,11 @@ impl SlackPlatform {
             Ok(answer) if self.to_channel(&answer["channel"]).is_some() => {
                 self.hear_channel_info(&answer["channel"]).await
             }
-            Ok(_) | Err(SlackApiError::Refused(_)) => {
+            answer @ (Ok(_) | Err(SlackApiError::Refused(_))) => {
+                if answer.is_ok() {
+                    let method = "conversations.info";
+                    self.incidents.record_malformed(MalformedInput::Response, method);
+                }
                 let unknown = Channel {
                     workspace: self.identity.workspace.clone(),
                     id: channel.clone(),

@@ -35,7 +35,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::api::{SlackApi, SlackApiError, next_cursor};
+use crate::api::{SlackApi, SlackApiError, cursor_after, page_items};
 use crate::cache::SlackCache;
 use crate::command::CommandQueue;
 use crate::history::limit::HistoryLimit;
@@ -48,10 +48,12 @@ use crate::signature::InvalidSignature;
 use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
@@ -70,6 +72,7 @@ pub struct SlackPlatform {
     post_limiter: PostLimiter,
     post_lookups: PostLookups,
     command_queue: CommandQueue,
+    incidents: Incidents,
     history_limit: HistoryLimit,
     pub connection: ConnectionStatus,
     /// When the last lookup of each unknown channel failed. Locked while a channel is looked up.
@@ -99,6 +102,7 @@ impl SlackPlatform {
             history_limit.set_limited(inbox.clock.now());
         }
         let clock = inbox.clock.clone();
+        let incidents = Incidents::new("slack", inbox.metrics.clone(), clock.clone());
         let connection = match settings.events {
             EventTransport::SocketMode { .. } => ConnectionStatus::default(),
             EventTransport::Webhooks { .. } => ConnectionStatus::always_connected(clock.now()),
@@ -117,6 +121,7 @@ impl SlackPlatform {
             post_limiter: PostLimiter::default(),
             post_lookups: PostLookups::default(),
             command_queue: CommandQueue::default(),
+            incidents,
             history_limit,
             connection,
             inbox,
@@ -137,13 +142,19 @@ impl SlackPlatform {
             // On `shutdown` this drains: events in flight are stored and acknowledged first.
             listened = self.listen(&shutdown) => Ok(listened?),
             // These never end. Dropping them at any point is safe: reading is idempotent.
-            _ = join4(
-                self.run_sync(),
-                self.run_backfill(),
-                self.run_prioritized_backfill(),
-                self.run_commands(),
-            ) => Ok(()),
+            _ = self.run_background_tasks() => Ok(()),
         }
+    }
+
+    async fn run_background_tasks(&self) {
+        let incidents = &self.incidents;
+        join4(
+            incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
+            incidents.keep_running(PlatformTask::Backfill, || self.run_backfill()),
+            incidents.keep_running(PlatformTask::Backfill, || self.run_prioritized_backfill()),
+            incidents.keep_running(PlatformTask::Command, || self.run_commands()),
+        )
+        .await;
     }
 
     async fn listen(&self, shutdown: &CancellationToken) -> Result<(), SlackConnectError> {
@@ -214,10 +225,20 @@ impl SlackPlatform {
         arguments: &[(&str, String)],
     ) -> Result<Value, SlackApiError> {
         let answer = self.api.call(&self.settings.bot_token, method, arguments).await;
-        if let Err(error) = &answer
-            && error.is_token_invalid()
-        {
-            self.cache.revocation.revoke("the bot's token is worth nothing any more");
+        match &answer {
+            Err(error) if error.is_token_invalid() => {
+                self.cache.revocation.revoke("the bot's token is worth nothing any more");
+            }
+            Err(SlackApiError::Malformed(_)) => {
+                self.incidents.record_malformed(MalformedInput::Response, method);
+            }
+            Ok(_)
+            | Err(
+                SlackApiError::RateLimited(_)
+                | SlackApiError::Refused(_)
+                | SlackApiError::Unreachable(_)
+                | SlackApiError::OutcomeUnknown(_),
+            ) => {}
         }
         answer
     }
@@ -237,14 +258,18 @@ impl SlackPlatform {
             let wait = match &answer {
                 Ok(_) | Err(SlackApiError::Refused(_)) => return answer,
                 Err(SlackApiError::RateLimited(wait)) => *wait,
-                Err(SlackApiError::Unreachable(_) | SlackApiError::OutcomeUnknown(_))
-                    if attempt == MAX_ATTEMPTS =>
-                {
+                Err(
+                    SlackApiError::Unreachable(_)
+                    | SlackApiError::OutcomeUnknown(_)
+                    | SlackApiError::Malformed(_),
+                ) if attempt == MAX_ATTEMPTS => {
                     return answer;
                 }
-                Err(SlackApiError::Unreachable(_) | SlackApiError::OutcomeUnknown(_)) => {
-                    SignedDuration::from_secs(1 << attempt.min(5))
-                }
+                Err(
+                    SlackApiError::Unreachable(_)
+                    | SlackApiError::OutcomeUnknown(_)
+                    | SlackApiError::Malformed(_),
+                ) => SignedDuration::from_secs(1 << attempt.min(5)),
             };
             if wait > SignedDuration::from_secs(10) {
                 info!(
@@ -268,19 +293,27 @@ impl SlackPlatform {
         list: &str,
     ) -> Result<Vec<Value>, SlackApiError> {
         let mut found = Vec::new();
-        let mut cursor = None;
+        let mut cursor: Option<String> = None;
         loop {
             let mut arguments = arguments.to_vec();
-            arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
-            let mut page = self.read_with_retries(method, &arguments).await?;
-            if let Value::Array(items) = page[list].take() {
-                found.extend(items);
-            }
-            cursor = next_cursor(&page);
+            arguments.extend(cursor.clone().map(|cursor| ("cursor", cursor)));
+            let page = self.read_with_retries(method, &arguments).await?;
+            found.extend(self.checked(method, page_items(&page, list))?.iter().cloned());
+            cursor = self.checked(method, cursor_after(&page, cursor.as_ref()))?;
             if cursor.is_none() {
                 return Ok(found);
             }
         }
+    }
+
+    /// Records it if the response to a method could not be read.
+    fn checked<T>(&self, method: &str, read: Result<T, SlackApiError>) -> Result<T, SlackApiError> {
+        read.inspect_err(|_| self.incidents.record_malformed(MalformedInput::Response, method))
+    }
+
+    /// Backfills all channels after a while, because events may have been lost.
+    fn backfill_all_later(&self) {
+        self.cache.joined().iter().for_each(|channel| self.backfill.enqueue_later(channel));
     }
 
     fn now(&self) -> Timestamp {

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use crate::api::SlackApiError;
 use crate::cache::Membership;
-use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_ts};
+use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_id, parse_ts};
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
 use crate::{SlackPlatform, emoji};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
+use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{Platform, PlatformError};
@@ -179,7 +180,8 @@ impl SlackPlatform {
         ];
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
         let answer = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
-        let (Some(id), Some(at)) = (non_empty_str(&answer["ts"]), parse_ts(&answer["ts"])) else {
+        let (Some(id), Some(at)) = (parse_id(&answer["ts"]), parse_ts(&answer["ts"])) else {
+            self.incidents.record_malformed(MalformedInput::Response, "chat.postMessage");
             return Err(PlatformError::OutcomeUnknown(
                 "Slack does not say when it was said".to_owned(),
             ));
@@ -316,7 +318,9 @@ fn post_error(error: SlackApiError) -> PlatformError {
             PlatformError::Busy { why: error.to_string(), retry_after: None }
         }
         SlackApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
-        SlackApiError::OutcomeUnknown(_) => PlatformError::OutcomeUnknown(error.to_string()),
+        SlackApiError::OutcomeUnknown(_) | SlackApiError::Malformed(_) => {
+            PlatformError::OutcomeUnknown(error.to_string())
+        }
     }
 }
 

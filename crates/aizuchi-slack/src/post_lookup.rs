@@ -155,9 +155,9 @@ pub(super) fn read_error(error: SlackApiError) -> PlatformError {
         SlackApiError::RateLimited(wait) => {
             PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
         }
-        SlackApiError::Unreachable(_) | SlackApiError::OutcomeUnknown(_) => {
-            PlatformError::OutcomeUnknown(error.to_string())
-        }
+        SlackApiError::Unreachable(_)
+        | SlackApiError::OutcomeUnknown(_)
+        | SlackApiError::Malformed(_) => PlatformError::OutcomeUnknown(error.to_string()),
         SlackApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
     }
 }

@@ -11,7 +11,9 @@ use crate::identity::resolve_identity;
 use crate::settings::{EventTransport, SlackSettings};
 use crate::{SlackPlatform, signature};
 use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::remote::{Account, Connector, RemotePlatform, Webhook, WebhookError};
 use aizuchi_core::store::Cursors;
 
@@ -70,8 +72,10 @@ impl RemotePlatform for SlackPlatform {
             let form = (call.parse_form)(call.body).ok_or(malformed)?;
             return Ok(Some(self.answer_command(Value::Object(form)).await));
         }
-        let payload: Value = serde_json::from_slice(call.body)
-            .map_err(|_| WebhookError::Malformed("the body is no JSON"))?;
+        let Ok(payload) = parse_json(call.body) else {
+            self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
+            return Err(WebhookError::Malformed("the body is no JSON"));
+        };
         if payload["type"] == "url_verification" {
             return Ok(Some(json!({ "challenge": payload["challenge"] })));
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::{debug, warn};
 
 use crate::SlackPlatform;
-use crate::api::{SlackApiError, next_cursor};
+use crate::api::{SlackApiError, cursor_after, page_items};
 use crate::cache::{Membership, PendingLookups};
 use crate::from_slack::{self, SlackUser, non_empty_str};
 use crate::ingest::IngestError;
@@ -73,16 +73,16 @@ impl SlackPlatform {
     }
 
     async fn sync_users(&self) -> Result<(), IngestError> {
-        let mut cursor = None;
+        let mut cursor: Option<String> = None;
         loop {
             let mut arguments = vec![("limit", PAGE_SIZE.to_owned())];
-            arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
+            arguments.extend(cursor.clone().map(|cursor| ("cursor", cursor)));
             let page = self.read_with_retries("users.list", &arguments).await?;
-            let members = page["members"].as_array().into_iter().flatten();
-            for user in members.filter_map(from_slack::parse_user) {
+            let members = self.checked("users.list", page_items(&page, "members"))?;
+            for user in members.iter().filter_map(from_slack::parse_user) {
                 self.hear_user(&user).await?;
             }
-            cursor = next_cursor(&page);
+            cursor = self.checked("users.list", cursor_after(&page, cursor.as_ref()))?;
             if cursor.is_none() {
                 return Ok(());
             }

@@ -42,6 +42,10 @@ impl AdapterHarness {
     }
 
     async fn with(harness: SlackHarness) -> Self {
+        Self::with_clock(harness, Clock::system()).await
+    }
+
+    pub async fn with_clock(harness: SlackHarness, clock: Clock) -> Self {
         let database = TestStore::sqlite().await;
         let settings = SlackSettings {
             bot_token: SecretString::from("xoxb-dev"),
@@ -63,7 +67,6 @@ impl AdapterHarness {
                 limited_page_interval: SignedDuration::from_millis(50),
             },
         };
-        let clock = Clock::system();
         let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
         let (inbox, _) = build_parts(database.store.clone(), clock, mind, room);
         let persona = Persona {
@@ -96,7 +99,7 @@ impl AdapterHarness {
         adapter
     }
 
-    fn outbox_item(&self, key: &str) -> OutboxItem {
+    pub fn outbox_item(&self, key: &str) -> OutboxItem {
         OutboxItem {
             id: OutboxItemId(1),
             first_in_draft: OutboxItemId(1),

@@ -16,12 +16,14 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use crate::SlackPlatform;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::{ConnectionSignal, SlackDisconnect};
+use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a replaced connection still receives events that were already on their way.
@@ -57,8 +59,14 @@ enum SocketFrame {
     Disconnecting,
     TooManyConnections,
     SocketModeDisabled,
-    Envelope { id: String, kind: EnvelopeKind, payload: Value },
+    Envelope {
+        id: String,
+        kind: EnvelopeKind,
+        payload: Value,
+    },
     Ignored,
+    /// It is not JSON, or lacks what a frame of its type needs.
+    Malformed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,8 +118,7 @@ impl<'a> SocketConnection<'a> {
         };
         // An unacknowledged event is redelivered, or the backfill finds it.
         if timeout(DRAIN_TIMEOUT, finished).await.is_err() {
-            let channels = self.slack.cache.joined();
-            channels.iter().for_each(|channel| self.slack.backfill.enqueue_later(channel));
+            self.slack.backfill_all_later();
         }
         ended
     }
@@ -157,6 +164,11 @@ impl<'a> SocketConnection<'a> {
             Some(Err(_)) => return Err(SlackDisconnect::retryable("it broke")),
         };
         match parse_frame(&text) {
+            SocketFrame::Malformed => {
+                self.slack.incidents.record_malformed(MalformedInput::Frame, "a frame");
+                // It may have held an event.
+                self.slack.backfill_all_later();
+            }
             SocketFrame::Hello if !self.is_open => {
                 self.is_open = true;
                 self.slack.connection.record_opened(self.slack.now());
@@ -261,11 +273,11 @@ async fn send(
 /// Only known kinds of envelopes are acknowledged. Otherwise a server that echoes what it receives would cause an
 /// endless loop.
 fn parse_frame(frame: &str) -> SocketFrame {
-    let Ok(mut frame) = serde_json::from_str::<Value>(frame) else {
-        warn!(platform = "slack", "Slack sent a frame that is not JSON");
-        return SocketFrame::Ignored;
+    let Ok(mut frame) = parse_json(frame.as_bytes()) else {
+        return SocketFrame::Malformed;
     };
-    let kind = match non_empty_str(&frame["type"]).unwrap_or_default() {
+    let Some(kind) = non_empty_str(&frame["type"]) else { return SocketFrame::Malformed };
+    let kind = match kind {
         "hello" => return SocketFrame::Hello,
         "disconnect" => {
             return match non_empty_str(&frame["reason"]).unwrap_or_default() {
@@ -281,7 +293,7 @@ fn parse_frame(frame: &str) -> SocketFrame {
     };
     match non_empty_str(&frame["envelope_id"]).map(str::to_owned) {
         Some(id) => SocketFrame::Envelope { id, kind, payload: frame["payload"].take() },
-        None => SocketFrame::Ignored,
+        None => SocketFrame::Malformed,
     }
 }
 

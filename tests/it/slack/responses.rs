@@ -1,0 +1,160 @@
+//! Slack's responses fit no type: each value of each response that the adapter reads is replaced by values of other
+//! types and by extreme ones. Nothing ends, nothing is posted twice, and afterwards all is read as before.
+
+use std::time::Duration;
+
+use aizuchi_core::chat::{ChannelId, MessageId};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::event::OutboxItem;
+use aizuchi_core::platform::Platform;
+use aizuchi_fakes::alteration::Alteration;
+use aizuchi_fakes::slack::FakeSlack;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_slack::SlackPlatform;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::slack::harness::SlackHarness;
+use crate::slack::timeouts::AdapterHarness;
+
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+/// Each value of the newest response to a method, altered in some of all ways; which ones differs from value to value.
+fn alterations(slack: &FakeSlack, method: &str) -> Vec<Alteration> {
+    let answer = slack.calls(method).pop().and_then(|call| call.answer);
+    let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method} was answered")));
+    all.into_iter().step_by(5).collect()
+}
+
+fn call_count(slack: &FakeSlack, method: &str) -> usize {
+    slack.read(|state| state.journal.calls.iter().filter(|call| call.method == method).count())
+}
+
+/// The adapter on a clock that only the test moves.
+async fn adapter() -> (AdapterHarness, Clock) {
+    let clock = Clock::manual(Timestamp::now());
+    (AdapterHarness::with_clock(SlackHarness::new().await, clock.clone()).await, clock)
+}
+
+#[tokio::test]
+async fn no_response_to_a_post_makes_it_posted_twice() {
+    let (adapter, clock) = adapter().await;
+    let (fake, slack): (&FakeSlack, &SlackPlatform) = (&adapter.harness.slack, &adapter.slack);
+    let post = async |number: usize| {
+        // Slack takes one post a second.
+        clock.advance_to(clock.now() + SignedDuration::from_secs(1));
+        let item = OutboxItem {
+            text: format!("answer {number}").into(),
+            dispatched_at: Some(clock.now()),
+            ..adapter.outbox_item(&format!("key-{number}"))
+        };
+        (slack.post(&item).await, item)
+    };
+    post(0).await.0.unwrap();
+    let alterations = alterations(fake, "chat.postMessage");
+    for (number, alteration) in (1..).zip(&alterations) {
+        fake.inject_fault("chat.postMessage", Fault::Altered(alteration.clone()));
+        let (posted, item) = post(number).await;
+        // Under load, a call may time out.
+        let found = loop {
+            if let Ok(found) = slack.find_posted(&item).await {
+                break found;
+            }
+        };
+        let made = fake.posts().pop().filter(|post| *post.text == *item.text);
+        let made = made.map(|post| MessageId::new(post.ts.to_string()));
+        assert_eq!(found.map(|found| found.id), made, "{alteration:?} {posted:?}");
+    }
+    let mut texts: Vec<String> = fake.posts().into_iter().map(|post| post.text).collect();
+    let posts = texts.len();
+    texts.dedup();
+    assert_eq!(texts.len(), posts);
+}
+
+#[tokio::test]
+async fn no_response_to_a_lookup_finds_what_was_not_posted() {
+    let (adapter, clock) = adapter().await;
+    let (fake, slack) = (&adapter.harness.slack, &adapter.slack);
+    adapter.harness.post_message(&adapter.harness.tea, &adapter.harness.mio, "Here I am.");
+    let item = OutboxItem { dispatched_at: Some(clock.now()), ..adapter.outbox_item("never") };
+    assert_eq!(slack.find_posted(&item).await, Ok(None));
+    for alteration in alterations(fake, "conversations.history") {
+        fake.inject_fault("conversations.history", Fault::Altered(alteration.clone()));
+        let found = slack.find_posted(&item).await;
+        assert!(!matches!(found, Ok(Some(_))), "{alteration:?}");
+    }
+    let on = adapter.harness.post_message(&adapter.harness.tea, &adapter.harness.mio, "A cake!");
+    let reaction = OutboxItem {
+        reaction_to: Some(MessageId::new(on.to_string())),
+        text: "🎉".into(),
+        ..item.clone()
+    };
+    slack.post(&reaction).await.unwrap();
+    assert!(slack.find_posted(&reaction).await.unwrap().is_some());
+    for method in ["reactions.add", "reactions.get"] {
+        for alteration in alterations(fake, method) {
+            fake.inject_fault(method, Fault::Altered(alteration));
+            // Whatever comes of it, the emoji stays once.
+            let _ = slack.post(&reaction).await;
+            let _ = slack.find_posted(&reaction).await;
+            fake.clear_faults();
+        }
+    }
+    assert!(slack.find_posted(&reaction).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn no_list_and_no_description_ends_the_adapter() {
+    let (adapter, clock) = adapter().await;
+    let fake = &adapter.harness.slack;
+    let called_again = async |method: &str, before: usize| {
+        while call_count(fake, method) == before {
+            clock.advance_to(clock.now() + HOUR);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    for method in ["usergroups.list", "users.list", "users.conversations"] {
+        called_again(method, 0).await;
+        for alteration in alterations(fake, method) {
+            let before = call_count(fake, method);
+            fake.inject_fault(method, Fault::Altered(alteration));
+            called_again(method, before).await;
+        }
+    }
+    let rename = |number: usize| {
+        let name = format!("tea-{number}");
+        fake.rename_channel(&adapter.harness.tea, &adapter.harness.mio, &name).unwrap();
+    };
+    rename(0);
+    called_again("conversations.info", 0).await;
+    for (number, alteration) in (1..).zip(alterations(fake, "conversations.info")) {
+        let before = call_count(fake, "conversations.info");
+        fake.inject_fault("conversations.info", Fault::Altered(alteration));
+        rename(number);
+        called_again("conversations.info", before).await;
+    }
+    for alteration in alterations(fake, "apps.connections.open") {
+        let before = call_count(fake, "apps.connections.open");
+        fake.inject_fault("apps.connections.open", Fault::Altered(alteration));
+        fake.reset_connections();
+        called_again("apps.connections.open", before).await;
+    }
+    // All is read as before.
+    fake.clear_faults();
+    called_again("users.conversations", call_count(fake, "users.conversations")).await;
+    while fake.connection_counts().open < 2 {
+        clock.advance_to(clock.now() + HOUR);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let ts = adapter.harness.post_message(&adapter.harness.attic, &adapter.harness.mio, "hello");
+    let (workspace, channel) = (
+        adapter.slack.identity().workspace.clone(),
+        ChannelId::new(adapter.harness.attic.as_str()),
+    );
+    let heard = async {
+        let id = MessageId::new(ts.to_string());
+        while adapter.database.archive.message(&workspace, &channel, &id).await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), heard).await.unwrap();
+}
