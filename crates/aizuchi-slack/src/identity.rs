@@ -28,8 +28,6 @@ pub struct SlackIdentity {
     pub name: String,
     /// The bot's user.
     pub user: UserId,
-    /// Whether the token may read message metadata, which holds the keys of the bot's own posts.
-    pub can_find_posts: bool,
 }
 
 impl SlackIdentity {
@@ -37,7 +35,6 @@ impl SlackIdentity {
     pub fn to_cursor(&self, settings: &SlackSettings) -> Cursor {
         let value = json!({
             "team_id": self.workspace, "team": self.name, "user_id": self.user,
-            "finds_keys": self.can_find_posts,
         });
         Cursor {
             workspace: WorkspaceId::new(IDENTITY_WORKSPACE),
@@ -78,7 +75,7 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
         Ok(response) => {
             let scopes = response.scopes.as_deref();
             let missing = scopes.map(manifest::missing_scopes).unwrap_or_default();
-            for scope in &missing {
+            for scope in missing {
                 warn!(
                     platform = "slack",
                     scope = scope.name,
@@ -86,12 +83,8 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
                     "the Slack app lacks a scope"
                 );
             }
-            let can_find_posts =
-                !missing.iter().any(|scope| scope.name == manifest::METADATA_SCOPE);
             let unknown = SlackApiError::Malformed("it does not say who we are");
-            let identity = parse_identity(&response.body)
-                .ok_or(SlackConnectError::IdentityUnavailable(unknown))?;
-            Ok(SlackIdentity { can_find_posts, ..identity })
+            parse_identity(&response.body).ok_or(SlackConnectError::IdentityUnavailable(unknown))
         }
         Err(SlackApiError::Refused(code)) => Err(SlackConnectError::BotTokenRefused(code)),
         Err(error) => Err(SlackConnectError::IdentityUnavailable(error)),
@@ -144,7 +137,6 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
         workspace: WorkspaceId::new(parse_id(&answer["team_id"])?),
         name: to_single_line(non_empty_str(&answer["team"]).unwrap_or("Slack")),
         user: UserId::new(parse_id(&answer["user_id"])?),
-        can_find_posts: answer["finds_keys"] != false,
     })
 }
 

@@ -42,7 +42,7 @@ use crate::history::limit::HistoryLimit;
 use crate::history::{LIMIT_KEY, LIMIT_ON};
 use crate::identity::{SlackConnectError, SlackIdentity};
 use crate::post::PostLimiter;
-use crate::post_lookup::PostLookups;
+use crate::post_lookup::{PostLookups, ToldPosts};
 use crate::settings::{EventTransport, SlackSettings};
 use crate::signature::InvalidSignature;
 use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
@@ -71,6 +71,7 @@ pub struct SlackPlatform {
     backfill: BackfillQueue,
     post_limiter: PostLimiter,
     post_lookups: PostLookups,
+    told_posts: ToldPosts,
     command_queue: CommandQueue,
     incidents: Incidents,
     history_limit: HistoryLimit,
@@ -120,6 +121,7 @@ impl SlackPlatform {
             backfill: BackfillQueue::default(),
             post_limiter: PostLimiter::default(),
             post_lookups: PostLookups::default(),
+            told_posts: ToldPosts::default(),
             command_queue: CommandQueue::default(),
             incidents,
             history_limit,

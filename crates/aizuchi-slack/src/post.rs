@@ -164,8 +164,7 @@ impl SlackPlatform {
         if let Some(user) = item.metadata.only_for.as_ref().filter(|_| !self.is_direct(item)) {
             return self.post_ephemeral(item, user).await;
         }
-        let users = self.user_names(&item.conversation.channel).await;
-        let text = to_mrkdwn(&item.text, &|name| users.find_user(name));
+        let text = self.to_slack_text(item).await;
         let thread = self.reply_thread(item);
         let mut arguments = vec![
             ("channel", item.conversation.channel.to_string()),
@@ -234,6 +233,12 @@ impl SlackPlatform {
             }
             ReplyPlacement::Thread | ReplyPlacement::TopLevel => None,
         }
+    }
+
+    /// The item's text in Slack's markup.
+    pub(super) async fn to_slack_text(&self, item: &OutboxItem) -> String {
+        let users = self.user_names(&item.conversation.channel).await;
+        to_mrkdwn(&item.text, &|name| users.find_user(name))
     }
 
     /// The users who have posted in a channel recently: only they can be mentioned.

@@ -1,19 +1,22 @@
-//! Looks for a post with an unknown outcome in the channel's history. That may take many rate-limited pages, so each
-//! attempt continues where the previous one stopped.
+//! Looks for a post with an unknown outcome: among the bot's own posts that Slack has told of, and in the channel's
+//! history. That may take many rate-limited pages, so each attempt continues where the previous one stopped.
+//!
+//! The post's key is in its metadata. Without the scope for that, Slack withholds it; then the author, the text and the
+//! time tell, together with what is recorded of other posts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::SlackPlatform;
 use crate::api::{SlackApiError, next_cursor};
-use crate::from_slack::{format_ts, parse_history_message};
-use crate::manifest::METADATA_SCOPE;
+use crate::from_slack::{SlackMessage, format_ts, parse_history_message};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
+use aizuchi_core::store::DecisionQuery;
 
 /// How far our clock and Slack's may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
@@ -21,12 +24,36 @@ const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 const MAX_PAGES: usize = 10;
 /// How long an attempt waits for a rate-limited page.
 const MAX_PAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
-/// An older lookup is never resumed.
+/// An older lookup is never resumed, and an older post that Slack has told of is in the history.
 const LOOKUP_EXPIRY: SignedDuration = SignedDuration::from_hours(6);
+/// How many of the posts that Slack has told of are kept.
+const MAX_TOLD_POSTS: usize = 1_000;
 
 /// The unfinished lookups, by the keys of their posts.
 #[derive(Default)]
 pub struct PostLookups(Mutex<HashMap<Arc<str>, PostLookup>>);
+
+/// The bot's own posts that Slack has told of in live events, by their keys, the oldest first.
+#[derive(Default)]
+pub struct ToldPosts(Mutex<VecDeque<(Arc<str>, PostedMessage)>>);
+
+impl ToldPosts {
+    /// Records the live event of the bot's own post.
+    pub fn record(&self, message: &SlackMessage, now: Timestamp) {
+        let Some(key) = message.key.clone() else { return };
+        let mut told = self.0.lock();
+        let is_old = |posted: &PostedMessage| now.duration_since(posted.at) > LOOKUP_EXPIRY;
+        while told.len() >= MAX_TOLD_POSTS || told.front().is_some_and(|(_, it)| is_old(it)) {
+            told.pop_front();
+        }
+        told.push_back((key, to_posted(message)));
+    }
+
+    fn find(&self, key: &str) -> Option<PostedMessage> {
+        let told = self.0.lock();
+        told.iter().find(|(known, _)| **known == *key).map(|(_, posted)| posted.clone())
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PostLookup {
@@ -59,21 +86,25 @@ impl PostLookups {
 }
 
 impl SlackPlatform {
-    /// Looks for the post's key in all messages since its dispatch.
+    /// Looks for the post in all messages since its dispatch.
     pub(super) async fn look_up_post(
         &self,
         item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         let Some(dispatched_at) = item.dispatched_at else { return Ok(None) };
+        if let Some(posted) = self.told_posts.find(&item.key) {
+            return Ok(Some(posted));
+        }
         let settled_at = dispatched_at + self.settings.settle_time;
         let mut lookup = self.post_lookups.resume(&item.key, settled_at, self.now());
         for _ in 0..MAX_PAGES {
             let mut page = self.fetch_lookup_page(item, dispatched_at, &mut lookup).await?;
-            let posted = self.find_in_page(&mut page, item);
             let next = next_cursor(&page);
-            if posted.is_some() || next.is_none() {
+            let posted = self.find_in_page(&mut page, item, dispatched_at).await?;
+            let is_last = next.is_none() || next == lookup.cursor;
+            if posted.is_some() || is_last {
                 self.post_lookups.remove(&item.key);
-                return if posted.is_some() { Ok(posted) } else { self.not_found() };
+                return Ok(posted);
             }
             (lookup.cursor, lookup.page_due_at) = (next, None);
             self.post_lookups.save(&item.key, &lookup);
@@ -129,24 +160,63 @@ impl SlackPlatform {
     }
 
     /// Only the bot's own messages count: any app can write the key into its metadata.
-    fn find_in_page(&self, page: &mut Value, item: &OutboxItem) -> Option<PostedMessage> {
-        let Value::Array(messages) = page["messages"].take() else { return None };
+    async fn find_in_page(
+        &self,
+        page: &mut Value,
+        item: &OutboxItem,
+        dispatched_at: Timestamp,
+    ) -> Result<Option<PostedMessage>, PlatformError> {
+        let Value::Array(messages) = page["messages"].take() else { return Ok(None) };
         let channel = &item.conversation.channel;
         let messages =
             messages.into_iter().filter_map(|message| parse_history_message(channel, message));
-        let mut own = messages.filter(|message| message.author == self.identity.user);
-        let message = own.find(|message| message.key.as_deref() == Some(&*item.key))?;
-        let author = self.identity.user.clone();
-        Some(PostedMessage { id: message.id, thread: message.thread, at: message.at, author })
+        let own: Vec<SlackMessage> =
+            messages.filter(|message| message.author == self.identity.user).collect();
+        if let Some(message) = own.iter().find(|message| message.key.as_deref() == Some(&*item.key))
+        {
+            return Ok(Some(to_posted(message)));
+        }
+        let (thread, since) = (self.reply_thread(item), dispatched_at - CLOCK_SKEW);
+        let without_key = own.iter().filter(|message| {
+            message.key.is_none() && message.thread == thread && message.at >= since
+        });
+        for message in without_key {
+            if self.has_text_of(message, item).await && !self.is_recorded(message).await? {
+                return Ok(Some(to_posted(message)));
+            }
+        }
+        Ok(None)
     }
 
-    fn not_found(&self) -> Result<Option<PostedMessage>, PlatformError> {
-        if self.identity.can_find_posts {
-            return Ok(None);
-        }
-        let why = format!("without the scope {METADATA_SCOPE} nobody knows whether it was said");
-        Err(PlatformError::Refused(why))
+    /// Whether a message says what the item says. Slack writes some letters and links in its own way, so both are
+    /// compared as users read them.
+    async fn has_text_of(&self, message: &SlackMessage, item: &OutboxItem) -> bool {
+        let visible = |text: &str| {
+            let message = SlackMessage { raw: json!({ "text": text }), ..message.clone() };
+            let text = self.to_message(&message).text;
+            text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>()
+        };
+        let expected = visible(&self.to_slack_text(item).await);
+        !expected.is_empty() && visible(&message.text) == expected
     }
+
+    /// Whether the message is known as another post: a decision has led to it.
+    async fn is_recorded(&self, message: &SlackMessage) -> Result<bool, PlatformError> {
+        let query = DecisionQuery::Messages {
+            workspace: self.identity.workspace.clone(),
+            channel: message.channel.clone(),
+            messages: vec![message.id.clone()],
+        };
+        let decisions = self.archive.decisions(query).await;
+        let decisions =
+            decisions.map_err(|error| PlatformError::OutcomeUnknown(error.to_string()))?;
+        Ok(!decisions.is_empty())
+    }
+}
+
+fn to_posted(message: &SlackMessage) -> PostedMessage {
+    let SlackMessage { id, thread, at, author, .. } = message;
+    PostedMessage { id: id.clone(), thread: thread.clone(), at: *at, author: author.clone() }
 }
 
 /// The outcome of a post stays unknown while its lookup fails.

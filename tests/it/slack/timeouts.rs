@@ -36,6 +36,54 @@ pub struct AdapterHarness {
     _stop: DropGuard,
 }
 
+async fn connect(
+    harness: &SlackHarness,
+    database: &TestStore,
+    clock: Clock,
+) -> (SlackPlatform, Arc<Inbox>) {
+    let settings = SlackSettings {
+        bot_token: SecretString::from("xoxb-dev"),
+        events: EventTransport::SocketMode {
+            app_token: SecretString::from("xapp-dev"),
+            connections: 2,
+        },
+        api_base: harness.api.clone(),
+        reply_in: ReplyPlacement::TopLevel,
+        settle_time: SignedDuration::from_secs(60),
+        history_span: SignedDuration::from_hours(24),
+        sync_interval: SignedDuration::from_hours(1),
+        timeouts: SlackTimeouts {
+            call: Duration::from_millis(500),
+            command_answer: Duration::from_millis(50),
+            open: Duration::from_millis(500),
+            ping_interval: Duration::from_millis(50),
+            idle: Duration::from_millis(300),
+            limited_page_interval: SignedDuration::from_millis(50),
+        },
+    };
+    let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+    let (inbox, _) = build_parts(database.store.clone(), clock, mind, room);
+    let persona = Persona {
+        name: "Aizuchi".to_owned(),
+        system_prompt: String::new(),
+        language: Language::En,
+    };
+    let (persona, archive) = (Arc::new(persona), database.archive.clone());
+    let deps = PlatformDeps {
+        answers: aizuchi_harness::harness::answers(
+            database.store.clone(),
+            archive.clone(),
+            &persona,
+        ),
+        persona,
+        inbox: inbox.clone(),
+        archive,
+        cursors: database.cursors.clone(),
+    };
+    let identity = fetch_identity(&settings).await.unwrap();
+    (SlackPlatform::new(settings, identity, deps).await.unwrap(), inbox)
+}
+
 impl AdapterHarness {
     pub async fn new() -> Self {
         Self::with(SlackHarness::new().await).await
@@ -47,47 +95,8 @@ impl AdapterHarness {
 
     pub async fn with_clock(harness: SlackHarness, clock: Clock) -> Self {
         let database = TestStore::sqlite().await;
-        let settings = SlackSettings {
-            bot_token: SecretString::from("xoxb-dev"),
-            events: EventTransport::SocketMode {
-                app_token: SecretString::from("xapp-dev"),
-                connections: 2,
-            },
-            api_base: harness.api.clone(),
-            reply_in: ReplyPlacement::TopLevel,
-            settle_time: SignedDuration::from_secs(60),
-            history_span: SignedDuration::from_hours(24),
-            sync_interval: SignedDuration::from_hours(1),
-            timeouts: SlackTimeouts {
-                call: Duration::from_millis(500),
-                command_answer: Duration::from_millis(50),
-                open: Duration::from_millis(500),
-                ping_interval: Duration::from_millis(50),
-                idle: Duration::from_millis(300),
-                limited_page_interval: SignedDuration::from_millis(50),
-            },
-        };
-        let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-        let (inbox, _) = build_parts(database.store.clone(), clock, mind, room);
-        let persona = Persona {
-            name: "Aizuchi".to_owned(),
-            system_prompt: String::new(),
-            language: Language::En,
-        };
-        let (persona, archive) = (Arc::new(persona), database.archive.clone());
-        let deps = PlatformDeps {
-            answers: aizuchi_harness::harness::answers(
-                database.store.clone(),
-                archive.clone(),
-                &persona,
-            ),
-            persona,
-            inbox: inbox.clone(),
-            archive,
-            cursors: database.cursors.clone(),
-        };
-        let identity = fetch_identity(&settings).await.unwrap();
-        let slack = Arc::new(SlackPlatform::new(settings, identity, deps).await.unwrap());
+        let (slack, inbox) = connect(&harness, &database, clock).await;
+        let slack = Arc::new(slack);
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
@@ -97,6 +106,11 @@ impl AdapterHarness {
             adapter.wait_for_cursor(channel, |_| true).await;
         }
         adapter
+    }
+
+    /// The adapter of the next process, which has seen no event.
+    async fn restarted(&self) -> SlackPlatform {
+        connect(&self.harness, &self.database, Clock::system()).await.0
     }
 
     pub fn outbox_item(&self, key: &str) -> OutboxItem {
@@ -214,6 +228,7 @@ async fn a_connection_without_a_hello_is_reopened() {
 #[tokio::test]
 async fn h14_an_unknown_outcome_can_be_looked_up() {
     let adapter = AdapterHarness::new().await;
+    let restarted = adapter.restarted().await;
     for (number, fault, was_posted) in [
         (1, Fault::HangAfter(Hang::UntilReleased), true),
         (2, Fault::HangBefore(Hang::UntilReleased), false),
@@ -227,16 +242,16 @@ async fn h14_an_unknown_outcome_can_be_looked_up() {
         adapter.harness.slack.inject_fault("chat.postMessage", fault.clone());
         let answer = adapter.slack.post(&outbox_item).await;
         assert!(matches!(answer, Err(PlatformError::OutcomeUnknown(_))), "{fault:?}: {answer:?}");
-        let found = adapter.slack.find_posted(&outbox_item).await.unwrap();
+        let found = restarted.find_posted(&outbox_item).await.unwrap();
         assert_eq!(found.is_some(), was_posted, "{fault:?}");
         adapter.harness.slack.release_hanging();
     }
     // If the history cannot be read, the outcome stays unknown.
     adapter.harness.slack.inject_fault("conversations.history", Fault::Status(503));
-    let found = adapter.slack.find_posted(&adapter.outbox_item("key-1")).await;
+    let found = restarted.find_posted(&adapter.outbox_item("key-1")).await;
     assert!(matches!(found, Err(PlatformError::OutcomeUnknown(_))), "{found:?}");
     // Only a message of the bot itself counts.
-    let posted = adapter.slack.find_posted(&adapter.outbox_item("key-1")).await.unwrap().unwrap();
+    let posted = restarted.find_posted(&adapter.outbox_item("key-1")).await.unwrap().unwrap();
     assert_eq!(posted.author.as_str(), adapter.harness.bot);
 }
 
@@ -260,6 +275,7 @@ async fn a_rate_limit_on_the_history_can_be_lifted() {
 #[tokio::test]
 async fn a_lookup_resumes_where_it_stopped() {
     let adapter = AdapterHarness::new().await;
+    let restarted = adapter.restarted().await;
     let outbox_item = adapter.outbox_item("key-1");
     let slack = &adapter.harness.slack;
     slack.inject_fault("chat.postMessage", Fault::ResetAfter);
@@ -279,11 +295,11 @@ async fn a_lookup_resumes_where_it_stopped() {
     for _ in 0..2 {
         // The limit allows one page from here on.
         slack.cap_history(Some(cap));
-        let found = adapter.slack.find_posted(&outbox_item).await;
+        let found = restarted.find_posted(&outbox_item).await;
         assert!(matches!(found, Err(PlatformError::Busy { .. })), "{found:?}");
     }
     slack.cap_history(Some(cap));
-    let found = adapter.slack.find_posted(&outbox_item).await.unwrap().unwrap();
+    let found = restarted.find_posted(&outbox_item).await.unwrap().unwrap();
     assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
     let calls = slack.calls("conversations.history");
     // Calls without `latest` belong to the backfill.
