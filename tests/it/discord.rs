@@ -2,6 +2,7 @@
 //! tested with the official clients (`scripts/peers`).
 
 pub mod harness;
+mod malformed;
 mod bodies;
 mod talk;
 mod answers;

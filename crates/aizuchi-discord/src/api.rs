@@ -20,6 +20,7 @@ use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
+use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -63,6 +64,11 @@ impl ApiRequest {
 
     pub fn new(method: Method, path: String, body: Option<Value>) -> Self {
         Self { method, path, body, max_turn_wait: MAX_TURN_WAIT }
+    }
+
+    /// The route without ids and secrets, for logs.
+    pub fn route_name(&self) -> String {
+        self.route().template
     }
 
     /// The rate limit route: only the first id counts, and for reactions not even the emoji.
@@ -110,6 +116,9 @@ pub enum DiscordApiError {
     /// It may have been done.
     #[error("Discord's answer is not known: {0}")]
     OutcomeUnknown(String),
+    /// It may have been done: the response cannot be read.
+    #[error("Discord's answer cannot be read: {0}")]
+    Malformed(&'static str),
 }
 
 /// Discord's reason for refusing a call.
@@ -142,7 +151,8 @@ impl DiscordApiError {
             DiscordApiError::Refused(refusal) => Some(refusal.code),
             DiscordApiError::RateLimited(_)
             | DiscordApiError::Unreachable(_)
-            | DiscordApiError::OutcomeUnknown(_) => None,
+            | DiscordApiError::OutcomeUnknown(_)
+            | DiscordApiError::Malformed(_) => None,
         }
     }
 }
@@ -216,7 +226,7 @@ impl DiscordApi {
         limit: RateLimitHeaders,
         body: &[u8],
     ) -> DiscordApiError {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let body = parse_json(body).unwrap_or_default();
         let body_wait = body["retry_after"].as_f64().filter(|wait| wait.is_finite());
         let wait = limit.retry_after.into_iter().chain(body_wait).reduce(f64::max);
         let wait = wait
@@ -263,18 +273,17 @@ struct ErrorBody {
 }
 
 fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError> {
-    let body = serde_json::from_slice::<Value>(text);
+    let body = parse_json(text).ok();
     if status.is_success() {
         let is_empty = text.trim_ascii().is_empty();
-        return body
-            .or(if is_empty { Ok(Value::Null) } else { Err(()) })
-            .map_err(|()| DiscordApiError::OutcomeUnknown("its answer is no JSON".to_owned()));
+        let body = body.or(is_empty.then_some(Value::Null));
+        return body.ok_or(DiscordApiError::Malformed("it is no JSON"));
     }
     if !status.is_client_error() || status == StatusCode::REQUEST_TIMEOUT {
         return Err(DiscordApiError::OutcomeUnknown(format!("it answers {status}")));
     }
     let error: ErrorBody =
-        body.ok().and_then(|body| serde_json::from_value(body).ok()).unwrap_or_default();
+        body.and_then(|body| serde_json::from_value(body).ok()).unwrap_or_default();
     let reason = || status.canonical_reason().unwrap_or("no").to_owned();
     let message =
         Some(sanitize(&error.message)).filter(|message| !message.is_empty()).unwrap_or_else(reason);
@@ -354,7 +363,7 @@ mod tests {
         for (status, text, expected) in [
             (200, r#"{"id": "1"}"#, Ok(json!({"id": "1"}))),
             (204, "", Ok(Value::Null)),
-            (200, "<html>", unknown("its answer is no JSON")),
+            (200, "<html>", Err(DiscordApiError::Malformed("it is no JSON"))),
             (403, r#"{"code": 50013, "message": "Missing Permissions"}"#, {
                 refused(403, 50013, "Missing Permissions")
             }),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::info;
 use twilight_gateway::ShardId;
@@ -11,6 +12,7 @@ use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::DiscordPlatform;
+use crate::api::{ApiRequest, DiscordApiError};
 use crate::cache::{CachedChannel, Membership};
 use crate::from_discord::guild::{self, Guild, GuildThread};
 use crate::from_discord::message::{ChannelRef, DiscordMessage};
@@ -23,6 +25,11 @@ use aizuchi_core::chat::{
     Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::store::StoreError;
+
+/// How long an event waits for Discord to describe its channel: all other events wait with it.
+const LOOKUP_TIMEOUT: SignedDuration = SignedDuration::from_secs(3);
+/// After that has failed.
+const LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
 impl Location {
     /// A public thread is a conversation of its channel. A private thread is a channel of its own, because the
@@ -57,31 +64,43 @@ impl DiscordPlatform {
         channel_ref: &ChannelRef,
         message: Option<&DiscordMessage>,
     ) -> Result<Location, IngestError> {
+        // An event without a server does not make a server's channel a direct message, and an event that was attributed
+        // to another server does not move a channel there.
+        let is_in_guild = |location: &Location| {
+            let workspace = &location.conversation.workspace;
+            match channel_ref.guild {
+                Some(guild) => *workspace == guild_workspace(guild),
+                None => *workspace != direct_workspace(),
+            }
+        };
+        let known = self.known_location(&channel_ref.channel);
+        if let Some(location) = known.filter(is_in_guild) {
+            self.mark_joined(&location, message).await?;
+            return Ok(location);
+        }
         let Some(guild) = channel_ref.guild else {
             self.ensure_direct_channel(&channel_ref.channel, message).await?;
             return Ok(Location::direct(&channel_ref.channel));
         };
-        if let Some(location) = self.known_location(&channel_ref.channel) {
-            self.mark_joined(&location, message).await?;
-            return Ok(location);
-        }
         // Several events may name a new channel at once; only one of them asks.
-        let _asking = self.location_lock.lock().await;
-        if let Some(location) = self.known_location(&channel_ref.channel) {
+        let mut failed_at = self.failed_lookup_at.lock().await;
+        if let Some(location) = self.known_location(&channel_ref.channel).filter(is_in_guild) {
             return Ok(location);
         }
-        let json: Value =
-            self.read_with_retries(&format!("/channels/{}", channel_ref.channel)).await?;
-        if let Some(thread) = guild::parse_thread(&json, Some(guild)) {
-            if self.cache.channel(&thread.parent).is_none() {
-                let parent: Value =
-                    self.read_with_retries(&format!("/channels/{}", thread.parent)).await?;
-                self.hear_unlisted_channel(&parent, guild).await?;
-            }
-            self.hear_thread(thread).await?;
-        } else {
-            self.hear_unlisted_channel(&json, guild).await?;
+        if failed_at.is_some_and(|failed| self.now().duration_since(failed) < LOOKUP_INTERVAL) {
+            let reason = "it was asked in vain just now".to_owned();
+            return Err(DiscordApiError::Unreachable(reason).into());
         }
+        let looked_up = self.clock.timeout(LOOKUP_TIMEOUT, self.look_up(channel_ref, guild)).await;
+        let looked_up = looked_up.unwrap_or_else(|_| {
+            Err(DiscordApiError::OutcomeUnknown("it does not answer".to_owned()).into())
+        });
+        match looked_up {
+            Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => *failed_at = None,
+            Err(IngestError::Api(_)) => *failed_at = Some(self.now()),
+            Err(IngestError::Store(_)) => {}
+        }
+        looked_up?;
         let unknown = || ConversationId {
             workspace: guild_workspace(guild),
             channel: channel_ref.channel.clone(),
@@ -92,6 +111,33 @@ impl DiscordPlatform {
             is_opened_by_persona: false,
             forum_post_title: None,
         }))
+    }
+
+    /// Asks Discord about a channel or thread of a server, and hears it.
+    async fn look_up(
+        &self,
+        channel_ref: &ChannelRef,
+        guild: Id<GuildMarker>,
+    ) -> Result<(), IngestError> {
+        let call = ApiRequest::get(format!("/channels/{}", channel_ref.channel));
+        let json = self.call(&call).await?;
+        let Some(thread) = guild::parse_thread(&json, Some(guild)) else {
+            let is_known = self.hear_unlisted_channel(&json, guild).await?;
+            return if is_known { Ok(()) } else { Err(self.unreadable(&call).into()) };
+        };
+        if self.cache.channel(&thread.parent).is_none() {
+            let call = ApiRequest::get(format!("/channels/{}", thread.parent));
+            let parent = self.call(&call).await?;
+            if !self.hear_unlisted_channel(&parent, guild).await? {
+                return Err(self.unreadable(&call).into());
+            }
+        }
+        Ok(self.hear_thread(thread).await?)
+    }
+
+    fn unreadable(&self, call: &ApiRequest) -> DiscordApiError {
+        self.record_malformed_response(call);
+        DiscordApiError::Malformed("it describes no channel")
     }
 
     /// A message from a channel proves that the bot can read it.
@@ -121,15 +167,16 @@ impl DiscordPlatform {
         Some(Location { conversation, is_opened_by_persona: false, forum_post_title: None })
     }
 
-    /// Hears a channel that its server has not listed. It counts as private if the server is unknown, too.
+    /// Hears a channel that its server has not listed. It counts as private if the server is unknown, too. Returns
+    /// whether it could be read.
     async fn hear_unlisted_channel(
         &self,
         json: &Value,
         guild: Id<GuildMarker>,
-    ) -> Result<(), StoreError> {
-        let Some(parsed) = guild::parse_channel(json, Some(guild)) else { return Ok(()) };
+    ) -> Result<bool, StoreError> {
+        let Some(parsed) = guild::parse_channel(json, Some(guild)) else { return Ok(false) };
         if self.cache.guild(guild).is_some() {
-            return self.hear_channel_update(parsed).await;
+            return self.hear_channel_update(parsed).await.map(|()| true);
         }
         let channel = Channel {
             workspace: guild_workspace(guild),
@@ -144,7 +191,8 @@ impl DiscordPlatform {
             kind,
             can_read_history: true,
         })
-        .await
+        .await?;
+        Ok(true)
     }
 
     /// A server became available. If it is known already, it was unavailable before, so its channels are backfilled.

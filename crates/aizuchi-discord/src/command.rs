@@ -17,14 +17,15 @@ use twilight_model::http::interaction::InteractionResponseType;
 use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::cache::Membership;
-use crate::from_discord::message::ChannelRef;
+use crate::from_discord::message::parse_channel_ref;
 use crate::identity::GuildSummary;
-use crate::json::{non_empty_str, parse_id};
+use crate::json::{id_str, non_empty_str};
 use crate::permissions::ADMIN_PERMISSIONS;
 use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-use aizuchi_core::chat::{ChannelId, Role, UserId};
+use aizuchi_core::chat::{Role, UserId};
 use aizuchi_core::command::CommandRequest;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
@@ -52,10 +53,13 @@ impl DiscordPlatform {
         loop {
             tokio::select! {
                 interaction = self.next_interaction(), if responses.len() < MAX_CONCURRENT => match interaction {
-                    Some(interaction) => responses.push(self.answer_interaction(interaction)),
+                    Some(interaction) => {
+                        let answering = self.answer_interaction(interaction);
+                        responses.push(self.incidents.contain(PlatformTask::Command, answering));
+                    }
                     None => return,
                 },
-                Some(()) = responses.next() => {}
+                Some(_answered_or_panicked) = responses.next() => {}
             }
         }
     }
@@ -110,7 +114,9 @@ impl DiscordPlatform {
     }
 
     async fn answer_interaction(&self, interaction: Value) {
-        let Some(at) = interaction_time(&interaction) else { return };
+        let Some(at) = interaction_time(&interaction) else {
+            return self.incidents.record_malformed(MalformedInput::Command, "an interaction");
+        };
         if self.now() > at + MAX_COMMAND_AGE {
             return warn!(
                 platform = "discord",
@@ -168,9 +174,11 @@ impl DiscordPlatform {
                     return info!(platform = "discord", %error, "could not answer a command");
                 }
                 Err(DiscordApiError::RateLimited(wait)) => wait,
-                Err(DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)) => {
-                    RETRY_DELAY
-                }
+                Err(
+                    DiscordApiError::Unreachable(_)
+                    | DiscordApiError::OutcomeUnknown(_)
+                    | DiscordApiError::Malformed(_),
+                ) => RETRY_DELAY,
             };
             let next = self.now() + wait;
             if next > at + INTERACTION_TOKEN_LIFETIME {
@@ -212,10 +220,9 @@ impl DiscordPlatform {
 
     /// The command as the core takes it. `None` in a channel that the bot cannot read.
     async fn command_request(&self, interaction: &Value) -> Option<CommandRequest> {
-        let channel = ChannelId::new(non_empty_str(&interaction["channel_id"])?);
-        let user = non_empty_str(&interaction["member"]["user"]["id"])
-            .or(non_empty_str(&interaction["user"]["id"]))?;
-        let channel_ref = ChannelRef { guild: parse_id(&interaction["guild_id"]), channel };
+        let channel_ref = parse_channel_ref(interaction)?;
+        let user =
+            id_str(&interaction["member"]["user"]["id"]).or(id_str(&interaction["user"]["id"]))?;
         let conversation = self.locate(&channel_ref, None).await.ok()?.conversation;
         let cached = self.cache.channel(&conversation.channel);
         cached.filter(|cached| cached.membership == Membership::Member)?;

@@ -1,5 +1,5 @@
-//! Discord's events, parsed leniently: an unknown or malformed event is ignored, and nothing here fails. One odd
-//! sticker must not stop a server's events.
+//! Discord's events, parsed leniently: what has another type than expected counts as absent. An event without what it
+//! needs is malformed, and nothing here fails. One odd sticker must not stop a server's events.
 
 pub mod user;
 pub mod guild;
@@ -15,7 +15,7 @@ use twilight_model::id::marker::GuildMarker;
 use crate::from_discord::guild::{Guild, GuildChannel, GuildRole, GuildThread};
 use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_channel_ref};
 use crate::from_discord::user::{GuildMember, parse_member};
-use crate::json::{array_at, non_empty_str, parse_id};
+use crate::json::{id_str, non_empty_str, parse_id};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange, UserId};
 
 /// A parsed event.
@@ -56,7 +56,10 @@ pub enum DiscordEvent {
     Member(GuildMember),
     /// A slash command, its autocompletion, or a button.
     Interaction(Value),
+    /// It matters to nobody here.
     Ignored,
+    /// It lacks what an event of its name needs.
+    Malformed,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -73,52 +76,48 @@ pub struct DiscordReaction {
 
 /// Parses an event of this name.
 pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
-    let or_ignored = |event: Option<DiscordEvent>| event.unwrap_or(DiscordEvent::Ignored);
     match name {
-        "MESSAGE_CREATE" => or_ignored(
+        "MESSAGE_CREATE" if !message::is_for_users(data) => DiscordEvent::Ignored,
+        "MESSAGE_CREATE" => or_malformed(
             message::parse_message(data).map(|message| DiscordEvent::Message(Box::new(message))),
         ),
-        "MESSAGE_UPDATE" => or_ignored(parse_edit(data)),
-        "MESSAGE_DELETE" => or_ignored(parse_deletion(data, std::slice::from_ref(&data["id"]))),
-        "MESSAGE_DELETE_BULK" => {
-            or_ignored(parse_deletion(data, data["ids"].as_array().map_or(&[][..], Vec::as_slice)))
-        }
-        "MESSAGE_REACTION_ADD" => or_ignored(parse_reaction(data, ReactionChange::Added)),
-        "MESSAGE_REACTION_REMOVE" => or_ignored(parse_reaction(data, ReactionChange::Removed)),
-        "MESSAGE_REACTION_REMOVE_ALL" | "MESSAGE_REACTION_REMOVE_EMOJI" => {
-            or_ignored(parse_reactions_removed(data))
-        }
+        "MESSAGE_UPDATE" => parse_edit(data),
+        "MESSAGE_DELETE" => or_malformed(parse_deletion(data, std::slice::from_ref(&data["id"]))),
+        "MESSAGE_DELETE_BULK" => or_malformed(
+            data["ids"].as_array().and_then(|ids| parse_deletion(data, ids.as_slice())),
+        ),
+        "MESSAGE_REACTION_ADD" => or_malformed(parse_reaction(data, ReactionChange::Added)),
+        "MESSAGE_REACTION_REMOVE" => or_malformed(parse_reaction(data, ReactionChange::Removed)),
+        "MESSAGE_REACTION_REMOVE_ALL" => or_malformed(parse_reactions_removed(data, None)),
+        "MESSAGE_REACTION_REMOVE_EMOJI" => or_malformed(
+            emoji_name(&data["emoji"]).and_then(|emoji| parse_reactions_removed(data, Some(emoji))),
+        ),
         // The bot is still on a server that is unavailable.
-        "GUILD_CREATE" if data["unavailable"] != true => {
-            or_ignored(guild::parse_guild(data).map(|guild| DiscordEvent::Guild(Box::new(guild))))
+        "GUILD_CREATE" | "GUILD_DELETE" if data["unavailable"] == true => DiscordEvent::Ignored,
+        "GUILD_CREATE" => {
+            or_malformed(guild::parse_guild(data).map(|guild| DiscordEvent::Guild(Box::new(guild))))
         }
-        "GUILD_UPDATE" => or_ignored(
+        "GUILD_UPDATE" => or_malformed(
             guild::parse_guild(data)
                 .map(|guild| DiscordEvent::GuildSettingsChanged(Box::new(guild))),
         ),
-        "GUILD_DELETE" if data["unavailable"] != true => {
-            or_ignored(parse_id(&data["id"]).map(DiscordEvent::GuildRemoved))
-        }
+        "GUILD_DELETE" => or_malformed(parse_id(&data["id"]).map(DiscordEvent::GuildRemoved)),
         "CHANNEL_CREATE" | "CHANNEL_UPDATE" => {
-            or_ignored(guild::parse_channel(data, None).map(DiscordEvent::ChannelChanged))
+            or_malformed(guild::parse_channel(data, None).map(DiscordEvent::ChannelChanged))
         }
-        "CHANNEL_DELETE" => or_ignored(
-            non_empty_str(&data["id"]).map(|id| DiscordEvent::ChannelDeleted(ChannelId::new(id))),
+        "CHANNEL_DELETE" => or_malformed(
+            id_str(&data["id"]).map(|id| DiscordEvent::ChannelDeleted(ChannelId::new(id))),
         ),
         "THREAD_CREATE" | "THREAD_UPDATE" => {
-            or_ignored(guild::parse_thread(data, None).map(DiscordEvent::Thread))
+            or_malformed(guild::parse_thread(data, None).map(DiscordEvent::Thread))
         }
-        "THREAD_LIST_SYNC" => {
-            let guild = parse_id(&data["guild_id"]);
-            let threads = array_at(data, "threads");
-            DiscordEvent::Threads(threads.filter_map(|it| guild::parse_thread(it, guild)).collect())
-        }
-        "THREAD_DELETE" => or_ignored(
-            non_empty_str(&data["id"]).map(|id| DiscordEvent::ThreadDeleted(ChannelId::new(id))),
+        "THREAD_LIST_SYNC" => or_malformed(parse_thread_list(data)),
+        "THREAD_DELETE" => or_malformed(
+            id_str(&data["id"]).map(|id| DiscordEvent::ThreadDeleted(ChannelId::new(id))),
         ),
-        "GUILD_ROLE_CREATE" | "GUILD_ROLE_UPDATE" => or_ignored(parse_role_event(data)),
-        "GUILD_ROLE_DELETE" => or_ignored(parse_role_deletion(data)),
-        "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" => or_ignored(
+        "GUILD_ROLE_CREATE" | "GUILD_ROLE_UPDATE" => or_malformed(parse_role_event(data)),
+        "GUILD_ROLE_DELETE" => or_malformed(parse_role_deletion(data)),
+        "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" => or_malformed(
             parse_id(&data["guild_id"])
                 .and_then(|guild| parse_member(data, guild))
                 .map(DiscordEvent::Member),
@@ -128,41 +127,56 @@ pub fn parse_event(name: &str, data: &Value) -> DiscordEvent {
     }
 }
 
-/// Only a change by the author is an edit; a link preview, a pin or a thread also updates the message.
-fn parse_edit(data: &Value) -> Option<DiscordEvent> {
-    let message = message::parse_message(data)?;
-    let at = message.edited_at?;
-    Some(DiscordEvent::MessageChanged { message: Box::new(message), edited_at: at })
+fn or_malformed(event: Option<DiscordEvent>) -> DiscordEvent {
+    event.unwrap_or(DiscordEvent::Malformed)
+}
+
+/// Only a change by the author is an edit; a link preview, a pin or a thread also updates the message. Some updates hold
+/// only the changed fields.
+fn parse_edit(data: &Value) -> DiscordEvent {
+    if data["edited_timestamp"].is_null() || !message::is_for_users(data) {
+        return DiscordEvent::Ignored;
+    }
+    let edit = message::parse_message(data).and_then(|message| {
+        let edited_at = message.edited_at?;
+        Some(DiscordEvent::MessageChanged { message: Box::new(message), edited_at })
+    });
+    or_malformed(edit)
+}
+
+fn parse_thread_list(data: &Value) -> Option<DiscordEvent> {
+    let guild = parse_id(&data["guild_id"])?;
+    let threads = data["threads"].as_array()?.iter();
+    let threads = threads.filter_map(|thread| guild::parse_thread(thread, Some(guild)));
+    Some(DiscordEvent::Threads(threads.collect()))
 }
 
 fn parse_deletion(data: &Value, ids: &[Value]) -> Option<DiscordEvent> {
-    let messages = ids.iter().filter_map(non_empty_str).map(MessageId::new).collect();
-    Some(DiscordEvent::MessagesDeleted { channel_ref: parse_channel_ref(data)?, messages })
+    let messages: Vec<_> = ids.iter().filter_map(id_str).map(MessageId::new).collect();
+    let channel_ref = parse_channel_ref(data).filter(|_| !messages.is_empty())?;
+    Some(DiscordEvent::MessagesDeleted { channel_ref, messages })
 }
 
 fn parse_reaction(data: &Value, change: ReactionChange) -> Option<DiscordEvent> {
     Some(DiscordEvent::Reaction(DiscordReaction {
         channel_ref: parse_channel_ref(data)?,
-        message: MessageId::new(non_empty_str(&data["message_id"])?),
-        user: UserId::new(non_empty_str(&data["user_id"])?),
+        message: MessageId::new(id_str(&data["message_id"])?),
+        user: UserId::new(id_str(&data["user_id"])?),
         is_bot: data["member"]["user"].is_object().then(|| data["member"]["user"]["bot"] == true),
         emoji: emoji_name(&data["emoji"])?,
         change,
     }))
 }
 
-fn parse_reactions_removed(data: &Value) -> Option<DiscordEvent> {
-    let message = MessageId::new(non_empty_str(&data["message_id"])?);
-    Some(DiscordEvent::ReactionsRemoved {
-        channel_ref: parse_channel_ref(data)?,
-        message,
-        emoji: emoji_name(&data["emoji"]),
-    })
+fn parse_reactions_removed(data: &Value, emoji: Option<Arc<str>>) -> Option<DiscordEvent> {
+    let message = MessageId::new(id_str(&data["message_id"])?);
+    let channel_ref = parse_channel_ref(data)?;
+    Some(DiscordEvent::ReactionsRemoved { channel_ref, message, emoji })
 }
 
 /// An emoji as it is stored: the character, or the name of a custom emoji (one with an id) between colons.
 pub fn emoji_name(emoji: &Value) -> Option<Arc<str>> {
-    let name = non_empty_str(&emoji["name"])?;
+    let name = id_str(&emoji["name"])?;
     let is_custom = non_empty_str(&emoji["id"]).is_some();
     Some(if is_custom { format!(":{name}:").into() } else { name.into() })
 }
@@ -172,10 +186,7 @@ fn parse_role_event(data: &Value) -> Option<DiscordEvent> {
 }
 
 fn parse_role_deletion(data: &Value) -> Option<DiscordEvent> {
-    Some(DiscordEvent::RoleDeleted(
-        parse_id(&data["guild_id"])?,
-        non_empty_str(&data["role_id"])?.into(),
-    ))
+    Some(DiscordEvent::RoleDeleted(parse_id(&data["guild_id"])?, id_str(&data["role_id"])?.into()))
 }
 
 #[cfg(test)]
@@ -256,14 +267,24 @@ mod tests {
     }
 
     #[test]
-    fn malformed_events_are_ignored() {
-        let names = ["MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"];
+    fn events_without_what_they_need_are_malformed() {
+        let names = ["MESSAGE_CREATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "THREAD_CREATE"];
         let reactions = ["MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE_ALL", "GUILD_UPDATE"];
-        let rest = ["GUILD_CREATE", "CHANNEL_CREATE", "THREAD_CREATE", "GUILD_ROLE_UPDATE"];
-        for name in names.into_iter().chain(reactions).chain(rest).chain(["PRESENCE_UPDATE", ""]) {
-            for odd in [json!(null), json!([]), json!({}), json!({"id": 7}), json!({"id": "x"})] {
-                assert_eq!(parse_event(name, &odd), DiscordEvent::Ignored, "{name} {odd}");
+        let rest = ["GUILD_CREATE", "CHANNEL_CREATE", "THREAD_LIST_SYNC", "GUILD_ROLE_UPDATE"];
+        let odd = [json!(null), json!([]), json!({}), json!({"id": 7}), json!({"id": "x"})];
+        for name in names.into_iter().chain(reactions).chain(rest) {
+            for odd in &odd {
+                assert_eq!(parse_event(name, odd), DiscordEvent::Malformed, "{name} {odd}");
             }
         }
+        for (name, odd) in ["PRESENCE_UPDATE", "MESSAGE_UPDATE", ""].iter().zip(&odd) {
+            assert_eq!(parse_event(name, odd), DiscordEvent::Ignored, "{name} {odd}");
+        }
+        let edited = json!({"id": "5", "channel_id": "2", "edited_timestamp": 7});
+        assert_eq!(parse_event("MESSAGE_UPDATE", &edited), DiscordEvent::Malformed);
+        // A server's message without a readable server is not a direct message.
+        let message = json!({"id": "175928847299117063", "channel_id": "2", "guild_id": 1,
+            "content": "hi", "author": {"id": "3", "username": "mio"}});
+        assert_eq!(parse_event("MESSAGE_CREATE", &message), DiscordEvent::Malformed);
     }
 }

@@ -7,23 +7,25 @@ mod connection;
 pub mod disconnect;
 
 use futures_util::future::try_join_all;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use twilight_gateway::{ConfigBuilder, Intents, Shard, ShardId};
 
 use crate::DiscordPlatform;
-use crate::gateway::connection::{ConnectOptions, GatewayEvent, read_events};
+use crate::gateway::connection::{ConnectOptions, GatewayEvent, GatewayInput, read_events};
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
 use crate::identify::{IdentifyQueue, IdentifyRequest};
 use crate::identity::DiscordConnectError;
-use crate::ingest::IngestError;
+use crate::ingest::{IngestError, IngestResult};
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
-use crate::shards::GatewayPlan;
+use crate::shards::{GatewayPlan, gateway_url};
 use aizuchi_core::clock::seeded_random;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::backoff::backoff_delay;
+use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::store::StoreError;
 
 /// The events that Discord sends: servers and their channels, messages and reactions.
@@ -38,6 +40,8 @@ pub const INTENTS: Intents = Intents::GUILDS
 const MAX_QUEUED_EVENTS: usize = 10_000;
 /// After this many events without anything to store, the sequence number is stored on its own.
 const MAX_UNSAVED_EVENTS: u32 = 100;
+/// Between two gaps that are declared because an event was missed: each makes all channels be backfilled.
+const GAP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// A connection that lasts longer than this resets the backoff.
 const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
@@ -51,6 +55,10 @@ pub(super) struct ShardStream {
     unsaved_events: u32,
     /// No session has started or resumed since the program started.
     is_fresh: bool,
+    /// An event was missed, and a gap is declared at this time.
+    gap_due: Option<Timestamp>,
+    /// Before this time no gap is declared.
+    next_gap_at: Timestamp,
 }
 
 impl DiscordPlatform {
@@ -81,15 +89,27 @@ impl DiscordPlatform {
         shutdown: &CancellationToken,
     ) -> Result<(), DiscordConnectError> {
         let session = self.load_session(shard).await?;
-        let mut stream =
-            ShardStream { shard, session, ended_session: None, unsaved_events: 0, is_fresh: true };
+        let mut stream = ShardStream {
+            shard,
+            session,
+            ended_session: None,
+            unsaved_events: 0,
+            is_fresh: true,
+            gap_due: None,
+            next_gap_at: self.now(),
+        };
         let mut attempt = 0;
         loop {
             let started_at = self.now();
+            let connection = self.run_connection(&mut stream, plan, identify_requests);
+            let connection = self.incidents.contain(PlatformTask::Connection, connection);
             let disconnect = tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
-                disconnect = self.run_connection(&mut stream, plan, identify_requests) => disconnect?,
+                disconnect = connection => match disconnect {
+                    Ok(disconnect) => disconnect?,
+                    Err(Panicked) => Disconnect::after_defect(),
+                },
             };
             self.shards.mark_disconnected(shard, &self.connection);
             match disconnect.resume_mode {
@@ -181,29 +201,84 @@ impl DiscordPlatform {
     async fn ingest_events(
         &self,
         stream: &mut ShardStream,
-        mut event_receiver: mpsc::Receiver<GatewayEvent>,
+        mut event_receiver: mpsc::Receiver<GatewayInput>,
     ) -> Result<(), IngestError> {
-        while let Some(event) = event_receiver.recv().await {
-            match event.name.as_str() {
-                "READY" => self.start_session(stream, &event).await?,
-                "RESUMED" => self.resume_session(stream).await,
-                name => {
-                    let sequence = event.sequence;
-                    let advance =
-                        |session: &GatewaySession| session.advanced_to(sequence, self.now());
-                    let session = stream.session.as_ref().map(advance);
-                    let mut cursor =
-                        session.as_ref().map(|session| session.to_cursor(stream.shard));
-                    self.ingest(name, &event.data, &mut cursor).await?;
-                    stream.unsaved_events =
-                        if cursor.is_none() { 0 } else { stream.unsaved_events + 1 };
-                    stream.session = session;
+        loop {
+            let gap_due = stream.gap_due;
+            let gap_is_due = async {
+                match gap_due {
+                    Some(due) => self.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
                 }
+            };
+            let input = tokio::select! {
+                biased;
+                () = gap_is_due => {
+                    self.declare_gap(stream).await?;
+                    continue;
+                }
+                input = event_receiver.recv() => input,
+            };
+            match input {
+                Some(GatewayInput::Event(event)) => self.ingest_event(stream, &event).await?,
+                Some(GatewayInput::Unreadable) => {
+                    self.incidents.record_malformed(MalformedInput::Frame, "a frame");
+                    self.miss_event(stream);
+                }
+                None => return Ok(()),
             }
             if stream.unsaved_events >= MAX_UNSAVED_EVENTS {
                 self.save_session(stream).await?;
             }
         }
+    }
+
+    async fn ingest_event(
+        &self,
+        stream: &mut ShardStream,
+        event: &GatewayEvent,
+    ) -> Result<(), IngestError> {
+        match event.name.as_str() {
+            "READY" => return self.start_session(stream, event).await,
+            "RESUMED" => {
+                self.resume_session(stream).await;
+                return Ok(());
+            }
+            _ => {}
+        }
+        let advance = |session: &GatewaySession| session.advanced_to(event.sequence, self.now());
+        let session = stream.session.as_ref().map(advance);
+        let mut cursor = session.as_ref().map(|session| session.to_cursor(stream.shard));
+        match self.ingest(&event.name, &event.data, &mut cursor).await? {
+            IngestResult::Done => {}
+            IngestResult::Missed => self.miss_event(stream),
+        }
+        stream.unsaved_events = if cursor.is_none() { 0 } else { stream.unsaved_events + 1 };
+        stream.session = session;
+        Ok(())
+    }
+
+    /// An event could not be heard, and Discord will not send it again. Its message is in the history.
+    fn miss_event(&self, stream: &mut ShardStream) {
+        stream.gap_due = stream.gap_due.or(Some(self.now().max(stream.next_gap_at)));
+    }
+
+    /// Has everything backfilled since the last gap, as a new session does.
+    async fn declare_gap(&self, stream: &mut ShardStream) -> Result<(), IngestError> {
+        (stream.gap_due, stream.next_gap_at) = (None, self.now() + GAP_INTERVAL);
+        let Some(session) = stream.session.clone() else { return Ok(()) };
+        warn!(
+            platform = "discord",
+            shard = stream.shard.number(),
+            "an event was missed; reading the channels again"
+        );
+        self.advance_read_cursors(session.unbroken_since(), session.heard_until()).await?;
+        let session = session.started_at(self.now());
+        self.cursors.put_cursor(session.to_cursor(stream.shard)).await?;
+        self.shards.mark_connected(stream.shard, session.unbroken_since(), &self.connection);
+        (stream.session, stream.unsaved_events) = (Some(session), 0);
+        // The event may be the first of a channel or a thread that is not known yet.
+        self.sync_requested.notify_one();
         Ok(())
     }
 
@@ -213,12 +288,15 @@ impl DiscordPlatform {
         stream: &mut ShardStream,
         event: &GatewayEvent,
     ) -> Result<(), IngestError> {
-        let Some(id) = non_empty_str(&event.data["session_id"]) else { return Ok(()) };
+        let Some(id) = non_empty_str(&event.data["session_id"]) else {
+            self.incidents.record_malformed(MalformedInput::Event, "READY");
+            return Ok(());
+        };
         let previous = stream.session.take().or(stream.ended_session.take());
         if let Some(previous) = &previous {
             self.advance_read_cursors(previous.unbroken_since(), previous.heard_until()).await?;
         }
-        let resume_url = non_empty_str(&event.data["resume_gateway_url"]).map(str::to_owned);
+        let resume_url = non_empty_str(&event.data["resume_gateway_url"]).and_then(gateway_url);
         let session =
             GatewaySession::new(id, resume_url, event.sequence, self.identity.user.clone());
         let session = session.started_at(self.now());

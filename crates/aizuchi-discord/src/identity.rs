@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tracing::warn;
 use twilight_model::id::Id;
@@ -13,6 +13,7 @@ use twilight_model::id::marker::{ApplicationMarker, GuildMarker};
 use twilight_model::oauth::ApplicationFlags;
 
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
+use crate::json::id_str;
 use crate::settings::DiscordSettings;
 use aizuchi_core::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
@@ -22,6 +23,8 @@ use aizuchi_core::store::{Cursors, StoreError};
 /// installation are stored.
 const PLATFORM: &str = "discord";
 
+/// How many servers Discord lists at once.
+const GUILD_PAGE_SIZE: usize = 200;
 const MAX_START_ATTEMPTS: usize = 3;
 const START_RETRY_DELAY: Duration = Duration::from_secs(2);
 
@@ -110,28 +113,33 @@ pub async fn fetch_identity(
         Err(error) if error.is_token_invalid() => Err(DiscordConnectError::TokenRefused),
         Err(error) => Err(DiscordConnectError::IdentityUnavailable(error)),
     };
-    let mut record = get("/users/@me").await?;
-    record["application"] = get("/applications/@me").await?;
-    record["guilds"] = Value::Array(Vec::new());
-    let mut after = String::new();
+    let user = get("/users/@me").await?;
+    let application = get("/applications/@me").await?;
+    let mut guilds = Vec::new();
+    let mut last = String::new();
     loop {
-        let page = get(&format!("/users/@me/guilds?limit=200{after}")).await?;
-        let guilds = page.as_array().cloned().unwrap_or_default();
-        after = guilds
-            .last()
-            .map(|last| format!("&after={}", last["id"].as_str().unwrap_or("")))
-            .unwrap_or_default();
-        let is_last = guilds.len() < 200;
-        if let Value::Array(all) = &mut record["guilds"] {
-            all.extend(guilds);
-        }
+        let after = if last.is_empty() { String::new() } else { format!("&after={last}") };
+        let page = get(&format!("/users/@me/guilds?limit={GUILD_PAGE_SIZE}{after}")).await?;
+        let Value::Array(page) = page else { return Err(unreadable("it lists no servers")) };
+        let is_last = page.len() < GUILD_PAGE_SIZE;
+        let newest = page.last().and_then(|newest| id_str(&newest["id"])).map(str::to_owned);
+        guilds.extend(page);
         if is_last {
             break;
         }
+        last = newest
+            .filter(|newest| *newest != last)
+            .ok_or_else(|| unreadable("its list of servers has no end"))?;
     }
-    parse_identity(record).ok_or(DiscordConnectError::IdentityUnavailable(
-        DiscordApiError::OutcomeUnknown("it does not say who we are".to_owned()),
-    ))
+    let (id, username) = (&user["id"], &user["username"]);
+    let record = json!({
+        "id": id, "username": username, "application": application, "guilds": guilds,
+    });
+    parse_identity(record).ok_or_else(|| unreadable("it does not say who we are"))
+}
+
+fn unreadable(reason: &'static str) -> DiscordConnectError {
+    DiscordConnectError::IdentityUnavailable(DiscordApiError::Malformed(reason))
 }
 
 /// Whose token this is. While Discord cannot be reached, its last stored answer is used.
@@ -168,7 +176,8 @@ struct IdentityRecord {
     id: String,
     username: String,
     application: ApplicationRecord,
-    guilds: Vec<GuildRecord>,
+    /// Each is a [`GuildRecord`]. One that cannot be read does not hide the others.
+    guilds: Vec<Value>,
 }
 
 #[derive(Deserialize, serde::Serialize)]
@@ -189,14 +198,16 @@ fn parse_identity(record: Value) -> Option<DiscordIdentity> {
     let flags = ApplicationFlags::from_bits_truncate(record.application.flags);
     let content_flags = ApplicationFlags::GATEWAY_MESSAGE_CONTENT
         | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
-    let guild =
-        |guild: GuildRecord| GuildSummary { id: guild.id, name: to_single_line(&guild.name) };
+    let guild = |guild: Value| {
+        let GuildRecord { id, name } = serde_json::from_value(guild).ok()?;
+        Some(GuildSummary { id, name: to_single_line(&name) })
+    };
     Some(DiscordIdentity {
         application: record.application.id,
         user: UserId::new(record.id),
         name: to_single_line(&record.username),
         can_read_content: flags.intersects(content_flags),
-        guilds: record.guilds.into_iter().map(guild).collect(),
+        guilds: record.guilds.into_iter().filter_map(guild).collect(),
     })
 }
 
@@ -211,7 +222,7 @@ fn to_identity_record(identity: &DiscordIdentity) -> IdentityRecord {
         username: identity.name.clone(),
         application: ApplicationRecord { id: identity.application, flags },
         guilds: guilds
-            .map(|guild| GuildRecord { id: guild.id, name: guild.name.clone() })
+            .map(|guild| json!(GuildRecord { id: guild.id, name: guild.name.clone() }))
             .collect(),
     }
 }

@@ -23,6 +23,7 @@ use aizuchi_core::chat::{
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_core::inbox::Delivery;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::store::{HearReceipt, MessageQuery, MessageRange, StoreError};
 
 /// Why an event could not be ingested.
@@ -32,6 +33,14 @@ pub(super) enum IngestError {
     Api(#[from] DiscordApiError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IngestResult {
+    Done,
+    /// It could not be heard, and hearing it again would not help.
+    Missed,
 }
 
 /// The gateway cursor of an event. It is taken by the write that it is stored with, in one transaction.
@@ -56,11 +65,15 @@ impl DiscordPlatform {
         name: &str,
         data: &Value,
         cursor: &mut PendingCursor,
-    ) -> Result<(), IngestError> {
+    ) -> Result<IngestResult, IngestError> {
         let channel = non_empty_str(&data["channel_id"]);
         let message = non_empty_str(&data["message_id"]).or(non_empty_str(&data["id"]));
         let span = info_span!("event", platform = "discord", kind = name, channel, message);
-        match self.hear_event(parse_event(name, data), cursor).instrument(span).await {
+        let hearing = async { self.hear_event(name, parse_event(name, data), cursor).await };
+        let hearing = self.incidents.contain(PlatformTask::Event, hearing);
+        let Ok(result) = hearing.instrument(span).await else { return Ok(IngestResult::Missed) };
+        match result {
+            Ok(()) => Ok(IngestResult::Done),
             Err(IngestError::Store(StoreError::Refused(why))) => {
                 // A replay would be refused as well.
                 warn!(
@@ -70,7 +83,7 @@ impl DiscordPlatform {
                     error = %why,
                     "the store refused an event"
                 );
-                Ok(())
+                Ok(IngestResult::Done)
             }
             Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
                 debug!(
@@ -80,14 +93,26 @@ impl DiscordPlatform {
                     error = %refusal,
                     "no access to an event's channel"
                 );
-                Ok(())
+                Ok(IngestResult::Done)
             }
-            result => result,
+            // A replay would hold up all other events for as long as Discord cannot describe this channel.
+            Err(IngestError::Api(error)) => {
+                warn!(
+                    platform = "discord",
+                    channel,
+                    message,
+                    %error,
+                    "an event's channel is not known"
+                );
+                Ok(IngestResult::Missed)
+            }
+            Err(error @ IngestError::Store(_)) => Err(error),
         }
     }
 
     async fn hear_event(
         &self,
+        name: &str,
         event: DiscordEvent,
         cursor: &mut PendingCursor,
     ) -> Result<(), IngestError> {
@@ -139,6 +164,12 @@ impl DiscordPlatform {
             DiscordEvent::Interaction(interaction) => {
                 // It is answered apart, within three seconds, so it does not wait for other events.
                 let _ = self.interaction_sender.send(interaction);
+                Ok(())
+            }
+            DiscordEvent::Malformed => {
+                self.incidents.record_malformed(MalformedInput::Event, name);
+                // What it would have changed of a server can be asked for.
+                self.sync_requested.notify_one();
                 Ok(())
             }
             DiscordEvent::Ignored => Ok(()),

@@ -57,10 +57,12 @@ use crate::shards::Shards;
 use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, Heard, Role, User, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
+use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::revocation::Revocation;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
@@ -80,10 +82,11 @@ pub struct DiscordPlatform {
     shards: Shards,
     pub connection: ConnectionStatus,
     revocation: Revocation,
+    incidents: Incidents,
     /// How far each channel's history has been read.
     read_cursors: Mutex<HashMap<ChannelId, ReadCursor>>,
-    /// Held while Discord is asked about an unknown channel, so that it is asked once.
-    location_lock: tokio::sync::Mutex<()>,
+    /// When Discord last failed to describe an unknown channel. Locked while it is asked, so that it is asked once.
+    failed_lookup_at: tokio::sync::Mutex<Option<Timestamp>>,
     /// Wakes the sync of servers, channels and names.
     sync_requested: Notify,
     /// Interactions that wait for an answer.
@@ -112,6 +115,7 @@ impl DiscordPlatform {
             }));
         }
         let (interaction_sender, interaction_receiver) = mpsc::unbounded_channel();
+        let incidents = Incidents::new("discord", inbox.metrics.clone(), clock.clone());
         Ok(Self {
             api: DiscordApi::new(&settings, clock.clone())?,
             settings,
@@ -127,8 +131,9 @@ impl DiscordPlatform {
             shards: Shards::default(),
             connection: ConnectionStatus::default(),
             revocation: Revocation::default(),
+            incidents,
             read_cursors: Mutex::new(read_cursors),
-            location_lock: tokio::sync::Mutex::default(),
+            failed_lookup_at: tokio::sync::Mutex::default(),
             sync_requested: Notify::new(),
             interaction_sender,
             interaction_receiver: tokio::sync::Mutex::new(interaction_receiver),
@@ -157,8 +162,14 @@ impl DiscordPlatform {
     }
 
     async fn run_background_tasks(&self) {
-        let tasks = (self.run_sync(), self.run_backfill(), self.run_prioritized_backfill());
-        join4(tasks.0, tasks.1, tasks.2, self.run_commands()).await;
+        let incidents = &self.incidents;
+        join4(
+            incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
+            incidents.keep_running(PlatformTask::Backfill, || self.run_backfill()),
+            incidents.keep_running(PlatformTask::Backfill, || self.run_prioritized_backfill()),
+            incidents.keep_running(PlatformTask::Command, || self.run_commands()),
+        )
+        .await;
     }
 
     /// Registers the persona in every workspace, and stores the identity for the next start.
@@ -197,12 +208,26 @@ impl DiscordPlatform {
     /// Calls the REST API. An invalid token stops the adapter.
     async fn call(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
         let result = self.api.call(call).await;
-        if let Err(error) = &result
-            && error.is_token_invalid()
-        {
-            self.revocation.revoke("the bot's token is worth nothing any more");
+        match &result {
+            Err(error) if error.is_token_invalid() => {
+                self.revocation.revoke("the bot's token is worth nothing any more");
+            }
+            Err(DiscordApiError::Malformed(_)) => self.record_malformed_response(call),
+            Ok(_)
+            | Err(
+                DiscordApiError::RateLimited(_)
+                | DiscordApiError::Refused(_)
+                | DiscordApiError::Unreachable(_)
+                | DiscordApiError::OutcomeUnknown(_),
+            ) => {}
         }
         result
+    }
+
+    /// Records that a response cannot be read.
+    fn record_malformed_response(&self, call: &ApiRequest) {
+        // The path may hold a secret, which the route leaves out.
+        self.incidents.record_malformed(MalformedInput::Response, &call.route_name());
     }
 
     /// Gets a path, retrying until Discord answers or refuses. Honors Retry-After.
@@ -214,25 +239,29 @@ impl DiscordPlatform {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let result = self.call(&ApiRequest::get(path)).await;
+            let call = ApiRequest::get(path);
+            let result = self.call(&call).await;
             let wait = match result {
                 Ok(answer) => {
                     return serde_json::from_value(answer).map_err(|_| {
-                        DiscordApiError::OutcomeUnknown(
-                            "its answer is not what it should be".to_owned(),
-                        )
+                        self.record_malformed_response(&call);
+                        DiscordApiError::Malformed("it has another type")
                     });
                 }
                 Err(error @ DiscordApiError::Refused(_)) => return Err(error),
                 Err(DiscordApiError::RateLimited(wait)) => wait,
                 Err(
-                    error @ (DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)),
+                    error @ (DiscordApiError::Unreachable(_)
+                    | DiscordApiError::OutcomeUnknown(_)
+                    | DiscordApiError::Malformed(_)),
                 ) if attempt == MAX_ATTEMPTS => {
                     return Err(error);
                 }
-                Err(DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_)) => {
-                    SignedDuration::from_secs(1 << attempt.min(5))
-                }
+                Err(
+                    DiscordApiError::Unreachable(_)
+                    | DiscordApiError::OutcomeUnknown(_)
+                    | DiscordApiError::Malformed(_),
+                ) => SignedDuration::from_secs(1 << attempt.min(5)),
             };
             if wait > SignedDuration::from_secs(10) {
                 info!(platform = "discord", path, ?wait, attempt, "rate limited; waiting");

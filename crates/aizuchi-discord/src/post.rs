@@ -148,11 +148,13 @@ impl DiscordPlatform {
         let call = if is_unsolicited { call.without_wait() } else { call };
         let posted = match self.call(&call).await {
             Err(error) if error.code() == Some(REPLY_NEEDS_HISTORY) => {
-                self.call(&without_reference(call)).await.map_err(post_error)?
+                self.call(&without_reference(call.clone())).await
             }
-            posted => posted.map_err(post_error)?,
+            posted => posted,
         };
+        let posted = posted.map_err(post_error)?;
         self.to_posted(&posted["id"], thread).ok_or_else(|| {
+            self.record_malformed_response(&call);
             PlatformError::OutcomeUnknown("Discord does not say what became of it".to_owned())
         })
     }
@@ -337,7 +339,9 @@ pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
             PlatformError::Busy { why, retry_after: None }
         }
         DiscordApiError::Refused(_) => PlatformError::Refused(why),
-        DiscordApiError::OutcomeUnknown(_) => PlatformError::OutcomeUnknown(why),
+        DiscordApiError::OutcomeUnknown(_) | DiscordApiError::Malformed(_) => {
+            PlatformError::OutcomeUnknown(why)
+        }
     }
 }
 
@@ -346,9 +350,9 @@ pub(super) fn history_error(error: DiscordApiError) -> PlatformError {
     let why = error.to_string();
     match error {
         DiscordApiError::RateLimited(wait) => PlatformError::Busy { why, retry_after: Some(wait) },
-        DiscordApiError::Unreachable(_) | DiscordApiError::OutcomeUnknown(_) => {
-            PlatformError::OutcomeUnknown(why)
-        }
+        DiscordApiError::Unreachable(_)
+        | DiscordApiError::OutcomeUnknown(_)
+        | DiscordApiError::Malformed(_) => PlatformError::OutcomeUnknown(why),
         DiscordApiError::Refused(_) => PlatformError::Refused(why),
     }
 }

@@ -3,7 +3,9 @@
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use reqwest::Url;
 use serde::Deserialize;
+use serde_json::Value;
 use twilight_gateway::ShardId;
 
 use crate::DiscordPlatform;
@@ -13,6 +15,10 @@ use aizuchi_core::platform::connection_status::{ConnectionState, ConnectionStatu
 
 /// The gateway's URL while Discord does not tell it.
 const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";
+/// Enough for a million servers.
+const MAX_SHARDS: u32 = 1_000;
+/// The longest time for which Discord can forbid to identify.
+const MAX_RESET_SECONDS: f64 = 86_400.0;
 /// Discord limits how often a bot may identify per day. This many are kept in reserve.
 const RESERVED_IDENTIFIES: u32 = 100;
 
@@ -39,7 +45,9 @@ pub struct GatewayPlan {
 struct GatewayInfo {
     url: String,
     shards: u32,
-    session_start_limit: Option<SessionStartLimit>,
+    /// A [`SessionStartLimit`].
+    #[serde(default)]
+    session_start_limit: Value,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +89,19 @@ impl Shards {
     }
 }
 
+/// A gateway's URL as Discord tells it, if a connection can be opened there.
+pub fn gateway_url(url: &str) -> Option<String> {
+    let parsed = Url::parse(url).ok()?;
+    let is_gateway = matches!(parsed.scheme(), "ws" | "wss") && parsed.has_host();
+    // The parser forgives blanks; the gateway's client does not.
+    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic());
+    (is_gateway && is_plain).then(|| url.to_owned())
+}
+
+fn default_url() -> String {
+    DEFAULT_GATEWAY_URL.to_owned()
+}
+
 /// A gap in one shard is a gap in all.
 fn combined_status(shards: &[Option<Timestamp>]) -> ConnectionState {
     let open_connections = shards.iter().flatten().count();
@@ -102,19 +123,20 @@ impl DiscordPlatform {
                 Ok(info) => {
                     self.apply_limits(&info);
                     GatewayPlan {
-                        url: url.unwrap_or(info.url),
-                        shards: shards.unwrap_or(info.shards.max(1)),
+                        url: url.or(gateway_url(&info.url)).unwrap_or_else(default_url),
+                        shards: shards.unwrap_or(info.shards.clamp(1, MAX_SHARDS)),
                     }
                 }
                 Err(error @ DiscordApiError::Refused(_)) => return Err(error),
                 Err(
                     DiscordApiError::RateLimited(_)
                     | DiscordApiError::Unreachable(_)
-                    | DiscordApiError::OutcomeUnknown(_),
-                ) => {
-                    let url = url.unwrap_or_else(|| DEFAULT_GATEWAY_URL.to_owned());
-                    GatewayPlan { url, shards: shards.unwrap_or(1) }
-                }
+                    | DiscordApiError::OutcomeUnknown(_)
+                    | DiscordApiError::Malformed(_),
+                ) => GatewayPlan {
+                    url: url.unwrap_or_else(default_url),
+                    shards: shards.unwrap_or(1),
+                },
             },
         };
         self.shards.reset(plan.shards);
@@ -122,10 +144,11 @@ impl DiscordPlatform {
     }
 
     fn apply_limits(&self, info: &GatewayInfo) {
-        if let Some(limit) = &info.session_start_limit
+        if let Ok(limit) = SessionStartLimit::deserialize(&info.session_start_limit)
             && limit.remaining <= RESERVED_IDENTIFIES
         {
-            let wait = duration_from_seconds(limit.reset_after as f64 / 1000.0);
+            let seconds = limit.reset_after as f64 / 1000.0;
+            let wait = duration_from_seconds(seconds.min(MAX_RESET_SECONDS));
             self.shards.lock().not_before = Some(self.now() + wait);
         }
     }
@@ -154,6 +177,17 @@ mod tests {
                 ConnectionState { open_connections: open, connected_since: since },
                 "{shards:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_gateway_has_a_websocket_url() {
+        for url in ["wss://gateway.discord.gg", "ws://127.0.0.1:4000/gateway"] {
+            assert_eq!(gateway_url(url).as_deref(), Some(url));
+        }
+        for url in ["", "gateway", "https://gateway.discord.gg", "wss://", "wss://a b", "wss://é"]
+        {
+            assert_eq!(gateway_url(url), None, "{url}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Reads the servers from the REST API: after a restart that resumed a session (Discord does not describe the
 //! servers then), and periodically. An incomplete read changes nothing.
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use tracing::{info, warn};
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
@@ -14,6 +15,12 @@ use crate::from_discord::guild;
 use crate::identity::guild_workspace;
 use crate::ingest::IngestError;
 use aizuchi_core::chat::WorkspaceId;
+
+/// Discord's response to `/guilds/{id}/threads/active`.
+#[derive(Deserialize)]
+struct ActiveThreads {
+    threads: Vec<Value>,
+}
 
 /// The wait after a failed sync.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
@@ -42,6 +49,7 @@ impl DiscordPlatform {
         let mut guilds: Vec<_> = known.collect();
         guilds.sort();
         guilds.dedup();
+        let mut failure = Ok(());
         for guild in guilds {
             match self.sync_guild(guild).await {
                 Err(IngestError::Api(DiscordApiError::Refused(refusal)))
@@ -55,25 +63,31 @@ impl DiscordPlatform {
                     );
                     self.leave_guild(guild);
                 }
+                // One server must not keep the others from being read.
+                Err(IngestError::Api(error)) => failure = Err(error.into()),
                 result => result?,
             }
         }
-        Ok(())
+        failure
     }
 
     /// Reads one server, in the form that a new session would send.
     async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), IngestError> {
-        let mut json: Value = self.read_with_retries(&format!("/guilds/{id}")).await?;
-        json["channels"] = self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
-        let mut active: Value =
+        // A list of another type must not count as an empty one: then the bot would leave all channels.
+        let mut described: Map<String, Value> =
+            self.read_with_retries(&format!("/guilds/{id}")).await?;
+        let channels: Vec<Value> =
+            self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
+        let active: ActiveThreads =
             self.read_with_retries(&format!("/guilds/{id}/threads/active")).await?;
-        json["threads"] = active["threads"].take();
         let member: Value =
             self.read_with_retries(&format!("/guilds/{id}/members/{}", self.identity.user)).await?;
-        json["members"] = json!([member]);
-        if let Some(guild) = guild::parse_guild(&json) {
-            self.hear_guild(guild).await?;
-        }
+        described.insert("channels".to_owned(), Value::Array(channels));
+        described.insert("threads".to_owned(), Value::Array(active.threads));
+        described.insert("members".to_owned(), json!([member]));
+        let guild = guild::parse_guild(&Value::Object(described));
+        let guild = guild.filter(|guild| guild.id == id);
+        self.hear_guild(guild.ok_or(DiscordApiError::Malformed("it describes no server"))?).await?;
         Ok(())
     }
 

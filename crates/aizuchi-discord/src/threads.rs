@@ -63,8 +63,8 @@ impl DiscordPlatform {
                 Ok(None)
             }
             // The thread may be open, but nothing was posted, so retrying is safe.
-            Err(DiscordApiError::OutcomeUnknown(why)) => {
-                Err(PlatformError::Busy { why, retry_after: None })
+            Err(error @ (DiscordApiError::OutcomeUnknown(_) | DiscordApiError::Malformed(_))) => {
+                Err(PlatformError::Busy { why: error.to_string(), retry_after: None })
             }
             Err(error @ (DiscordApiError::RateLimited(_) | DiscordApiError::Unreachable(_))) => {
                 Err(post_error(error))

@@ -19,13 +19,15 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, PlatformDeps, PlatformError};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_discord::DiscordPlatform;
-use aizuchi_discord::identity::{guild_workspace, resolve_identity};
+use aizuchi_discord::identity::{fetch_identity, guild_workspace, resolve_identity};
 use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
+use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::channel::{NewChannel, NewChannelKind};
 use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::rate_limit::{RateLimit, RateLimits};
 use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
 use aizuchi_fakes::fault::Hang;
 use jiff::tz::TimeZone;
@@ -40,6 +42,8 @@ use crate::discord::bodies::are_valid;
 /// The adapter without the program, on a server with one channel.
 struct PostHarness {
     fake: Arc<FakeDiscord>,
+    /// The URL of its API.
+    base: String,
     discord: DiscordPlatform,
     inbox: Arc<Inbox>,
     conversation: ConversationId,
@@ -47,6 +51,21 @@ struct PostHarness {
     mio: id::UserId,
     item_count: std::sync::atomic::AtomicI64,
     _stop: DropGuard,
+}
+
+fn settings(base: &str, threads: ThreadPolicy) -> DiscordSettings {
+    DiscordSettings {
+        token: "dev-discord-token".into(),
+        api_base: base.to_owned(),
+        gateway_url: None,
+        shards: None,
+        threads: ThreadSettings { default: threads, ..ThreadSettings::default() },
+        settle_time: SignedDuration::from_secs(30),
+        history_span: SignedDuration::ZERO,
+        sync_interval: SignedDuration::from_hours(1),
+        time_zone: TimeZone::UTC,
+        timeouts: DiscordTimeouts { call: Duration::from_secs(2), ..DiscordTimeouts::default() },
+    }
 }
 
 impl Drop for PostHarness {
@@ -62,8 +81,23 @@ impl PostHarness {
         Self::with(ThreadPolicy::Never).await
     }
 
+    /// A harness for many calls.
+    async fn without_limits() -> Self {
+        let many = RateLimit::new(1_000_000, SignedDuration::from_secs(1));
+        let limits = RateLimits { global: many, messages: many, reactions: many, other: many };
+        let settings = fake::FakeDiscordSettings {
+            rate_limits: limits,
+            ..fake::FakeDiscordSettings::default()
+        };
+        Self::with_settings(ThreadPolicy::Never, settings).await
+    }
+
     async fn with(threads: ThreadPolicy) -> Self {
-        let fake = FakeDiscord::new(fake::FakeDiscordSettings::default());
+        Self::with_settings(threads, fake::FakeDiscordSettings::default()).await
+    }
+
+    async fn with_settings(threads: ThreadPolicy, world: fake::FakeDiscordSettings) -> Self {
+        let fake = FakeDiscord::new(world);
         let mio = fake.add_user("Mio");
         let guild = fake.add_guild("Tea House", mio);
         let new = NewChannel { name: "tea".to_owned(), ..NewChannel::default() };
@@ -72,21 +106,7 @@ impl PostHarness {
         let base = format!("http://{}/api/v10", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         tokio::spawn(serve(listener, fake.clone(), stop.clone()));
-        let settings = DiscordSettings {
-            token: "dev-discord-token".into(),
-            api_base: base,
-            gateway_url: None,
-            shards: None,
-            threads: ThreadSettings { default: threads, ..ThreadSettings::default() },
-            settle_time: SignedDuration::from_secs(30),
-            history_span: SignedDuration::ZERO,
-            sync_interval: SignedDuration::from_hours(1),
-            time_zone: TimeZone::UTC,
-            timeouts: DiscordTimeouts {
-                call: Duration::from_secs(2),
-                ..DiscordTimeouts::default()
-            },
-        };
+        let settings = settings(&base, threads);
         let store = Arc::new(VolatileStore::new());
         let inbox = Arc::new(Inbox {
             store: store.clone(),
@@ -122,7 +142,8 @@ impl PostHarness {
         };
         let item_count = std::sync::atomic::AtomicI64::new(0);
         let _stop = stop.drop_guard();
-        let harness = Self { fake, discord, inbox, conversation, tea, mio, item_count, _stop };
+        let harness =
+            Self { fake, base, discord, inbox, conversation, tea, mio, item_count, _stop };
         harness
             .heard(User {
                 workspace: harness.conversation.workspace.clone(),
@@ -528,4 +549,115 @@ async fn a_forum_post_is_answered_and_reacted_to_in_its_thread() {
     let reaction = OutboxItem { text: "👍".into(), reaction_to: Some(asked), ..item };
     harness.discord.post(&reaction).await.unwrap();
     assert_eq!(harness.fake.messages(thread).unwrap()[0].reactions.len(), 1);
+}
+
+/// Each value of the newest response to a request, altered in some of all ways; which ones differs from value to value.
+fn alterations(fake: &FakeDiscord, method: Method) -> Vec<Alteration> {
+    let answer = fake.calls(method).pop().and_then(|call| call.answer);
+    let all = Alteration::all_of(&answer.unwrap_or_else(|| panic!("{method:?} was answered")));
+    all.into_iter().step_by(5).collect()
+}
+
+fn call_count(fake: &FakeDiscord, method: Method) -> usize {
+    fake.read(|state| state.journal.calls.iter().filter(|call| call.method == method).count())
+}
+
+#[tokio::test]
+async fn no_response_to_a_post_makes_it_posted_twice() {
+    let harness = PostHarness::without_limits().await;
+    harness.discord.post(&harness.item("answer 0", &[])).await.unwrap();
+    let alterations = alterations(&harness.fake, Method::CreateMessage);
+    for (number, alteration) in (1..).zip(&alterations) {
+        let item = harness.item(&format!("answer {number}"), &[]);
+        harness.fake.inject_fault(Method::CreateMessage, Fault::Altered(alteration.clone()));
+        let posted = harness.discord.post(&item).await;
+        // The adapter makes at most fifty calls a second.
+        let found = loop {
+            if let Ok(found) = harness.discord.find_posted(&PostHarness::sending(&item)).await {
+                break found;
+            }
+            tokio::task::yield_now().await;
+        };
+        let made = harness.fake.posts().pop().filter(|post| *post.text == *item.text);
+        let made = made.map(|post| MessageId::new(post.id.to_string()));
+        assert_eq!(found.map(|found| found.id), made, "{alteration:?} {posted:?}");
+    }
+    let mut texts: Vec<String> = harness.fake.posts().into_iter().map(|post| post.text).collect();
+    let posts = texts.len();
+    texts.dedup();
+    assert_eq!(texts.len(), posts);
+}
+
+#[tokio::test]
+async fn no_response_to_a_lookup_finds_what_was_not_posted() {
+    let harness = PostHarness::without_limits().await;
+    let on = harness.says("The cake is done!").await;
+    let never = PostHarness::sending(&harness.item("Never said.", &[]));
+    assert_eq!(harness.discord.find_posted(&never).await, Ok(None));
+    for alteration in alterations(&harness.fake, Method::GetMessages) {
+        harness.fake.inject_fault(Method::GetMessages, Fault::Altered(alteration.clone()));
+        let found = harness.discord.find_posted(&never).await;
+        assert!(!matches!(found, Ok(Some(_))), "{alteration:?}");
+    }
+    let reaction = OutboxItem { reaction_to: Some(on), ..harness.item("🎉", &[]) };
+    harness.discord.post(&reaction).await.unwrap();
+    assert!(harness.discord.find_posted(&reaction).await.unwrap().is_some());
+    for alteration in alterations(&harness.fake, Method::GetMessage) {
+        harness.fake.inject_fault(Method::GetMessage, Fault::Altered(alteration));
+        // It may be looked for in vain, and is added again, which changes nothing.
+        let _ = harness.discord.find_posted(&reaction).await;
+    }
+    assert!(harness.discord.find_posted(&reaction).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
+    let harness = PostHarness::without_limits().await;
+    let base = settings(&harness.base, ThreadPolicy::Never);
+    let store = VolatileStore::new();
+    for method in [Method::GetMe, Method::GetMyApplication, Method::GetMyGuilds] {
+        for alteration in alterations(&harness.fake, method) {
+            harness.fake.inject_fault(method, Fault::Altered(alteration));
+            // It may be unknown who the bot is. That is an error, and may be asked again.
+            let _ = fetch_identity(&base).await;
+        }
+    }
+    resolve_identity(&base, &store).await.unwrap();
+    let checked = async {
+        // A malformed event has the server read again.
+        let sync = async |method: Method| {
+            let before = call_count(&harness.fake, method);
+            while call_count(&harness.fake, method) == before {
+                harness.fake.emit_event("CHANNEL_UPDATE", json!({}));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let methods = [
+            Method::GetGuild,
+            Method::GetGuildChannels,
+            Method::GetActiveThreads,
+            Method::GetMember,
+        ];
+        for method in methods {
+            sync(method).await;
+            while harness.fake.calls(method).pop().unwrap().answer.is_none() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            for alteration in alterations(&harness.fake, method) {
+                harness.fake.inject_fault(method, Fault::Altered(alteration));
+                sync(method).await;
+            }
+        }
+        // A message in the server's channel is heard there all the same.
+        let id = harness.fake.send_message(harness.tea, harness.mio, "hello").unwrap();
+        let id = MessageId::new(id.to_string());
+        let ConversationId { workspace, channel, .. } = &harness.conversation;
+        while !harness.inbox.store.has_heard(workspace, channel, &id).await.unwrap() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        ended = harness.discord.run(CancellationToken::new()) => panic!("{ended:?}"),
+        checked = tokio::time::timeout(Duration::from_secs(120), checked) => checked.unwrap(),
+    }
 }

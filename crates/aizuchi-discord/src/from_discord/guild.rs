@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use twilight_model::channel::ChannelType;
-use twilight_model::channel::permission_overwrite::PermissionOverwrite;
+use twilight_model::channel::permission_overwrite::{PermissionOverwrite, PermissionOverwriteType};
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::from_discord::user::{GuildMember, parse_member};
-use crate::json::{array_at, non_empty_str, parse_id};
+use crate::json::{array_at, id_str, non_empty_str, parse_id};
 use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::{ChannelId, UserId, to_single_line};
 
@@ -67,10 +67,10 @@ pub fn parse_guild(json: &Value) -> Option<Guild> {
     Some(Guild {
         id,
         name: to_single_line(non_empty_str(&json["name"])?).into(),
-        owner: non_empty_str(&json["owner_id"]).map(UserId::new),
+        owner: id_str(&json["owner_id"]).map(UserId::new),
         roles: array_at(json, "roles").filter_map(parse_role).collect(),
         emojis: array_at(json, "emojis").filter_map(GuildEmoji::from_json).collect(),
-        system_channel: non_empty_str(&json["system_channel_id"]).map(ChannelId::new),
+        system_channel: id_str(&json["system_channel_id"]).map(ChannelId::new),
         channels: array_at(json, "channels").filter_map(|it| parse_channel(it, Some(id))).collect(),
         threads: array_at(json, "threads").filter_map(|it| parse_thread(it, Some(id))).collect(),
         members: array_at(json, "members").filter_map(|it| parse_member(it, id)).collect(),
@@ -80,10 +80,10 @@ pub fn parse_guild(json: &Value) -> Option<Guild> {
 pub fn parse_role(json: &Value) -> Option<GuildRole> {
     let permissions = non_empty_str(&json["permissions"]).and_then(|bits| bits.parse().ok());
     Some(GuildRole {
-        id: non_empty_str(&json["id"])?.into(),
+        id: id_str(&json["id"])?.into(),
         name: to_single_line(non_empty_str(&json["name"]).unwrap_or_default()).into(),
         permissions: Permissions::from_bits_truncate(permissions.unwrap_or(0)),
-        bot: non_empty_str(&json["tags"]["bot_id"]).map(UserId::new),
+        bot: id_str(&json["tags"]["bot_id"]).map(UserId::new),
     })
 }
 
@@ -93,30 +93,46 @@ pub fn parse_channel(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<Gui
     if kind.is_thread() {
         return None;
     }
-    let id = non_empty_str(&json["id"])?;
-    let overwrites = array_at(json, "permission_overwrites");
+    let id = id_str(&json["id"])?;
+    let guild = parse_id(&json["guild_id"]).or(guild)?;
     Some(GuildChannel {
-        guild: parse_id(&json["guild_id"]).or(guild)?,
+        guild,
         id: ChannelId::new(id),
         name: to_single_line(non_empty_str(&json["name"]).unwrap_or(id)).into(),
         kind,
-        overwrites: overwrites.filter_map(parse_overwrite).collect(),
+        overwrites: parse_overwrites(&json["permission_overwrites"], guild),
     })
 }
 
-fn parse_overwrite(json: &Value) -> Option<PermissionOverwrite> {
-    serde_json::from_value(json.clone()).ok()
+/// One that cannot be read may be the one that hides the channel from others, so the channel counts as hidden then.
+fn parse_overwrites(json: &Value, guild: Id<GuildMarker>) -> Vec<PermissionOverwrite> {
+    let listed = match json {
+        Value::Null => Some(&[][..]),
+        json => json.as_array().map(Vec::as_slice),
+    };
+    let parse = |json: &Value| serde_json::from_value(json.clone()).ok();
+    let mut overwrites: Vec<_> = listed.unwrap_or_default().iter().filter_map(parse).collect();
+    if listed.is_none_or(|listed| listed.len() != overwrites.len()) {
+        overwrites.retain(|known: &PermissionOverwrite| known.id != guild.cast());
+        overwrites.push(PermissionOverwrite {
+            allow: Permissions::empty(),
+            deny: Permissions::VIEW_CHANNEL,
+            id: guild.cast(),
+            kind: PermissionOverwriteType::Role,
+        });
+    }
+    overwrites
 }
 
 pub fn parse_thread(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildThread> {
     let kind = channel_type(json).filter(|kind| kind.is_thread())?;
-    let id = non_empty_str(&json["id"])?;
+    let id = id_str(&json["id"])?;
     Some(GuildThread {
         guild: parse_id(&json["guild_id"]).or(guild)?,
         id: ChannelId::new(id),
-        parent: ChannelId::new(non_empty_str(&json["parent_id"])?),
+        parent: ChannelId::new(id_str(&json["parent_id"])?),
         name: to_single_line(non_empty_str(&json["name"]).unwrap_or(id)).into(),
-        owner: non_empty_str(&json["owner_id"]).map(UserId::new),
+        owner: id_str(&json["owner_id"]).map(UserId::new),
         is_private: kind == ChannelType::PrivateThread,
         is_archived: json["thread_metadata"]["archived"] == true,
     })
@@ -143,7 +159,7 @@ mod tests {
             ],
             "channels": [
                 {"id": "2", "type": 0, "name": "tea", "permission_overwrites": [
-                    {"id": "1", "type": 0, "allow": "0", "deny": "1024"}, {"id": "odd"}]},
+                    {"id": "1", "type": 0, "allow": "0", "deny": "1024"}]},
                 {"type": 0},
             ],
             "threads": [
@@ -162,10 +178,24 @@ mod tests {
         let [channel] = &guild.channels[..] else { panic!() };
         assert_eq!((&*channel.name, channel.kind), ("tea", ChannelType::GuildText));
         assert_eq!(channel.overwrites[0].deny, Permissions::VIEW_CHANNEL);
+        assert_eq!(channel.overwrites.len(), 1);
         let [open, private] = &guild.threads[..] else { panic!() };
         assert_eq!((open.is_private, open.is_archived), (false, false));
         assert_eq!((open.owner.clone(), open.parent.as_str()), (Some(UserId::new("7")), "2"));
         assert_eq!((private.is_private, private.is_archived), (true, true));
         assert_eq!(guild.members[0].roles, ["8".into()]);
+    }
+
+    #[test]
+    fn a_channel_whose_overwrites_cannot_be_read_is_hidden() {
+        let open = json!({"id": "1", "type": 0, "allow": "1024", "deny": "0"});
+        for overwrites in [json!("odd"), json!({}), json!([open, {"id": "8"}]), json!([open, 7])] {
+            let json = json!({"id": "2", "type": 0, "permission_overwrites": overwrites});
+            let channel = parse_channel(&json, Some(Id::new(1))).unwrap();
+            let everyone = channel.overwrites.iter().filter(|known| known.id.get() == 1);
+            let denied: Vec<_> = everyone.map(|known| (known.allow, known.deny)).collect();
+            let expected = (Permissions::empty(), Permissions::VIEW_CHANNEL);
+            assert_eq!(denied, [expected], "{overwrites}");
+        }
     }
 }

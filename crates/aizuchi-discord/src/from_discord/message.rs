@@ -1,5 +1,6 @@
 //! Messages, in an event or in a history.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::from_discord::user::{DiscordUser, parse_user};
-use crate::json::{array_at, non_empty_str, parse_id};
+use crate::json::{array_at, id_str, non_empty_str, parse_id};
 use crate::snowflake::id_timestamp;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId};
 use aizuchi_core::clock::truncate_to_millisecond;
@@ -27,6 +28,10 @@ pub const POLL_RESULT: u64 = 46;
 const SYSTEM_TYPES: [u64; 4] = [STAGE_START, STAGE_END, STAGE_TOPIC, POLL_RESULT];
 /// The author of system messages. Discord names the user who started the stage or poll, who did not write them.
 const SYSTEM_AUTHOR: &str = "Discord";
+/// Discord's limit for the name of a webhook.
+const MAX_WEBHOOK_NAME_CHARS: usize = 80;
+/// Until the year 3000: nothing that is computed from such a time overflows.
+const TIMES: Range<Timestamp> = Timestamp::UNIX_EPOCH..Timestamp::constant(32_503_680_000, 0);
 /// The type of a message reference that is a forward, not a reply.
 const FORWARD: u64 = 1;
 
@@ -70,28 +75,40 @@ pub fn parse_history_message(channel_ref: &ChannelRef, mut json: Value) -> Optio
     parse_message(&json)
 }
 
-/// Parses a message. Most system messages are not messages to the bot.
-pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
-    // Without a type, a user wrote it.
-    let kind = json["type"].as_u64().unwrap_or(DEFAULT);
-    let is_system = SYSTEM_TYPES.contains(&kind);
-    if kind != DEFAULT && kind != REPLY && !COMMAND_TYPES.contains(&kind) && !is_system {
-        return None;
-    }
+/// Whether a message is one that users can talk about. Most system messages are not.
+pub fn is_for_users(json: &Value) -> bool {
+    let kind = message_type(json);
+    let is_written = kind == DEFAULT || kind == REPLY || COMMAND_TYPES.contains(&kind);
     // An ephemeral message comes without its server, like a direct message.
     let flags = MessageFlags::from_bits_truncate(json["flags"].as_u64().unwrap_or(0));
-    if flags.contains(MessageFlags::EPHEMERAL) {
+    (is_written || is_system_type(kind)) && !flags.contains(MessageFlags::EPHEMERAL)
+}
+
+fn message_type(json: &Value) -> u64 {
+    // Without a type, a user wrote it.
+    json["type"].as_u64().unwrap_or(DEFAULT)
+}
+
+fn is_system_type(kind: u64) -> bool {
+    SYSTEM_TYPES.contains(&kind)
+}
+
+/// Parses a message that users can talk about.
+pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
+    if !is_for_users(json) {
         return None;
     }
+    let is_system = is_system_type(message_type(json));
     let channel_ref = parse_channel_ref(json)?;
-    let id = non_empty_str(&json["id"])?;
+    let id = id_str(&json["id"])?;
     let mut author = match is_system {
         true => system_author(),
         false => parse_user(&json["author"], &json["member"])?,
     };
-    if let Some(webhook) = non_empty_str(&json["webhook_id"]) {
+    if let Some(webhook) = id_str(&json["webhook_id"]) {
         // Each post of a webhook may have another name.
-        author.id = UserId::new(format!("{webhook}:{}", author.name));
+        let name: String = author.name.chars().take(MAX_WEBHOOK_NAME_CHARS).collect();
+        author.id = UserId::new(format!("{webhook}:{name}"));
         author.is_bot = true;
     }
     let is_forward = json["message_reference"]["type"].as_u64() == Some(FORWARD);
@@ -101,8 +118,8 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
         id: MessageId::new(id),
         edited_at: parse_timestamp(&json["edited_timestamp"]),
         key: parse_key(&json["nonce"]),
-        replied_user: replied.and_then(|it| non_empty_str(&it["author"]["id"])).map(UserId::new),
-        reply_to: replied.and_then(|it| non_empty_str(&it["id"])).map(MessageId::new),
+        replied_user: replied.and_then(|it| id_str(&it["author"]["id"])).map(UserId::new),
+        reply_to: replied.and_then(|it| id_str(&it["id"])).map(MessageId::new),
         is_content_missing: !author.is_bot && is_content_missing(json),
         author,
         channel_ref,
@@ -111,8 +128,13 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
 }
 
 pub fn parse_channel_ref(data: &Value) -> Option<ChannelRef> {
-    let channel = ChannelId::new(non_empty_str(&data["channel_id"])?);
-    Some(ChannelRef { guild: parse_id(&data["guild_id"]), channel })
+    let channel = ChannelId::new(id_str(&data["channel_id"])?);
+    // Only a direct message lacks its server; one that cannot be read makes none.
+    let guild = match &data["guild_id"] {
+        Value::Null => None,
+        guild => Some(parse_id(guild)?),
+    };
+    Some(ChannelRef { guild, channel })
 }
 
 fn system_author() -> DiscordUser {
@@ -138,7 +160,8 @@ fn is_content_missing(json: &Value) -> bool {
 }
 
 fn parse_timestamp(value: &Value) -> Option<Timestamp> {
-    non_empty_str(value)?.parse().ok().map(truncate_to_millisecond)
+    let at = non_empty_str(value)?.parse().ok().filter(|at| TIMES.contains(at))?;
+    Some(truncate_to_millisecond(at))
 }
 
 /// Whether a message is the one a thread was opened from, or the post of a forum: they have the thread's id.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::json::{array_at, non_empty_str};
+use crate::json::{array_at, id_str, non_empty_str};
 use aizuchi_core::chat::UserId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn parse_member(member: &Value, guild: Id<GuildMarker>) -> Option<GuildMembe
 
 /// Parses a user, under the name shown to others: the nickname, the display name, or the username.
 pub fn parse_user(user: &Value, member: &Value) -> Option<DiscordUser> {
-    let id = non_empty_str(&user["id"])?;
+    let id = id_str(&user["id"])?;
     let names = [&member["nick"], &user["global_name"], &user["username"]];
     let name = names.into_iter().find_map(non_empty_str).unwrap_or(id);
     let is_bot = user["bot"] == true || user["system"] == true;

@@ -9,17 +9,24 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tracing::debug;
 use twilight_gateway::error::ReceiveMessageErrorType;
 use twilight_gateway::{Message, Shard};
 
 use crate::gateway::disconnect::Disconnect;
 use crate::identify::IdentifyQueue;
 use crate::identity::DiscordConnectError;
+use aizuchi_core::platform::json::parse_json;
 
 /// Discord acknowledges each heartbeat; an acknowledgement may be late by this much.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What a connection delivers.
+pub(super) enum GatewayInput {
+    Event(GatewayEvent),
+    /// A frame that cannot be read. It may have held an event.
+    Unreadable,
+}
 
 /// A dispatched event.
 pub(super) struct GatewayEvent {
@@ -37,6 +44,12 @@ struct GatewayFrame {
     t: Option<String>,
 }
 
+impl GatewayFrame {
+    fn parse(text: &str) -> Option<Self> {
+        serde_json::from_value(parse_json(text.as_bytes()).ok()?).ok()
+    }
+}
+
 /// How a connection opens its session.
 #[derive(Clone, Copy)]
 pub(super) struct ConnectOptions {
@@ -49,7 +62,7 @@ pub(super) struct ConnectOptions {
 /// Queues events until the connection is lost. Fails only if reconnecting would not help.
 pub(super) async fn read_events(
     shard: &mut Shard<IdentifyQueue>,
-    events: mpsc::Sender<GatewayEvent>,
+    events: mpsc::Sender<GatewayInput>,
     options: ConnectOptions,
     identify_queue: &IdentifyQueue,
 ) -> Result<Disconnect, DiscordConnectError> {
@@ -71,24 +84,27 @@ pub(super) async fn read_events(
             return Ok(Disconnect::from_reason("nothing arrives any more"));
         };
         let frame = match frame {
-            Some(Ok(Message::Text(text))) => text,
+            Some(Ok(Message::Text(text))) => GatewayFrame::parse(&text),
             Some(Ok(Message::Close(frame))) => {
                 return Disconnect::from_close_code(frame.map(|frame| frame.code));
             }
             Some(Err(error)) => match error.kind() {
                 ReceiveMessageErrorType::Reconnect => return Ok(Disconnect::connect_failed()),
                 // The error holds the event, which must not be logged.
-                ReceiveMessageErrorType::Deserializing { .. } => {
-                    debug!(platform = "discord", "received a frame that is not an event");
-                    continue;
-                }
+                ReceiveMessageErrorType::Deserializing { .. } => None,
                 ReceiveMessageErrorType::Compression | _ => {
                     return Ok(Disconnect::from_reason("a frame could not be decompressed"));
                 }
             },
             None => return Ok(Disconnect::from_reason("the connection ended")),
         };
-        let Ok(frame) = serde_json::from_str::<GatewayFrame>(&frame) else { continue };
+        let is_closed = Disconnect::from_reason("the event queue is closed");
+        let Some(frame) = frame else {
+            match events.send(GatewayInput::Unreadable).await {
+                Ok(()) => continue,
+                Err(_) => return Ok(is_closed),
+            }
+        };
         match frame.op {
             DISPATCH => {
                 let (Some(name), Some(sequence)) = (frame.t, frame.s) else { continue };
@@ -98,8 +114,9 @@ pub(super) async fn read_events(
                     identify_queue.skip();
                     is_overdue.set(overdue());
                 }
-                if events.send(GatewayEvent { name, data: frame.d, sequence }).await.is_err() {
-                    return Ok(Disconnect::from_reason("the event queue is closed"));
+                let event = GatewayEvent { name, data: frame.d, sequence };
+                if events.send(GatewayInput::Event(event)).await.is_err() {
+                    return Ok(is_closed);
                 }
             }
             HELLO => {

@@ -39,6 +39,14 @@ impl Disconnect {
         }
     }
 
+    /// A defect ended the connection. What led to it may be the session's URL.
+    pub fn after_defect() -> Self {
+        Self {
+            resume_mode: ResumeMode::ResumeAtDefaultUrl,
+            ..Self::from_reason("a defect in the program")
+        }
+    }
+
     /// Discord sent its hello, but neither READY nor RESUMED.
     pub fn session_timed_out() -> Self {
         Self {
