@@ -42,7 +42,8 @@ const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
 /// Discord's error code for a reply without access to the history.
 const REPLY_NEEDS_HISTORY: u64 = 160_002;
 /// Discord's error codes for an unknown channel and an unknown message.
-const UNKNOWN_CODES: [u64; 2] = [10_003, 10_008];
+const UNKNOWN_CODES: [u64; 2] = [10_003, UNKNOWN_MESSAGE];
+pub(super) const UNKNOWN_MESSAGE: u64 = 10_008;
 
 #[async_trait]
 impl Platform for DiscordPlatform {
@@ -152,7 +153,13 @@ impl DiscordPlatform {
             }
             posted => posted,
         };
-        let posted = posted.map_err(post_error)?;
+        let posted = match posted {
+            // Discord knows the nonce and has no message for it any more: it was posted, and somebody has deleted it.
+            Err(error) if error.code() == Some(UNKNOWN_MESSAGE) => {
+                return Ok(self.deleted_post(thread));
+            }
+            posted => posted.map_err(post_error)?,
+        };
         self.to_posted(&posted["id"], thread).ok_or_else(|| {
             self.record_malformed_response(&call);
             PlatformError::OutcomeUnknown("Discord does not say what became of it".to_owned())
@@ -173,6 +180,13 @@ impl DiscordPlatform {
             at: id_timestamp(id)?,
             author: self.identity.user.clone(),
         })
+    }
+
+    /// A post that is there no more. Its own id is not known; under this one no message is found, so that the next
+    /// backfill finds it deleted.
+    fn deleted_post(&self, thread: Option<MessageId>) -> PostedMessage {
+        let (id, author) = (first_id_at(self.now()).to_string(), self.identity.user.clone());
+        PostedMessage { id: MessageId::new(id), thread, at: self.now(), author }
     }
 
     async fn send_typing(&self, conversation: &ConversationId) {

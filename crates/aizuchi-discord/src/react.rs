@@ -6,14 +6,11 @@ use serde_json::Value;
 use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::json::non_empty_str;
-use crate::post::{discord_channel, history_error, post_error};
+use crate::post::{UNKNOWN_MESSAGE, discord_channel, history_error, post_error};
 use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
-
-/// Discord's error code for an unknown message.
-const UNKNOWN_MESSAGE: u64 = 10_008;
 
 impl DiscordPlatform {
     pub(super) async fn add_reaction(
