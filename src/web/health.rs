@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::web::auth::{Visitor, is_from_here};
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::chat::ChannelId;
 use aizuchi_core::metrics::GaugeSnapshot;
+use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 
@@ -20,6 +22,8 @@ use aizuchi_core::store::StoreError;
 #[derive(Default)]
 pub struct HealthStatus(Mutex<Option<(Timestamp, bool)>>);
 
+/// How many ids of channels are shown at most.
+const MAX_CHANNELS_SHOWN: usize = 50;
 /// How long a status is repeated.
 const STATUS_AGE: SignedDuration = SignedDuration::from_millis(500);
 
@@ -74,18 +78,37 @@ pub async fn ready(
     if let Some(outage) = outage(&web).await {
         return outage.into_response();
     }
-    let to_json = |progress: BackfillProgress| {
-        let description = progress.describe(web.persona.language);
-        let BackfillProgress { platform, channels, channels_read: read, threads_read: threads } =
-            progress;
-        json!({ "platform": platform, "channels": channels, "read": read, "threads": threads, "told": description })
-    };
+    let to_json = |progress: BackfillProgress| backfill_json(&progress, web.persona.language);
     let backfills: Vec<Value> =
         web.platforms.backfill_progress().into_iter().map(to_json).collect();
     if backfills.is_empty() {
         return Json(json!({ "status": "ready" })).into_response();
     }
     Json(json!({ "status": "ready", "catching_up": backfills })).into_response()
+}
+
+/// What has been read, and which channels are behind. Only ids: a private channel's name is no matter of operation.
+fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
+    let first = |channels: &[ChannelId]| -> Vec<String> {
+        channels.iter().take(MAX_CHANNELS_SHOWN).map(ToString::to_string).collect()
+    };
+    let checks = &progress.deletion_checks;
+    let checked: Vec<ChannelId> = checks.iter().map(|(channel, _)| channel.clone()).collect();
+    json!({
+        "platform": progress.platform,
+        "channels": progress.channels,
+        "read": progress.channels_read(),
+        "threads": progress.threads_read,
+        "told": progress.describe(language),
+        "behind": { "count": progress.behind.len(), "channels": first(&progress.behind) },
+        "failing": { "count": progress.failing.len(), "channels": first(&progress.failing) },
+        "deletions": {
+            "count": checked.len(),
+            "channels": first(&checked),
+            "compared": checks.iter().map(|(_, found)| found.compared).sum::<usize>(),
+            "deleted": checks.iter().map(|(_, found)| found.deleted).sum::<usize>(),
+        },
+    })
 }
 
 /// Why it is not ready. Ready means: the store can be read and its last write succeeded, all platforms are connected,

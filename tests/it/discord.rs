@@ -11,5 +11,7 @@ mod commands;
 mod faults;
 mod gaps;
 mod timeouts;
+mod unreadable;
+mod deletions;
 mod check;
 mod together;

@@ -10,6 +10,8 @@ mod responses;
 mod lost_answers;
 pub mod malformed;
 mod timeouts;
+mod unreadable;
+mod deletions;
 pub mod harness;
 mod talk;
 mod edge_cases;

@@ -2,8 +2,6 @@
 
 pub mod connection_status;
 pub mod backoff;
-pub mod json;
-pub mod backfill;
 pub mod revocation;
 pub mod local;
 pub mod user_names;
@@ -12,8 +10,15 @@ pub mod slash_command;
 pub mod split;
 pub mod emphasis;
 pub mod table;
+pub mod json;
+pub mod deletion_check;
+pub mod deletion_checks;
 pub mod backfill_queue;
 pub mod incidents;
+pub mod backfill;
+pub mod channel_history;
+pub mod missed_deletions;
+pub mod backfill_run;
 pub mod http_body;
 pub mod log_sentence;
 pub mod http_error;
@@ -23,7 +28,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ConversationId, WorkspaceId};
 use crate::command::reply::CommandReplies;
@@ -65,8 +70,8 @@ pub trait Platform: Send + Sync {
     }
 
     /// Whether recent messages of the conversation may be missing.
-    fn is_behind(&self, _conversation: &ConversationId) -> bool {
-        false
+    fn backfill_state(&self, _conversation: &ConversationId) -> BackfillState {
+        BackfillState::Complete
     }
 
     /// Backfills the conversation before others, because a step waits for it.
@@ -74,6 +79,17 @@ pub trait Platform: Send + Sync {
 
     /// The maximum length of a post, as [`split::length`] counts.
     fn max_post_length(&self) -> usize;
+}
+
+/// Whether recent messages of a conversation may be missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackfillState {
+    #[default]
+    Complete,
+    /// What was missed before the gap ended at this time is not read yet.
+    Pending { gap_ended: Timestamp },
+    /// What is missed cannot be read before the platform is connected again.
+    Disconnected,
 }
 
 /// An error that tells the caller what to do next.

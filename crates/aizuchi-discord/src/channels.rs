@@ -98,7 +98,7 @@ impl DiscordPlatform {
         match looked_up {
             Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => *failed_at = None,
             Err(IngestError::Api(_)) => *failed_at = Some(self.now()),
-            Err(IngestError::Store(_)) => {}
+            Err(IngestError::Store(_) | IngestError::Backfill(_)) => {}
         }
         looked_up?;
         let unknown = || ConversationId {

@@ -3,11 +3,14 @@
 //!
 //! Discord does not replay the edits and deletions of a gap. They are found by comparing the history with the store.
 
+mod page;
 mod pass;
+mod deletions;
 mod reactions;
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
@@ -15,96 +18,74 @@ use tracing::{info, warn};
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::cache::Membership;
+use crate::identity::direct_workspace;
 use crate::ingest::IngestError;
 use crate::session::ReadCursor;
-use aizuchi_core::chat::{ChannelId, ConversationId, Cursor};
+use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Message, WorkspaceId};
+use aizuchi_core::platform::BackfillState;
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
+use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
 use aizuchi_core::store::StoreError;
 
 /// How far back edits and deletions are looked for.
 const CHANGE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Reading starts this much before the cursor, because clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(5);
-/// The wait after a failed read.
-const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
+/// How many channels are read at once.
+const MAX_CONCURRENT_CHANNELS: usize = 4;
+
+#[async_trait]
+impl ChannelHistory for DiscordPlatform {
+    fn parts(&self) -> BackfillParts<'_> {
+        BackfillParts {
+            platform: "Discord",
+            queue: &self.backfill,
+            connection: &self.connection,
+            inbox: &self.inbox,
+            archive: &*self.archive,
+            cursors: &*self.cursors,
+        }
+    }
+
+    fn max_concurrent(&self) -> usize {
+        MAX_CONCURRENT_CHANNELS
+    }
+
+    fn enqueue_channels(&self) {
+        self.cache.joined().iter().for_each(|channel| self.request_backfill(channel));
+    }
+
+    async fn read_channel(&self, channel: &ChannelId, since: Timestamp) -> anyhow::Result<usize> {
+        Ok(self.backfill_channel(channel, since).await?)
+    }
+
+    async fn read_target(&self, target: &BackfillTarget, since: Timestamp) -> anyhow::Result<()> {
+        match self.backfill_target(target, since).await {
+            Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn find_deleted(&self, messages: &[Arc<Message>]) -> anyhow::Result<Vec<Arc<Message>>> {
+        Ok(self.find_deleted_messages(messages).await?)
+    }
+
+    async fn advance_cursors(&self, since: Timestamp) {
+        if let Err(error) = self.advance_read_cursors(since, self.now() - OVERLAP).await {
+            warn!(platform = "discord", %error, "could not store the read cursors");
+        }
+    }
+}
 
 impl DiscordPlatform {
-    /// Backfills the queued channels, and all channels after each gap. Never ends.
-    pub(super) async fn run_backfill(&self) {
-        let mut connection = self.connection.subscribe();
-        let mut unbroken = None;
-        let mut failed_channels = BTreeSet::new();
-        let (mut retry_at, mut advance_at) = (self.now(), self.now() + self.settings.sync_interval);
-        loop {
-            let since = connection.borrow_and_update().connected_since;
-            if since.is_some() && since != unbroken {
-                unbroken = since;
-                self.backfill.restart(&[]);
-                self.cache.joined().iter().for_each(|channel| self.request_backfill(channel));
-            }
-            if let Some(since) = since
-                && let Some(channel) = self.backfill.pop()
-            {
-                if let Err(error) =
-                    self.backfill_channel(&channel, since, failed_channels.len()).await
-                {
-                    warn!(platform = "discord", %channel, %error, "backfill failed; retrying");
-                    if failed_channels.is_empty() {
-                        retry_at = self.now() + RETRY_DELAY;
-                    }
-                    failed_channels.insert(channel);
-                }
-                continue;
-            }
-            let next =
-                if failed_channels.is_empty() { advance_at } else { retry_at.min(advance_at) };
-            tokio::select! {
-                () = self.backfill.added.notified() => {}
-                _ = connection.changed() => {}
-                () = self.clock.sleep_until(next) => {}
-            }
-            if self.now() >= retry_at {
-                std::mem::take(&mut failed_channels)
-                    .iter()
-                    .for_each(|channel| self.backfill.enqueue(channel));
-            }
-            if self.now() >= advance_at {
-                advance_at = self.now() + self.settings.sync_interval;
-                if let Some(since) = self.connection.state().connected_since
-                    && let Err(error) = self.advance_read_cursors(since, self.now() - OVERLAP).await
-                {
-                    warn!(platform = "discord", %error, "could not store the read cursors");
-                }
-            }
-        }
-    }
-
-    /// Backfills the conversations that a due step waits for. Never ends.
-    pub(super) async fn run_prioritized_backfill(&self) {
-        loop {
-            let (target, since) = self.backfill.next_prioritized(&self.connection).await;
-            match self.backfill_target(&target, since).await {
-                Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => {
-                    self.backfill.mark_complete(target, since);
-                }
-                // The waiting step asks again.
-                Err(error) => {
-                    warn!(
-                        platform = "discord",
-                        channel = %target.0,
-                        %error,
-                        "priority backfill failed"
-                    );
-                }
-            }
-        }
-    }
-
     /// Whether a conversation may have messages that were not heard yet.
-    pub(super) fn is_backfill_pending(&self, conversation: &ConversationId) -> bool {
-        let Some(since) = self.connection.state().connected_since else { return true };
+    pub(super) fn conversation_state(&self, conversation: &ConversationId) -> BackfillState {
+        let Some(since) = self.connection.state().connected_since else {
+            return BackfillState::Disconnected;
+        };
         let channel = &conversation.channel;
-        match self.cache.channel(channel).map(|cached| cached.membership) {
+        let is_pending = match self.cache.channel(channel).map(|cached| cached.membership) {
             Some(Membership::Member) => {
                 let target = (channel.clone(), conversation.thread.clone());
                 !self.backfill.is_complete(&target, since)
@@ -112,6 +93,11 @@ impl DiscordPlatform {
             // Discord has not described its server yet.
             Some(Membership::Unknown) => true,
             Some(Membership::NotMember) | None => false,
+        };
+        if is_pending {
+            BackfillState::Pending { gap_ended: since }
+        } else {
+            BackfillState::Complete
         }
     }
 
@@ -149,16 +135,16 @@ impl DiscordPlatform {
         let mut pass = self.start_pass(channel, from, since).await?;
         let target = thread.as_ref().map_or(channel.clone(), |it| ChannelId::new(it.as_str()));
         self.read_messages(&target, &mut pass).await?;
-        self.hear_missing_deletions(&pass).await
+        hear_deletions(self, pass.missing_messages()).await?;
+        Ok(())
     }
 
-    /// Reads a channel and its threads since the cursor.
+    /// Reads a channel and its threads since the cursor. Returns the number of new messages.
     async fn backfill_channel(
         &self,
         channel: &ChannelId,
         since: Timestamp,
-        failed: usize,
-    ) -> Result<(), IngestError> {
+    ) -> Result<usize, IngestError> {
         let started_at = self.now();
         let horizon = started_at - self.settings.history_span;
         let from = match self.read_cursor(channel) {
@@ -166,20 +152,29 @@ impl DiscordPlatform {
             None => horizon,
         };
         let mut pass = self.start_pass(channel, from, since).await?;
-        match self.read_channel(&mut pass).await {
+        match self.read_history(&mut pass).await {
             // Without access to the history, only live messages are heard.
             Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
                 info!(platform = "discord", %channel, error = %refusal, "no access to the history");
             }
-            result => result?,
+            result => {
+                result?;
+                let workspace = self.workspace_of(channel);
+                check_suspects(self, &workspace, channel, pass.suspects()).await?;
+            }
         }
         self.backfill.mark_channel_complete(channel, since);
-        self.backfill.log_progress("Discord", channel, pass.new_messages, failed);
         // Everything since then arrived live.
         if self.connection.state().connected_since == Some(since) {
             self.store_read_cursor(channel, ReadCursor { until: started_at, since }).await?;
         }
-        Ok(())
+        Ok(pass.new_messages)
+    }
+
+    /// The workspace of a channel: its server's, or that of direct messages.
+    fn workspace_of(&self, channel: &ChannelId) -> WorkspaceId {
+        let cached = self.cache.channel(channel);
+        cached.map_or_else(direct_workspace, |cached| cached.channel.workspace)
     }
 
     fn read_cursor(&self, channel: &ChannelId) -> Option<ReadCursor> {

@@ -24,6 +24,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::BackfillState;
 use aizuchi_core::store::{HearReceipt, MessageQuery, MessageRange, StoreError};
 
 /// Why an event could not be ingested.
@@ -33,6 +34,8 @@ pub(super) enum IngestError {
     Api(#[from] DiscordApiError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Backfill(#[from] anyhow::Error),
 }
 
 /// What became of an event.
@@ -104,6 +107,10 @@ impl DiscordPlatform {
                     %error,
                     "an event's channel is not known"
                 );
+                Ok(IngestResult::Missed)
+            }
+            Err(IngestError::Backfill(error)) => {
+                warn!(platform = "discord", channel, message, %error, "an event's channel cannot be read");
                 Ok(IngestResult::Missed)
             }
             Err(error @ IngestError::Store(_)) => Err(error),
@@ -266,7 +273,9 @@ impl DiscordPlatform {
             self.archive.message(&conversation.workspace, &conversation.channel, message).await?;
         let stored_conversation = match stored {
             Some(stored) => stored.message.conversation.clone(),
-            None if !self.is_backfill_pending(conversation) => return Ok(()),
+            None if self.conversation_state(conversation) == BackfillState::Complete => {
+                return Ok(());
+            }
             None => {
                 self.prioritize_conversation(conversation);
                 let Some(at) = id_timestamp(message.as_str()) else { return Ok(()) };

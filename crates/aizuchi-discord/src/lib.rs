@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use anyhow::Context as _;
-use futures_util::future::join4;
+use futures_util::future::join5;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -61,6 +61,9 @@ use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
+use aizuchi_core::platform::backfill_run::{
+    run_backfill, run_deletion_checks, run_prioritized_backfill,
+};
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::revocation::Revocation;
@@ -107,9 +110,11 @@ impl DiscordPlatform {
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let clock = inbox.clock.clone();
         let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());
+        let backfill = BackfillQueue::default();
         for workspace in identity.workspaces() {
             cache.load(archive.users(&workspace).await?, archive.channels(&workspace).await?);
             let stored = cursors.cursors(&workspace).await?;
+            backfill.deletion_checks.load(&stored);
             read_cursors.extend(stored.iter().filter_map(|cursor| {
                 Some((ChannelId::new(&*cursor.stream), ReadCursor::parse(&cursor.value)?))
             }));
@@ -127,7 +132,7 @@ impl DiscordPlatform {
             clock,
             inbox,
             cache,
-            backfill: BackfillQueue::default(),
+            backfill,
             shards: Shards::default(),
             connection: ConnectionStatus::default(),
             revocation: Revocation::default(),
@@ -163,10 +168,12 @@ impl DiscordPlatform {
 
     async fn run_background_tasks(&self) {
         let incidents = &self.incidents;
-        join4(
+        let interval = self.settings.sync_interval;
+        join5(
             incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
-            incidents.keep_running(PlatformTask::Backfill, || self.run_backfill()),
-            incidents.keep_running(PlatformTask::Backfill, || self.run_prioritized_backfill()),
+            incidents.keep_running(PlatformTask::Backfill, || run_backfill(self, interval)),
+            incidents.keep_running(PlatformTask::Backfill, || run_prioritized_backfill(self)),
+            incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
         )
         .await;
@@ -236,6 +243,15 @@ impl DiscordPlatform {
         path: &str,
     ) -> Result<T, DiscordApiError> {
         const MAX_ATTEMPTS: u32 = 8;
+        self.read_with_attempts(path, MAX_ATTEMPTS).await
+    }
+
+    /// The same with at most this many attempts, apart from those that Discord asks to make later.
+    async fn read_with_attempts<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        max_attempts: u32,
+    ) -> Result<T, DiscordApiError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -254,7 +270,7 @@ impl DiscordPlatform {
                     error @ (DiscordApiError::Unreachable(_)
                     | DiscordApiError::OutcomeUnknown(_)
                     | DiscordApiError::Malformed(_)),
-                ) if attempt == MAX_ATTEMPTS => {
+                ) if attempt >= max_attempts => {
                     return Err(error);
                 }
                 Err(

@@ -19,7 +19,7 @@ use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
-use aizuchi_core::platform::{Platform, PlatformError};
+use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::rhythm::typing::typing_time;
 use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
 
@@ -108,8 +108,8 @@ impl Platform for DiscordPlatform {
         ))
     }
 
-    fn is_behind(&self, conversation: &ConversationId) -> bool {
-        self.is_backfill_pending(conversation)
+    fn backfill_state(&self, conversation: &ConversationId) -> BackfillState {
+        self.conversation_state(conversation)
     }
 
     fn prioritize_backfill(&self, conversation: &ConversationId) {

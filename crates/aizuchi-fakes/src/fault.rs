@@ -1,4 +1,5 @@
-//! Faults that tests inject into requests to a fake: a queue for each method, each fault used once.
+//! Faults that tests inject into requests to a fake: a queue for each method, each fault used once; and histories that
+//! stay unreadable.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,8 +10,9 @@ use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::alteration::{Alteration, to_wire_text};
+use crate::alteration::Alteration;
 use crate::tcp::ResetHandle;
+use crate::wire::to_wire;
 
 /// How a request fails. `Before` and `After` refer to the change that the request makes.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,24 +95,36 @@ impl<E, S: Into<E>> From<FaultSpec<S>> for Fault<E> {
 /// The injected faults that no request has met yet, by method.
 pub struct Faults<M, E> {
     queues: BTreeMap<M, VecDeque<Fault<E>>>,
+    /// How every request for a page of a channel's history fails.
+    histories: BTreeMap<String, Fault<E>>,
     /// How many times hanging requests were released.
     pub releases: u64,
 }
 
 impl<M: Ord, E> Default for Faults<M, E> {
     fn default() -> Self {
-        Self { queues: BTreeMap::new(), releases: 0 }
+        Self { queues: BTreeMap::new(), histories: BTreeMap::new(), releases: 0 }
     }
 }
 
-impl<M: Ord, E> Faults<M, E> {
+impl<M: Ord, E: Clone> Faults<M, E> {
     pub fn push(&mut self, method: M, fault: Fault<E>) {
         self.queues.entry(method).or_default().push_back(fault);
     }
 
     pub fn clear_and_release(&mut self) {
         self.queues.clear();
+        self.histories.clear();
         self.releases += 1;
+    }
+
+    /// From now on, no page of this channel's history can be read.
+    pub fn break_history(&mut self, channel: String, fault: Fault<E>) {
+        self.histories.insert(channel, fault);
+    }
+
+    pub fn of_history(&self, channel: &str) -> Option<Fault<E>> {
+        self.histories.get(channel).cloned()
     }
 
     pub fn pop(&mut self, method: &M) -> Option<Fault<E>> {
@@ -183,7 +197,7 @@ async fn alter(response: Response, alteration: &Alteration) -> Response {
     let mut json = serde_json::from_slice(&body).unwrap_or_default();
     alteration.apply(&mut json);
     parts.headers.remove(CONTENT_LENGTH);
-    Response::from_parts(parts, to_wire_text(&json).into())
+    Response::from_parts(parts, to_wire(&json).into())
 }
 
 /// The client gets a reset; this response is never sent.

@@ -2,6 +2,7 @@
 //! platform never uses them.
 
 mod tcp;
+pub mod wire;
 pub mod alteration;
 pub mod fault;
 mod shared_state;

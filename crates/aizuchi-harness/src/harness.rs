@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::{Debug, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::{Platform, PlatformError, Platforms};
+use aizuchi_core::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rhythm::WaitStrategy;
@@ -838,13 +838,13 @@ pub struct TestPlatform {
     clock: Mutex<Option<Clock>>,
     typing: Mutex<SignedDuration>,
     typings: AtomicUsize,
-    is_behind: AtomicBool,
+    backfill_state: Mutex<BackfillState>,
 }
 
 impl TestPlatform {
     /// Whether recent messages may not have been heard yet.
-    pub fn set_behind(&self, is_behind: bool) {
-        self.is_behind.store(is_behind, Ordering::SeqCst);
+    pub fn set_backfill_state(&self, state: BackfillState) {
+        *self.backfill_state.lock().unwrap() = state;
     }
 
     /// From now on, each post is preceded by this much typing.
@@ -941,8 +941,8 @@ impl Platform for TestPlatform {
         SETTLE
     }
 
-    fn is_behind(&self, _conversation: &ConversationId) -> bool {
-        self.is_behind.load(Ordering::SeqCst)
+    fn backfill_state(&self, _conversation: &ConversationId) -> BackfillState {
+        *self.backfill_state.lock().unwrap()
     }
 
     fn max_post_length(&self) -> usize {

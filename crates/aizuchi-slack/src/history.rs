@@ -6,9 +6,12 @@
 
 pub mod limit;
 pub mod pass;
+mod page;
+mod deletions;
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument as _, Span, info, info_span, warn};
 
@@ -18,8 +21,10 @@ use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
 use crate::settings::EventTransport;
-use aizuchi_core::chat::{ChannelId, Cursor};
+use aizuchi_core::chat::{ChannelId, Cursor, Message};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
+use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
 use aizuchi_core::store::{MessageQuery, MessageRange, StoreError, StoredMessage};
 
 /// How long Slack keeps redelivering an event.
@@ -35,108 +40,77 @@ const LIMIT_OFF: &str = "false";
 const CURSOR_OVERLAP: SignedDuration = SignedDuration::from_hours(1);
 /// How many stored messages are looked at to estimate whether a channel has enough for a probe.
 const PROBE_MESSAGES: usize = 200;
-/// After a channel could not be read.
+/// How many channels are read at once. Slack allows about one call a second.
+const MAX_CONCURRENT_CHANNELS: usize = 4;
+/// After Slack has dropped events.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-impl SlackPlatform {
-    /// Backfills the queued channels, and all channels after each gap in the connection. Never ends.
-    pub(super) async fn run_backfill(&self) {
-        let mut connection = self.connection.subscribe();
-        let mut unbroken_since = None;
-        let (mut deferred, mut complete) = (BTreeSet::new(), BTreeSet::new());
-        let mut retry_at = self.now();
-        let mut cursors_due_at = self.now() + self.settings.sync_interval;
-        loop {
-            let since = connection.borrow_and_update().connected_since;
-            if since.is_some() && since != unbroken_since {
-                unbroken_since = since;
-                complete.clear();
-                self.history_limit.mark_stale();
-                self.backfill.restart(&self.cache.joined());
-            }
-            if deferred.is_empty() {
-                retry_at = self.now() + RETRY_DELAY;
-            }
-            deferred.extend(self.backfill.take_deferred());
-            if let Some(since) = since
-                && let Some(channel) = self.backfill.pop()
-            {
-                complete.remove(&channel);
-                let attempt = self.try_backfill_channel(&channel, since, deferred.len());
-                if attempt.instrument(self.span_for(&channel)).await {
-                    complete.insert(channel);
-                }
-                continue;
-            }
-            let next =
-                if deferred.is_empty() { cursors_due_at } else { retry_at.min(cursors_due_at) };
-            tokio::select! {
-                () = self.backfill.added.notified() => {}
-                _ = connection.changed() => {}
-                () = self.clock.sleep_until(next) => {}
-            }
-            if self.now() >= retry_at {
-                std::mem::take(&mut deferred)
-                    .iter()
-                    .for_each(|channel| self.backfill.enqueue(channel));
-            }
-            if self.now() >= cursors_due_at {
-                cursors_due_at = self.now() + self.settings.sync_interval;
-                if let EventTransport::Webhooks { .. } = self.settings.events {
-                    // Slack does not say when it has given up delivering an event.
-                    self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
-                }
-                if unbroken_since.is_some()
-                    && self.connection.state().connected_since == unbroken_since
-                {
-                    self.advance_cursors(&complete).await;
-                }
-            }
+#[async_trait]
+impl ChannelHistory for SlackPlatform {
+    fn parts(&self) -> BackfillParts<'_> {
+        BackfillParts {
+            platform: "Slack",
+            queue: &self.backfill,
+            connection: &self.connection,
+            inbox: &self.inbox,
+            archive: &*self.archive,
+            cursors: &*self.cursors,
         }
     }
 
-    /// Backfills a channel, and enqueues it again if that fails. Returns whether the channel has been read.
-    async fn try_backfill_channel(
-        &self,
-        channel: &ChannelId,
-        since: Timestamp,
-        deferred: usize,
-    ) -> bool {
-        match self.backfill_channel(channel, since).await {
+    fn max_concurrent(&self) -> usize {
+        if self.history_limit.is_limited() { 1 } else { MAX_CONCURRENT_CHANNELS }
+    }
+
+    fn enqueue_channels(&self) {
+        self.unbroken_channels.lock().clear();
+        self.history_limit.mark_stale();
+        self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
+    }
+
+    async fn read_channel(&self, channel: &ChannelId, since: Timestamp) -> anyhow::Result<usize> {
+        self.unbroken_channels.lock().remove(channel);
+        let span = self.span_for(channel);
+        match self.backfill_channel(channel, since).instrument(span.clone()).await {
             Ok(new) => {
-                self.backfill.log_progress("Slack", channel, new, deferred);
-                return true;
+                self.unbroken_channels.lock().insert(channel.clone());
+                Ok(new)
             }
             Err(IngestError::Slack(SlackApiError::Refused(code))) => {
                 // Without access to the history, the bot goes on with live events only.
                 self.backfill.mark_channel_complete(channel, since);
-                info!(error = code, "Slack refuses the history of a channel");
+                span.in_scope(|| info!(error = code, "Slack refuses the history of a channel"));
+                Ok(0)
             }
-            Err(error) => {
-                warn!(error = %error, "the backfill of a channel failed; retrying later");
-                self.backfill.enqueue_later(channel);
-            }
+            Err(error) => Err(error.into()),
         }
-        false
     }
 
-    /// Backfills the conversations whose pending step waits for it, ahead of the queue. Never ends.
-    pub(super) async fn run_prioritized_backfill(&self) {
-        loop {
-            let (target, since) = self.backfill.next_prioritized(&self.connection).await;
-            let span = self.span_for(&target.0);
-            match self.backfill_target(&target, since).instrument(span.clone()).await {
-                Ok(()) | Err(IngestError::Slack(SlackApiError::Refused(_))) => {
-                    self.backfill.mark_complete(target, since);
-                }
-                // The waiting step will prioritize it again.
-                Err(error) => {
-                    span.in_scope(
-                        || warn!(error = %error, "the priority backfill of a channel failed"),
-                    );
-                }
-            }
+    async fn read_target(&self, target: &BackfillTarget, since: Timestamp) -> anyhow::Result<()> {
+        let span = self.span_for(&target.0);
+        match self.backfill_target(target, since).instrument(span).await {
+            Ok(()) | Err(IngestError::Slack(SlackApiError::Refused(_))) => Ok(()),
+            Err(error) => Err(error.into()),
         }
+    }
+
+    async fn find_deleted(&self, messages: &[Arc<Message>]) -> anyhow::Result<Vec<Arc<Message>>> {
+        Ok(self.find_deleted_messages(messages).await?)
+    }
+
+    async fn advance_cursors(&self, _since: Timestamp) {
+        if let EventTransport::Webhooks { .. } = self.settings.events {
+            // Slack does not say when it has given up delivering an event.
+            self.cache.joined().iter().for_each(|channel| self.backfill.enqueue(channel));
+        }
+        self.advance_unbroken_cursors().await;
+    }
+}
+
+impl SlackPlatform {
+    /// Reads a channel later, because Slack may have dropped events in it.
+    pub(super) fn backfill_later(&self, channel: &ChannelId) {
+        self.backfill.enqueue_at(channel, self.now() + RETRY_DELAY);
     }
 
     /// Reads a channel's top level or one thread, from a little before the cursor.
@@ -153,7 +127,8 @@ impl SlackPlatform {
             Some(thread) => self.read_thread(thread, &mut pass).await?,
             None => drop(self.read_pages(&mut pass).await?),
         }
-        self.hear_missing_deletions(&pass).await
+        hear_deletions(self, pass.missing_messages()).await?;
+        Ok(())
     }
 
     /// Reads a channel since its cursor, and returns the number of new messages.
@@ -176,7 +151,8 @@ impl SlackPlatform {
             None => horizon,
         };
         let mut pass = self.start_pass(channel, from, since, cursor).await?;
-        self.read_channel(&mut pass).await?;
+        self.read_history(&mut pass).await?;
+        check_suspects(self, &self.identity.workspace, channel, pass.suspects()).await?;
         self.backfill.mark_channel_complete(channel, since);
         // If the connection is still the same, everything since then was delivered or will be redelivered.
         if self.connection.state().connected_since == Some(since) {
@@ -228,10 +204,9 @@ impl SlackPlatform {
     /// Finds out whether the history is still rate-limited, by asking for a page that is longer than the limit. A
     /// rate-limited backfill reads too little to show it.
     async fn probe_limit(&self, channel: &ChannelId) -> Result<(), IngestError> {
-        self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
-        let arguments =
-            [("channel", channel.to_string()), ("limit", (LIMITED_PAGE_SIZE + 1).to_string())];
-        let page = self.read_with_retries("conversations.history", &arguments).await?;
+        let arguments = [("channel", channel.to_string())];
+        let size = LIMITED_PAGE_SIZE + 1;
+        let page = self.read_history_page("conversations.history", &arguments, size).await?;
         let found = page["messages"].as_array().map_or(0, Vec::len);
         Ok(self.record_limit(found, page["has_more"] == true).await?)
     }
@@ -269,9 +244,10 @@ impl SlackPlatform {
     }
 
     /// Advances the cursors of channels without a gap, so that the next start reads less.
-    async fn advance_cursors(&self, channels: &BTreeSet<ChannelId>) {
+    async fn advance_unbroken_cursors(&self) {
         let until = self.now() - REDELIVERY_WINDOW;
-        for channel in channels {
+        let channels = self.unbroken_channels.lock().clone();
+        for channel in &channels {
             let moved = match self.cursor(channel).await {
                 Ok(Some(before)) if before < until => self.store_cursor(channel, until).await,
                 Ok(_) => Ok(()),

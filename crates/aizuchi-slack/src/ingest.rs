@@ -30,6 +30,8 @@ pub(super) enum IngestError {
     Slack(#[from] SlackApiError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Backfill(#[from] anyhow::Error),
 }
 
 /// Between two lookups of an unknown channel, if the first has failed.
@@ -62,7 +64,7 @@ impl SlackPlatform {
         warn!(error = failure, "an event could not be ingested; Slack will deliver it again");
         // If Slack gives up on it, the backfill finds it.
         if let Some(channel) = channel {
-            self.backfill.enqueue_later(&channel);
+            self.backfill_later(&channel);
         }
         false
     }

@@ -24,13 +24,14 @@ pub mod mrkdwn;
 mod post;
 mod post_lookup;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use anyhow::Context as _;
-use futures_util::future::{join4, try_join_all};
+use futures_util::future::{join5, try_join_all};
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -52,6 +53,9 @@ use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
+use aizuchi_core::platform::backfill_run::{
+    run_backfill, run_deletion_checks, run_prioritized_backfill,
+};
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::slash_command::SlashCommands;
@@ -69,6 +73,8 @@ pub struct SlackPlatform {
     clock: Clock,
     cache: SlackCache,
     backfill: BackfillQueue,
+    /// The channels that were read since the last gap, so nothing is missing in them.
+    unbroken_channels: Mutex<BTreeSet<ChannelId>>,
     post_limiter: PostLimiter,
     post_lookups: PostLookups,
     told_posts: ToldPosts,
@@ -102,6 +108,8 @@ impl SlackPlatform {
         if stored.iter().any(is_limited) {
             history_limit.set_limited(inbox.clock.now());
         }
+        let backfill = BackfillQueue::default();
+        backfill.deletion_checks.load(&stored);
         let clock = inbox.clock.clone();
         let incidents = Incidents::new("slack", inbox.metrics.clone(), clock.clone());
         let connection = match settings.events {
@@ -118,7 +126,8 @@ impl SlackPlatform {
             cursors,
             clock,
             cache,
-            backfill: BackfillQueue::default(),
+            backfill,
+            unbroken_channels: Mutex::default(),
             post_limiter: PostLimiter::default(),
             post_lookups: PostLookups::default(),
             told_posts: ToldPosts::default(),
@@ -150,10 +159,12 @@ impl SlackPlatform {
 
     async fn run_background_tasks(&self) {
         let incidents = &self.incidents;
-        join4(
+        let interval = self.settings.sync_interval;
+        join5(
             incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
-            incidents.keep_running(PlatformTask::Backfill, || self.run_backfill()),
-            incidents.keep_running(PlatformTask::Backfill, || self.run_prioritized_backfill()),
+            incidents.keep_running(PlatformTask::Backfill, || run_backfill(self, interval)),
+            incidents.keep_running(PlatformTask::Backfill, || run_prioritized_backfill(self)),
+            incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
         )
         .await;
@@ -315,7 +326,7 @@ impl SlackPlatform {
 
     /// Backfills all channels after a while, because events may have been lost.
     fn backfill_all_later(&self) {
-        self.cache.joined().iter().for_each(|channel| self.backfill.enqueue_later(channel));
+        self.cache.joined().iter().for_each(|channel| self.backfill_later(channel));
     }
 
     fn now(&self) -> Timestamp {

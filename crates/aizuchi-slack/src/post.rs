@@ -21,7 +21,7 @@ use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
-use aizuchi_core::platform::{Platform, PlatformError};
+use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::store::{MessageQuery, MessageRange};
 
 /// Slack's rate limit: one message a second in each channel.
@@ -128,10 +128,12 @@ impl Platform for SlackPlatform {
         ))
     }
 
-    fn is_behind(&self, conversation: &ConversationId) -> bool {
-        let Some(since) = self.connection.state().connected_since else { return true };
+    fn backfill_state(&self, conversation: &ConversationId) -> BackfillState {
+        let Some(since) = self.connection.state().connected_since else {
+            return BackfillState::Disconnected;
+        };
         let channel = &conversation.channel;
-        match self.cache.channel(channel).map(|cached| cached.membership) {
+        let is_pending = match self.cache.channel(channel).map(|cached| cached.membership) {
             // With a rate-limited history a page takes a minute, which is too long for a step to wait.
             Some(Membership::Member) if self.history_limit.is_limited() => false,
             Some(Membership::Member) => {
@@ -141,6 +143,11 @@ impl Platform for SlackPlatform {
             // Until the lists are fetched, the bot may be a member.
             Some(Membership::Unknown) | None => !self.has_synced.load(Ordering::Relaxed),
             Some(Membership::NotMember) => false,
+        };
+        if is_pending {
+            BackfillState::Pending { gap_ended: since }
+        } else {
+            BackfillState::Complete
         }
     }
 

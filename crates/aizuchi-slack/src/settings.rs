@@ -34,6 +34,8 @@ pub struct SlackTimeouts {
     pub idle: Duration,
     /// Between two pages of history, for an app whose history is rate-limited.
     pub limited_page_interval: SignedDuration,
+    /// A new message may take this long to appear in the history.
+    pub history_lag: SignedDuration,
 }
 
 impl Default for SlackTimeouts {
@@ -45,6 +47,7 @@ impl Default for SlackTimeouts {
             ping_interval: Duration::from_secs(10),
             idle: Duration::from_secs(35),
             limited_page_interval: SignedDuration::from_secs(60),
+            history_lag: SignedDuration::from_secs(10),
         }
     }
 }

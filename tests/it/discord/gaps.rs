@@ -75,20 +75,23 @@ async fn reactions_during_the_backfill_are_not_lost() {
     harness.until_kept(SPOKE, 1).await;
     harness.away(program).await;
     let reads_before = harness.discord.calls(Method::GetArchivedThreads).len();
-    harness
-        .discord
-        .inject_fault(Method::GetArchivedThreads, Fault::HangBefore(Hang::UntilReleased));
+    harness.discord.inject_fault_times(
+        Method::GetArchivedThreads,
+        &Fault::HangBefore(Hang::UntilReleased),
+        2,
+    );
     let program = harness.start().await;
     let reads =
         |discord: &FakeDiscord| discord.calls(Method::GetArchivedThreads).len() - reads_before;
-    harness.until(|discord| reads(discord) == 1).await;
+    // Both channels are being read.
+    harness.until(|discord| reads(discord) == 2).await;
     harness.discord.add_reaction(harness.tea, post, harness.ren, "🌱").unwrap();
     harness.discord.add_reaction(harness.tea, post, harness.ren, "parrot:77").unwrap();
     harness.discord.add_reaction(harness.tea, post, harness.mio, "parrot:78").unwrap();
     let kept = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
     harness.until_kept(kept, 3).await;
     harness.discord.release_hanging();
-    harness.until(|discord| reads(discord) == 2).await;
+    harness.until_log("backfilled all channels").await;
     assert_eq!(harness.count(kept).await, 3);
     assert_eq!(program.stop(), Some(0));
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_fakes::alteration::{Alteration, to_wire_text};
+use aizuchi_fakes::alteration::Alteration;
 use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_fakes::slack::delivery::{AckStatus, PayloadKind};
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::user_actions::NameChange;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings};
+use aizuchi_fakes::wire::to_wire;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -205,7 +206,7 @@ async fn no_frame_and_no_command_ends_the_program() {
         for alteration in Alteration::all_of(&frame) {
             let mut frame = frame.clone();
             alteration.apply(&mut frame);
-            harness.slack.slack.send_frame(&to_wire_text(&frame));
+            harness.slack.slack.send_frame(&to_wire(&frame));
         }
         harness.ask("a frame").await;
     }

@@ -13,6 +13,7 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
@@ -24,7 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::slack::harness::SlackHarness;
+use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::harness::{TestMind, TestPlatform, TestStore, build_parts};
 
 /// The adapter alone, without the rest of the program.
@@ -59,6 +60,7 @@ async fn connect(
             ping_interval: Duration::from_millis(50),
             idle: Duration::from_millis(300),
             limited_page_interval: SignedDuration::from_millis(50),
+            history_lag: SignedDuration::from_millis(200),
         },
     };
     let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
@@ -222,6 +224,36 @@ async fn a_connection_without_a_hello_is_reopened() {
     adapter.harness.slack.set_connect_behavior(ConnectBehavior::Hello);
     adapter.post_and_wait("after").await;
     assert_eq!(adapter.slack.outage(), None);
+}
+
+/// A message that was said just before a gap, and was deleted in it, is not taken for one that the history does not show
+/// yet.
+#[tokio::test]
+async fn a_young_message_that_was_deleted_in_a_gap_is_forgotten() {
+    let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
+    let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
+    let adapter = AdapterHarness::with(harness).await;
+    let AdapterHarness { harness, slack, .. } = &adapter;
+    let slip = harness.post_message(&harness.tea, &harness.mio, "a slip of the tongue");
+    adapter.until_heard(slip).await;
+    harness.slack.set_connect_behavior(ConnectBehavior::Silence);
+    harness.slack.reset_connections();
+    let mut changes = slack.connection.subscribe();
+    changes.wait_for(|state| state.open_connections == 0).await.unwrap();
+    harness.slack.delete_message(&harness.tea, slip).unwrap();
+    harness.slack.set_connect_behavior(ConnectBehavior::Hello);
+    let (id, tea) = (MessageId::new(slip.to_string()), ChannelId::new(harness.tea.as_str()));
+    let forgotten = async {
+        loop {
+            let workspace = &slack.identity().workspace;
+            let stored = adapter.database.archive.message(workspace, &tea, &id).await.unwrap();
+            if stored.unwrap().is_deleted {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), forgotten).await.unwrap();
 }
 
 /// H14: after any failure of the call, the history shows whether the message was posted.

@@ -1,37 +1,58 @@
 //! Deferral: while a platform is being backfilled, nothing is decided or posted, because messages
-//! may be missing from the context.
+//! may be missing from the context. An owed answer waits for a while only: a history that cannot be
+//! read must not keep a user waiting.
 
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+use tracing::warn;
 
 use crate::agent::Agent;
 use crate::chat::ConversationId;
 use crate::clock::duration_from_seconds;
 use crate::decision::DecisionResult;
 use crate::event::{Claim, DecisionClosing, Event, StepResult};
+use crate::platform::BackfillState;
 use crate::texts;
 
 /// How soon a deferred step checks again at first, and then how often.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
+/// How long an owed answer waits for the backfill of its conversation while the platform is
+/// connected. It outlasts one call that hangs.
+pub const MAX_OWED_WAIT: SignedDuration = SignedDuration::from_secs(15);
 
-/// When each deferred step was originally due.
+/// The deferred steps.
 #[derive(Debug, Default)]
-pub struct Deferrals(Mutex<HashMap<ConversationId, Timestamp>>);
+pub struct Deferrals(Mutex<HashMap<ConversationId, Deferral>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Deferral {
+    /// When the step was originally due.
+    due: Timestamp,
+    /// When a step was first deferred after the newest gap.
+    since: Timestamp,
+    /// When that gap ended. `None` while the platform is disconnected.
+    gap_ended: Option<Timestamp>,
+}
 
 impl Deferrals {
-    /// Remembers when a deferred step was originally due, and returns it.
-    fn begin(&self, claim: &Claim) -> Timestamp {
-        let mut due_times = self.0.lock();
-        *due_times.entry(claim.event.conversation().clone()).or_insert(claim.due)
+    /// Remembers a deferred step, and returns since when it waits for this state.
+    fn begin(&self, claim: &Claim, gap_ended: Option<Timestamp>, now: Timestamp) -> Timestamp {
+        let mut deferrals = self.0.lock();
+        let deferral = Deferral { due: claim.due, since: now, gap_ended };
+        let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        if known.gap_ended != gap_ended {
+            *known = Deferral { due: known.due, ..deferral };
+        }
+        known.since
     }
 
     /// Forgets a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let mut due_times = self.0.lock();
-        due_times.remove(claim.event.conversation()).unwrap_or(claim.due)
+        let mut deferrals = self.0.lock();
+        deferrals.remove(claim.event.conversation()).map_or(claim.due, |deferral| deferral.due)
     }
 }
 
@@ -41,14 +62,32 @@ impl Agent {
     pub(super) fn deferral(&self, claim: &Claim) -> Option<StepResult> {
         let conversation = claim.event.conversation();
         let platform = self.platforms.for_workspace(&conversation.workspace).ok()?;
-        if !platform.is_behind(conversation) {
-            let overdue = self.now().duration_since(self.deferrals.end(claim));
-            return self.is_stale(claim, overdue).then(|| self.drop_as_stale());
-        }
+        let gap_ended = match platform.backfill_state(conversation) {
+            BackfillState::Complete => {
+                let overdue = self.now().duration_since(self.deferrals.end(claim));
+                return self.is_stale(claim, overdue).then(|| self.drop_as_stale());
+            }
+            BackfillState::Pending { gap_ended } => Some(gap_ended),
+            BackfillState::Disconnected => None,
+        };
         platform.prioritize_backfill(conversation);
-        let waited = self.now().duration_since(self.deferrals.begin(claim));
+        let waited = self.now().duration_since(self.deferrals.begin(claim, gap_ended, self.now()));
         let wait = if waited < RECHECK_INTERVAL { FIRST_RECHECK } else { RECHECK_INTERVAL };
-        Some(StepResult::Deferred { due: self.now() + wait })
+        if !claim.is_owed || gap_ended.is_none() {
+            return Some(StepResult::Deferred { due: self.now() + wait });
+        }
+        let left = MAX_OWED_WAIT - waited;
+        if left.is_positive() {
+            return Some(StepResult::Deferred { due: self.now() + wait.min(left) });
+        }
+        if let Event::Reply(_) = &claim.event {
+            warn!(
+                workspace = %conversation.workspace,
+                channel = %conversation.channel,
+                "what was missed in a conversation cannot be read; answering from what is known"
+            );
+        }
+        None
     }
 
     /// Never stale: a judgment, since it reads the context again; an owed answer; a post that was

@@ -1,30 +1,26 @@
-//! Backfill on any platform: compares stored messages with the platform's history, reads channels with waiting
-//! steps first, and logs the progress.
+//! What a backfill compares with a platform's history, and how far it has come.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{debug, info, warn};
+use tracing::info;
 
-use crate::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
+use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::persona::Language;
-use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
-use crate::platform::connection_status::ConnectionStatus;
+use crate::platform::backfill_queue::BackfillQueue;
+use crate::platform::deletion_check::CheckProgress;
 use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
 use crate::texts;
 
-/// How many channels pass between two log entries on the progress.
-const LOG_EVERY_CHANNELS: usize = 20;
-/// The maximum number of stored messages of a channel that are compared with its history.
+/// The maximum number of stored messages of a channel that are held to compare them with pages of its history. More are
+/// compared in chunks.
 const MAX_COMPARED: usize = 20_000;
-/// The maximum number of messages that may be missing at once.
-const MAX_MISSING: usize = 100;
 
 /// Messages by their ids.
 pub type StoredById = HashMap<MessageId, Arc<Message>>;
 
-/// The messages of a channel that are stored since then, or `None` if there are too many to compare.
+/// The messages of a channel that are stored since then, or `None` if there are too many to hold.
 pub async fn stored_messages_since(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
@@ -42,7 +38,7 @@ pub async fn stored_messages_since(
     if stored.len() > MAX_COMPARED {
         info!(
             %workspace, %channel, limit = MAX_COMPARED,
-            "too many messages to look for past edits and deletions"
+            "a channel has many messages, so deletions are looked for in chunks"
         );
         return Ok(None);
     }
@@ -50,48 +46,40 @@ pub async fn stored_messages_since(
     Ok(Some(stored.map(|message| (message.message.id.clone(), message.message)).collect()))
 }
 
-/// The stored messages that a history lacks. Empty if so many are missing that the history is not credible.
-pub fn missing_messages<'a>(
-    stored: Option<&'a StoredById>,
-    misses: impl Fn(&Message) -> bool,
-    platform: &str,
-) -> Vec<&'a Message> {
-    let missing = stored.into_iter().flat_map(HashMap::values).map(|message| &**message);
-    let missing: Vec<&Message> = missing.filter(|message| misses(message)).collect();
-    if missing.len() <= MAX_MISSING {
-        return missing;
-    }
-    let (count, channel) = (missing.len(), &missing[0].conversation.channel);
-    warn!(platform, %channel, count, "too many stored messages are missing in the history; ignoring it");
-    Vec::new()
-}
-
-/// The deletion of a stored message that no longer exists on the platform.
-pub fn to_deletion(message: &Message, at: Timestamp) -> Heard {
-    let (conversation, message) = (message.conversation.clone(), message.id.clone());
-    Heard::Deletion(Deletion { conversation, message, at })
-}
-
 /// How far a backfill has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,
     pub channels: usize,
-    /// How many channels have been read.
-    pub channels_read: usize,
+    /// The channels that have not been read since the last gap.
+    pub behind: Vec<ChannelId>,
+    /// Those of all channels that could not be read when they were tried last.
+    pub failing: Vec<ChannelId>,
     /// How many threads have been read.
     pub threads_read: usize,
+    /// The channels in which missed deletions are still looked for.
+    pub deletion_checks: Vec<(ChannelId, CheckProgress)>,
 }
 
 impl BackfillProgress {
+    /// How many channels have been read.
+    pub fn channels_read(&self) -> usize {
+        self.channels - self.behind.len()
+    }
+
     pub fn is_complete(&self) -> bool {
-        self.channels_read == self.channels
+        self.behind.is_empty()
     }
 
     /// A sentence for users.
     pub fn describe(&self, language: Language) -> String {
-        let Self { platform, channels, channels_read: read, threads_read: threads } = *self;
-        texts::platform::backfill_progress(language, platform, read, channels, threads)
+        let (read, failing) = (self.channels_read(), self.failing.len());
+        let Self { platform, channels, threads_read: threads, .. } = *self;
+        let told = texts::platform::backfill_progress(language, platform, read, channels, threads);
+        match failing {
+            0 => told,
+            failing => told + &texts::platform::unreadable_channels(language, failing),
+        }
     }
 }
 
@@ -103,38 +91,13 @@ impl BackfillQueue {
         channels: &[ChannelId],
         since: Option<Timestamp>,
     ) -> BackfillProgress {
-        let (read, threads) = self.progress(channels, since);
         BackfillProgress {
             platform,
             channels: channels.len(),
-            channels_read: read,
-            threads_read: threads,
-        }
-    }
-
-    /// The next target with a waiting step, and since when the platform has been connected without
-    /// interruption.
-    pub async fn next_prioritized(&self, status: &ConnectionStatus) -> (BackfillTarget, Timestamp) {
-        loop {
-            let target = self.pop_prioritized().await;
-            match status.state().connected_since {
-                Some(since) if !self.is_complete(&target, since) => return (target, since),
-                Some(_) | None => {}
-            }
-        }
-    }
-
-    /// Logs the progress at intervals.
-    pub fn log_progress(&self, platform: &str, channel: &ChannelId, new: usize, failed: usize) {
-        let left = self.remaining();
-        debug!(platform, %channel, count = new, left, "backfilled a channel");
-        match left {
-            0 if failed == 0 => info!(platform, "backfilled all channels"),
-            0 => warn!(platform, failed, "backfilled all but some channels; retrying those"),
-            left if left.is_multiple_of(LOG_EVERY_CHANNELS) => {
-                info!(platform, left, "backfilling channels");
-            }
-            _ => {}
+            behind: self.behind(channels, since),
+            failing: self.failing().into_iter().filter(|it| channels.contains(it)).collect(),
+            threads_read: self.threads_read(),
+            deletion_checks: self.deletion_checks.progress(channels),
         }
     }
 }
@@ -145,11 +108,14 @@ mod tests {
 
     #[test]
     fn progress_is_described_in_both_languages() {
+        let channel = |number: usize| ChannelId::new(number.to_string());
         let progress = BackfillProgress {
             platform: "Slack",
             channels: 12,
-            channels_read: 3,
+            behind: (0..9).map(channel).collect(),
+            failing: Vec::new(),
             threads_read: 41,
+            deletion_checks: Vec::new(),
         };
         assert!(!progress.is_complete());
         let described = [Language::En, Language::Ja].map(|language| progress.describe(language));
@@ -160,5 +126,9 @@ mod tests {
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );
+        let failing = BackfillProgress { failing: vec![channel(1)], ..progress };
+        let described = [Language::En, Language::Ja].map(|language| failing.describe(language));
+        assert!(described[0].ends_with("; 1 cannot be read at the moment"));
+        assert!(described[1].ends_with("（1 チャンネルはいま読めません）"));
     }
 }

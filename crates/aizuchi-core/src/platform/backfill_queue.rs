@@ -1,48 +1,74 @@
-//! Which channels to backfill, which of them first, and which are complete.
+//! Which channels to backfill, which of them first, and which are complete. A channel that cannot be read is tried again
+//! after growing delays, behind the others.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::chat::{ChannelId, MessageId};
+use crate::platform::deletion_checks::DeletionChecks;
 
 /// A channel's top level, or one of its threads.
 pub type BackfillTarget = (ChannelId, Option<MessageId>);
+
+/// Until a channel is tried again after its first failure. Each further failure doubles it.
+const FIRST_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(5);
+const MAX_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
 #[derive(Default)]
 pub struct BackfillQueue {
     state: Mutex<QueueState>,
     /// Notified when a channel was added to the queue.
     pub added: Notify,
-    prioritized: Notify,
+    /// Notified when a target was prioritized.
+    pub prioritized: Notify,
+    /// Where deletions are still to be looked for.
+    pub deletion_checks: DeletionChecks,
 }
 
 #[derive(Default)]
 struct QueueState {
-    channels: BTreeSet<ChannelId>,
-    /// To be read at a later time.
-    deferred: BTreeSet<ChannelId>,
+    /// The channels to read, and the time before which each is not read.
+    channels: BTreeMap<ChannelId, Timestamp>,
+    /// Those that are being read.
+    reading: BTreeSet<ChannelId>,
     /// Targets that a pending step waits for.
     prioritized: BTreeSet<BackfillTarget>,
     /// Targets in which nothing is missing since the gap that ended at this time.
     complete_targets: HashMap<BackfillTarget, Timestamp>,
     /// The same for whole channels.
     complete_channels: HashMap<ChannelId, Timestamp>,
+    /// Channels that could not be read.
+    failed_channels: HashMap<ChannelId, Failures>,
+    /// The same for targets.
+    failed_targets: HashMap<BackfillTarget, Failures>,
     /// When the persona joined channels that it was not in before.
     joined_at: HashMap<ChannelId, Timestamp>,
     /// Threads that were read since the gap.
     threads_read: HashSet<BackfillTarget>,
 }
 
+/// How often something could not be read since it was read last.
+#[derive(Clone, Copy)]
+struct Failures {
+    count: u32,
+    retry_at: Timestamp,
+}
+
+impl Failures {
+    fn next(failed: Option<&Self>, now: Timestamp) -> Self {
+        let count = failed.map_or(0, |failed| failed.count);
+        let delay = FIRST_RETRY_DELAY * 2_i32.pow(count.min(10));
+        Self { count: count.saturating_add(1), retry_at: now + delay.min(MAX_RETRY_DELAY) }
+    }
+}
+
 impl BackfillQueue {
-    /// A gap has ended: queues all these channels.
-    pub fn restart(&self, channels: &[ChannelId]) {
-        let mut state = self.lock();
-        state.threads_read.clear();
-        state.channels.extend(channels.iter().cloned());
-        self.added.notify_one();
+    /// A gap has ended.
+    pub fn restart(&self) {
+        self.lock().threads_read.clear();
     }
 
     /// Records that a thread was read. Idempotent.
@@ -50,28 +76,79 @@ impl BackfillQueue {
         self.lock().threads_read.insert((channel, Some(thread)));
     }
 
-    /// How many of these channels have been read since the gap that ended at `since`, and how many threads.
-    pub fn progress(&self, channels: &[ChannelId], since: Option<Timestamp>) -> (usize, usize) {
+    /// How many threads have been read since the gap.
+    pub fn threads_read(&self) -> usize {
+        self.lock().threads_read.len()
+    }
+
+    /// Which of these channels have not been read since the gap that ended at `since`.
+    pub fn behind(&self, channels: &[ChannelId], since: Option<Timestamp>) -> Vec<ChannelId> {
         let state = self.lock();
-        let is_read = |channel: &&ChannelId| {
-            let until = state.complete_channels.get(*channel);
+        let is_read = |channel: &ChannelId| {
+            let until = state.complete_channels.get(channel);
             until.is_some_and(|until| since.is_some_and(|since| *until >= since))
         };
-        (channels.iter().filter(is_read).count(), state.threads_read.len())
+        channels.iter().filter(|channel| !is_read(channel)).cloned().collect()
+    }
+
+    /// The channels that could not be read when they were tried last.
+    pub fn failing(&self) -> BTreeSet<ChannelId> {
+        self.lock().failed_channels.keys().cloned().collect()
     }
 
     pub fn enqueue(&self, channel: &ChannelId) {
-        self.lock().channels.insert(channel.clone());
+        self.enqueue_at(channel, Timestamp::MIN);
+    }
+
+    /// Reads a channel not before this time, unless it is queued for an earlier time.
+    pub fn enqueue_at(&self, channel: &ChannelId, at: Timestamp) {
+        {
+            let mut state = self.lock();
+            let queued = state.channels.entry(channel.clone()).or_insert(at);
+            *queued = at.min(*queued);
+        }
         self.added.notify_one();
     }
 
-    pub fn enqueue_later(&self, channel: &ChannelId) {
-        self.lock().deferred.insert(channel.clone());
-        self.added.notify_one();
+    /// The next channel to read: one that could be read when it was tried last comes first. It is not returned again
+    /// until [`Self::finish`] or [`Self::fail`].
+    pub fn pop(&self, now: Timestamp) -> Option<ChannelId> {
+        let mut state = self.lock();
+        let queued = state.channels.iter();
+        let ready = queued.filter(|(channel, at)| **at <= now && !state.reading.contains(*channel));
+        let failures = |channel: &ChannelId| state.failed_channels.get(channel).map(|it| it.count);
+        let (channel, _) = ready.min_by_key(|(channel, _)| failures(channel))?;
+        let channel = channel.clone();
+        state.channels.remove(&channel);
+        state.reading.insert(channel.clone());
+        Some(channel)
     }
 
-    pub fn take_deferred(&self) -> BTreeSet<ChannelId> {
-        std::mem::take(&mut self.lock().deferred)
+    /// When the next channel may be read, unless there is none, or it is being read.
+    pub fn next_at(&self) -> Option<Timestamp> {
+        let state = self.lock();
+        let queued = state.channels.iter().filter(|(channel, _)| !state.reading.contains(*channel));
+        queued.map(|(_, at)| *at).min()
+    }
+
+    /// A channel has been read.
+    pub fn finish(&self, channel: &ChannelId) {
+        let mut state = self.lock();
+        state.reading.remove(channel);
+        state.failed_channels.remove(channel);
+    }
+
+    /// A channel could not be read. It is queued again, and the time of the next attempt is returned.
+    pub fn fail(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {
+        let failures = {
+            let mut state = self.lock();
+            state.reading.remove(channel);
+            let failures = Failures::next(state.failed_channels.get(channel), now);
+            state.failed_channels.insert(channel.clone(), failures);
+            failures
+        };
+        self.enqueue_at(channel, failures.retry_at);
+        failures.retry_at
     }
 
     /// The persona has joined this channel. Messages from before are history.
@@ -86,6 +163,8 @@ impl BackfillQueue {
         let mut state = self.lock();
         state.channels.remove(channel);
         state.complete_channels.remove(channel);
+        state.failed_channels.remove(channel);
+        state.failed_targets.retain(|(other, _), _| other != channel);
         state.joined_at.remove(channel);
         state.complete_targets.retain(|(other, _), _| other != channel);
     }
@@ -103,13 +182,16 @@ impl BackfillQueue {
     }
 
     pub fn mark_complete(&self, target: BackfillTarget, since: Timestamp) {
-        self.lock().complete_targets.insert(target, since);
+        let mut state = self.lock();
+        state.failed_targets.remove(&target);
+        state.complete_targets.insert(target, since);
     }
 
     pub fn mark_channel_complete(&self, channel: &ChannelId, since: Timestamp) {
         let mut state = self.lock();
         state.complete_channels.insert(channel.clone(), since);
         state.complete_targets.retain(|(other, _), _| other != channel);
+        state.failed_targets.retain(|(other, _), _| other != channel);
     }
 
     /// Moves a target to the front, because a pending step waits for it.
@@ -118,24 +200,28 @@ impl BackfillQueue {
         self.prioritized.notify_one();
     }
 
-    /// The next prioritized target.
-    pub async fn pop_prioritized(&self) -> BackfillTarget {
-        loop {
-            let notified = self.prioritized.notified();
-            let target = self.lock().prioritized.pop_first();
-            if let Some(target) = target {
-                return target;
+    /// The next prioritized target. One that has just failed is dropped: the step that waits for it asks again.
+    pub fn pop_prioritized(&self, now: Timestamp) -> Option<BackfillTarget> {
+        let mut state = self.lock();
+        while let Some(target) = state.prioritized.pop_first() {
+            if state.failed_targets.get(&target).is_none_or(|failed| failed.retry_at <= now) {
+                return Some(target);
             }
-            notified.await;
         }
+        None
     }
 
-    pub fn pop(&self) -> Option<ChannelId> {
-        self.lock().channels.pop_first()
+    pub fn fail_target(&self, target: &BackfillTarget, now: Timestamp) {
+        let mut state = self.lock();
+        let failures = Failures::next(state.failed_targets.get(target), now);
+        state.failed_targets.insert(target.clone(), failures);
     }
 
+    /// How many channels wait or are being read, apart from those that failed.
     pub fn remaining(&self) -> usize {
-        self.lock().channels.len()
+        let state = self.lock();
+        let all = state.channels.keys().chain(&state.reading).collect::<BTreeSet<_>>();
+        all.into_iter().filter(|channel| !state.failed_channels.contains_key(*channel)).count()
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
@@ -147,6 +233,10 @@ impl BackfillQueue {
 mod tests {
     use super::*;
 
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
     #[test]
     fn a_thread_that_is_read_twice_counts_once() {
         let queue = BackfillQueue::default();
@@ -154,8 +244,44 @@ mod tests {
         for (channel, thread) in [(&tea, "1"), (&tea, "1"), (&tea, "2"), (&attic, "1")] {
             queue.record_thread(channel.clone(), MessageId::new(thread));
         }
-        assert_eq!(queue.progress(&[], None), (0, 3));
-        queue.restart(&[]);
-        assert_eq!(queue.progress(&[], None), (0, 0));
+        assert_eq!(queue.threads_read(), 3);
+        queue.restart();
+        assert_eq!(queue.threads_read(), 0);
+    }
+
+    #[test]
+    fn a_channel_that_fails_comes_last_and_later_each_time() {
+        let queue = BackfillQueue::default();
+        let (attic, tea) = (ChannelId::new("attic"), ChannelId::new("tea"));
+        [&attic, &tea].into_iter().for_each(|channel| queue.enqueue(channel));
+        assert_eq!(queue.pop(at(0)), Some(attic.clone()));
+        let delays = [5, 10, 20, 40, 80, 160, 300, 300];
+        for delay in delays {
+            assert_eq!(queue.fail(&attic, at(0)), at(delay));
+        }
+        assert_eq!((queue.next_at(), queue.remaining()), (Some(Timestamp::MIN), 1));
+        queue.enqueue(&attic);
+        assert_eq!(queue.pop(at(0)), Some(tea.clone()));
+        assert_eq!(queue.pop(at(0)), Some(attic.clone()));
+        // While it is being read, it may be queued and is not read twice at once.
+        queue.enqueue(&attic);
+        assert_eq!((queue.pop(at(0)), queue.next_at()), (None, None));
+        assert_eq!(queue.failing(), BTreeSet::from([attic.clone()]));
+        queue.finish(&attic);
+        assert_eq!(queue.failing(), BTreeSet::new());
+        assert_eq!(queue.pop(at(0)), Some(attic));
+    }
+
+    #[test]
+    fn a_target_that_has_just_failed_is_not_tried_at_once() {
+        let queue = BackfillQueue::default();
+        let target = (ChannelId::new("tea"), None);
+        queue.prioritize(target.clone());
+        assert_eq!(queue.pop_prioritized(at(0)), Some(target.clone()));
+        queue.fail_target(&target, at(0));
+        for (second, expected) in [(4, None), (5, Some(target.clone()))] {
+            queue.prioritize(target.clone());
+            assert_eq!(queue.pop_prioritized(at(second)), expected, "{second}");
+        }
     }
 }

@@ -51,4 +51,8 @@ texts! {
         "{threads} threads"
         / "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、"
           "{threads} スレッドまで読みました";
+    /// Behind the progress.
+    unreadable_channels(count: usize):
+        "; {count} cannot be read at the moment"
+        / "（{count} チャンネルはいま読めません）";
 }

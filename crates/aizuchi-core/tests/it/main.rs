@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod adaptive;
+mod backfill;
 mod budget;
 mod reservations;
 mod charges;

@@ -1,6 +1,7 @@
 //! Outages: what happens to messages while a step fails or a platform is behind, as transcripts on every store.
 
 use aizuchi_core::llm::LlmError;
+use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use insta::assert_snapshot;
@@ -93,29 +94,29 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
     ");
 }
 
-/// Nothing is decided or posted while messages may be missing, however long that takes, and waiting costs no attempt
-/// (invariant 12).
+/// Nothing is decided or posted while a platform is disconnected, however long that takes, and waiting costs no attempt
+/// (invariant 13).
 #[tokio::test]
-async fn all_steps_wait_while_a_platform_is_behind() {
+async fn all_steps_wait_while_a_platform_is_disconnected() {
     let transcript = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(HarnessOptions::default());
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("alice", "when do I cut the roses?").await;
         harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
-        harness.platform.set_behind(true);
+        harness.platform.set_backfill_state(BackfillState::Disconnected);
         harness.pass(600).await;
         assert!(
             harness.mind.prompts(PromptVerb::Judge).is_empty()
                 && harness.platform.posted_texts().is_empty()
         );
-        harness.platform.set_behind(false);
+        harness.platform.set_backfill_state(BackfillState::Complete);
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."], "bob is answered");
-        harness.platform.set_behind(true);
+        harness.platform.set_backfill_state(BackfillState::Disconnected);
         harness.pass(600).await;
         // A message that is heard late counts.
         harness.says("carol", "@alice, in spring").await;
-        harness.platform.set_behind(false);
+        harness.platform.set_backfill_state(BackfillState::Complete);
         harness.pass(1000).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
         harness.transcript().await
@@ -125,6 +126,45 @@ async fn all_steps_wait_while_a_platform_is_behind() {
     1210s carol: @alice, in spring
     [m000] dropped: it was taken up by carol meanwhile (0.96) (judge kept)
     [m002] chose_silence by directed: everything new was said to somebody else ()
+    ");
+}
+
+/// The history of the channel cannot be read. A user who asked waits for a while and is then answered from what is known,
+/// and nothing else is decided. After another gap, the same wait begins again.
+#[tokio::test]
+async fn an_owed_answer_waits_for_a_backfill_only_so_long() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
+        harness.platform.set_backfill_state(BackfillState::Pending { gap_ended: at(0) });
+        harness.pass(14).await;
+        assert_eq!(harness.platform.posted_texts().len(), 0);
+        harness.pass(2).await;
+        assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 1);
+        // Another one does not wait again.
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi and for supper?").await;
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 2);
+        harness.platform.set_backfill_state(BackfillState::Disconnected);
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi are you there?").await;
+        harness.pass(600).await;
+        let gap_ended = harness.clock.now();
+        harness.platform.set_backfill_state(BackfillState::Pending { gap_ended });
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 2);
+        harness.pass(20).await;
+        assert_eq!(harness.platform.posts_in(&top_level("kitchen")), 3);
+        assert!(harness.mind.prompts(PromptVerb::Judge).is_empty());
+        harness.platform.set_backfill_state(BackfillState::Complete);
+        harness.pass(1000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: when do I cut the roses?
+     650s (persona): Here I am.
+    [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 

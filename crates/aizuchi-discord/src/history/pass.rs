@@ -1,6 +1,7 @@
 //! One pass over a channel's history: page by page, then its threads, compared with the store.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -11,19 +12,19 @@ use twilight_model::id::marker::GuildMarker;
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::from_discord::guild::parse_thread;
-use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
-use crate::identity::direct_workspace;
+use crate::from_discord::message::{ChannelRef, DiscordMessage};
+use crate::history::deletions::discord_channel_of;
+use crate::history::page::PAGE_SIZE;
 use crate::ingest::{IngestError, Location};
 use crate::json::non_empty_str;
 use crate::snowflake::{id_before, id_timestamp};
 use crate::visibility::has_messages;
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
-use aizuchi_core::platform::backfill::{
-    StoredById, missing_messages, stored_messages_since, to_deletion,
-};
+use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
+use aizuchi_core::platform::deletion_check::DeletionCheck;
+use aizuchi_core::platform::missed_deletions::Suspects;
+use aizuchi_core::store::StoreError;
 
-/// Discord's maximum for a page of messages.
-const PAGE_SIZE: usize = 100;
 /// A post of the bot this young may still be about to be stored by the agent.
 const OWN_POST_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -58,8 +59,7 @@ impl DiscordPlatform {
         from: Timestamp,
         since: Timestamp,
     ) -> Result<BackfillPass, IngestError> {
-        let cached = self.cache.channel(channel);
-        let workspace = cached.map_or_else(direct_workspace, |cached| cached.channel.workspace);
+        let workspace = self.workspace_of(channel);
         let stored = stored_messages_since(&*self.archive, &workspace, channel, from).await?;
         Ok(BackfillPass {
             channel: channel.clone(),
@@ -78,7 +78,7 @@ impl DiscordPlatform {
     }
 
     /// Reads the channel's messages, then its threads.
-    pub(super) async fn read_channel(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
+    pub(super) async fn read_history(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
         let cached = self.cache.channel(&pass.channel);
         if cached.as_ref().is_some_and(|cached| !cached.can_read_history) {
             warn!(
@@ -98,8 +98,7 @@ impl DiscordPlatform {
                 self.backfill.record_thread(pass.channel.clone(), MessageId::new(thread.as_str()));
             }
         }
-        self.reconcile_reactions(pass).await?;
-        self.hear_missing_deletions(pass).await
+        self.reconcile_reactions(pass).await
     }
 
     /// Threads that are active, or were archived since `from`.
@@ -121,7 +120,7 @@ impl DiscordPlatform {
         loop {
             let path =
                 format!("/channels/{}/threads/archived/public?limit=100{before}", pass.channel);
-            let page: Value = match self.read_with_retries(&path).await {
+            let page: Value = match self.read_history_json(&path).await {
                 // Not every kind of channel has threads, and the bot may lack access to them.
                 Err(DiscordApiError::Refused(_)) => return Ok(found),
                 page => page?,
@@ -160,27 +159,14 @@ impl DiscordPlatform {
         let mut after = id_before(pass.from).to_string();
         loop {
             let path = format!("/channels/{id}/messages?limit={PAGE_SIZE}&after={after}");
-            let page: Vec<Value> = match self.read_with_retries(&path).await {
-                // The channel or thread was deleted, with its messages.
-                Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => break,
-                page => page?,
-            };
-            let count = page.len();
-            let numbers =
-                page.iter().filter_map(|message| message["id"].as_str()?.parse::<u64>().ok());
-            let Some(newest) = numbers.max() else { break };
-            after = newest.to_string();
-            let mut messages: Vec<DiscordMessage> = page
-                .into_iter()
-                .filter_map(|json| parse_history_message(&channel_ref, json))
-                .collect();
-            messages.sort_by_key(|message| message.at);
-            for message in messages {
+            // The channel or thread may have been deleted, with its messages.
+            let Some(page) = self.read_page(&channel_ref, &path).await? else { break };
+            pass.seen.extend(page.shown);
+            for message in page.messages {
                 self.hear_history_message(message, &location, pass).await?;
             }
-            if count < PAGE_SIZE {
-                break;
-            }
+            let Some(newest) = page.newest.filter(|_| page.is_full) else { break };
+            after = newest.to_string();
         }
         pass.read_channels.insert(id.clone());
         Ok(())
@@ -193,66 +179,52 @@ impl DiscordPlatform {
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
         let path = format!("/channels/{}/messages?limit={PAGE_SIZE}", channel_ref.channel);
-        let page: Vec<Value> = match self.read_with_retries(&path).await {
-            Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => return Ok(()),
-            page => page?,
-        };
-        let messages = page.into_iter().filter_map(|json| parse_history_message(channel_ref, json));
+        let Some(page) = self.read_page(channel_ref, &path).await? else { return Ok(()) };
+        let messages = page.messages.iter();
         let last_own_post =
             messages.filter(|message| self.is_own(message)).map(|message| message.at).max();
         pass.persona_spoke_at.extend(last_own_post.map(|at| (channel_ref.channel.clone(), at)));
         Ok(())
     }
 
+    /// Hears a message. One that the store refuses is skipped: it would be refused again, and the others count.
     async fn hear_history_message(
         &self,
         message: DiscordMessage,
         location: &Location,
         pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
-        let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
-        let is_new_or_edited = !is_stored || message.edited_at.is_some();
-        let is_in_flight = self.is_own(&message) && message.at > pass.started_at - OWN_POST_GRACE;
-        if is_new_or_edited && !is_in_flight {
-            let receipt =
-                self.hear_message(&message, location, pass.arrival(&message), &mut None).await?;
-            pass.new_messages += usize::from(receipt.is_new);
-            if let Some(at) = message.edited_at.filter(|_| !receipt.is_new) {
-                self.hear_edit(&message, location, at, &mut None).await?;
+        match self.hear_readable_message(&message, location, pass).await {
+            Err(IngestError::Store(StoreError::Refused(why))) => {
+                let (channel, id) = (&pass.channel, &message.id);
+                warn!(platform = "discord", %channel, message = %id, error = %why, "skipped a message that the store refuses");
             }
+            heard => heard?,
         }
-        pass.seen.insert(message.id.clone());
         if self.is_own(&message) {
             pass.own_messages.push(message);
         }
         Ok(())
     }
 
-    /// Messages that are stored but not in the history were deleted. Each is fetched once more first, because a
-    /// deletion is final. If very many are missing, something else is wrong and none is deleted.
-    pub(super) async fn hear_missing_deletions(
+    async fn hear_readable_message(
         &self,
-        pass: &BackfillPass,
+        message: &DiscordMessage,
+        location: &Location,
+        pass: &mut BackfillPass,
     ) -> Result<(), IngestError> {
-        for message in
-            missing_messages(pass.stored.as_ref(), |message| pass.is_missing(message), "Discord")
-        {
-            if !self.is_still_shown(message).await? {
-                self.inbox.hear(to_deletion(message, pass.started_at)).await?;
+        let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
+        let is_new_or_edited = !is_stored || message.edited_at.is_some();
+        let is_in_flight = self.is_own(message) && message.at > pass.started_at - OWN_POST_GRACE;
+        if is_new_or_edited && !is_in_flight {
+            let receipt =
+                self.hear_message(message, location, pass.arrival(message), &mut None).await?;
+            pass.new_messages += usize::from(receipt.is_new);
+            if let Some(at) = message.edited_at.filter(|_| !receipt.is_new) {
+                self.hear_edit(message, location, at, &mut None).await?;
             }
         }
         Ok(())
-    }
-
-    /// Fetches one message.
-    async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
-        let channel = discord_channel_of(message);
-        let path = format!("/channels/{channel}/messages/{}", message.id);
-        match self.read_with_retries::<Value>(&path).await {
-            Ok(_) => Ok(true),
-            Err(DiscordApiError::Refused(refusal)) => Ok(refusal.status != 404),
-            Err(error) => Err(error.into()),
-        }
     }
 }
 
@@ -270,21 +242,26 @@ impl BackfillPass {
         }
     }
 
-    /// Whether a stored message should have been in the history and was not. Deletions since the gap arrive live.
+    /// The stored messages that may have been deleted.
+    pub(super) fn suspects(&self) -> Suspects {
+        match self.stored {
+            Some(_) => Suspects::Known(self.missing_messages()),
+            // Nothing was read, for lack of a permission.
+            None if self.read_channels.is_empty() => Suspects::Known(Vec::new()),
+            None => Suspects::Unknown(DeletionCheck { from: self.from, until: self.started_at }),
+        }
+    }
+
+    /// The messages that were stored when the pass started, and that it has not seen.
+    pub(super) fn missing_messages(&self) -> Vec<Arc<Message>> {
+        let stored = self.stored.iter().flat_map(HashMap::values);
+        stored.filter(|message| self.is_missing(message)).cloned().collect()
+    }
+
     fn is_missing(&self, message: &Message) -> bool {
         id_timestamp(message.id.as_str()).is_some()
             && self.read_channels.contains(&discord_channel_of(message))
             && message.at >= self.from
-            && message.at < self.since
             && !self.seen.contains(&message.id)
     }
-}
-
-/// The Discord channel of a message: its thread, if it is in one.
-fn discord_channel_of(message: &Message) -> ChannelId {
-    let conversation = &message.conversation;
-    conversation
-        .thread
-        .as_ref()
-        .map_or(conversation.channel.clone(), |thread| ChannelId::new(thread.as_str()))
 }

@@ -69,7 +69,7 @@ impl DiscordPlatform {
         post: &DiscordMessage,
     ) -> Result<Option<Vec<ReactionCount>>, IngestError> {
         let path = format!("/channels/{}/messages/{}", post.channel_ref.channel, post.id);
-        match self.read_with_retries::<Value>(&path).await {
+        match self.read_history_json::<Value>(&path).await {
             Ok(json) => Ok(Some(reaction_counts(&json))),
             // The post was deleted meanwhile.
             Err(DiscordApiError::Refused(_)) => Ok(None),
@@ -114,7 +114,7 @@ impl DiscordPlatform {
     ) -> Result<(), IngestError> {
         let (mut current, mut is_complete) = (Reactors::new(), true);
         for list in &current_emoji.user_lists {
-            let page: Vec<Value> = match self.read_with_retries(&reactors_path(post, list)).await {
+            let page: Vec<Value> = match self.read_history_json(&reactors_path(post, list)).await {
                 // The reaction was removed meanwhile, or the bot lacks access.
                 Err(DiscordApiError::Refused(_)) => return Ok(()),
                 page => page?,

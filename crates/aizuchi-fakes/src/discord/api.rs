@@ -58,7 +58,13 @@ pub async fn handle_call(
         reset_handle,
         request,
     };
-    let fault = call.server.fake.change(|state| state.faults.pop(&method));
+    let fault = call.server.fake.change(|state| {
+        let of_history = match method {
+            Method::GetMessages => state.faults.of_history(call.request.path_parameter("channel")),
+            _ => None,
+        };
+        state.faults.pop(&method).or(of_history)
+    });
     respond(&call, fault).await
 }
 

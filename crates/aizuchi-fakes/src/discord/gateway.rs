@@ -10,11 +10,11 @@ use flate2::{Compress, Compression, FlushCompress};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::alteration::to_wire_text;
 use crate::discord::request::request_host;
 use crate::discord::session::{ConnectBehavior, SocketCommand};
 use crate::discord::{FakeDiscord, ServerContext};
 use crate::tcp::ResetHandle;
+use crate::wire::to_wire;
 
 #[derive(Deserialize)]
 pub struct ConnectQuery {
@@ -113,7 +113,7 @@ async fn run_connection(
         tokio::select! {
             command = commands.recv() => match command? {
                 SocketCommand::Send(payload) => {
-                    let frame = compression.encode(to_wire_text(&payload))?;
+                    let frame = compression.encode(to_wire(&payload))?;
                     socket.send(frame).await.ok()?;
                 }
                 SocketCommand::Close(code, reason) => {

@@ -22,6 +22,7 @@ use crate::slack::journal::RecordedCall;
 use crate::slack::state::{FakeSlackState, TimerTask};
 use crate::slack::{FakeSlackSettings, ServerContext};
 use crate::tcp::ResetHandle;
+use crate::wire::json_response;
 
 pub async fn handle_call(
     State(server): State<ServerContext>,
@@ -42,7 +43,12 @@ pub async fn handle_call(
             arguments: Value::Object(arguments.0.clone()),
             answer: None,
         });
-        (state.journal.calls.len() - 1, state.faults.pop(&method))
+        let history = match method.as_str() {
+            "conversations.history" | "conversations.replies" => arguments.text("channel"),
+            _ => None,
+        };
+        let of_history = history.and_then(|channel| state.faults.of_history(channel));
+        (state.journal.calls.len() - 1, state.faults.pop(&method).or(of_history))
     });
     let call = ApiCall { server, reset_handle, method, arguments, token, host, journal_index };
     respond(&call, fault).await
@@ -227,7 +233,7 @@ impl IntoResponse for ApiResponse {
             Some(_) => StatusCode::TOO_MANY_REQUESTS,
             None => StatusCode::OK,
         };
-        let mut response = (status, Json(self.body)).into_response();
+        let mut response = (status, json_response(&self.body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use crate::alteration::to_wire_text;
 use crate::slack::workspace::{Workspace, unique_id};
+use crate::wire::to_wire;
 
 /// A payload for the app, delivered once or several times.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,7 +180,7 @@ impl Dispatcher {
         let connection = ready[self.next_connection % ready.len()];
         self.next_connection += 1;
         let envelope_id = Uuid::now_v7().to_string();
-        send(connection, to_wire_text(&envelope_json(&envelope_id, envelope)));
+        send(connection, to_wire(&envelope_json(&envelope_id, envelope)));
         self.deliveries.push(Delivery {
             envelope_id,
             envelope_index,

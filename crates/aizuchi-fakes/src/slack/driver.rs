@@ -258,7 +258,12 @@ impl FakeSlack {
         }
     }
 
-    /// Drops the faults that no call has met yet, and releases hanging calls.
+    /// Makes all calls for a channel's history fail, and for its threads.
+    pub fn break_history(&self, channel: &str, fault: Fault) {
+        self.change(|state| state.faults.break_history(channel.to_owned(), fault));
+    }
+
+    /// Drops the faults that no call has met yet and those of histories, and releases hanging calls.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }

@@ -13,6 +13,7 @@ use crate::slack::delivery::Envelope;
 use crate::slack::request_url::{PushRequest, RequestUrl, UrlVerification};
 use crate::slack::state::FakeSlackState;
 use crate::slack::workspace::unique_id;
+use crate::wire::to_wire;
 
 struct SignedRequest {
     url: String,
@@ -98,7 +99,7 @@ fn build_request(
             (delivery.payload.clone(), state.dispatcher.envelopes.get(delivery.envelope_index))
         }
     };
-    let body = body.to_string();
+    let body = to_wire(&body);
     let now = state.workspace.unix_seconds().to_string();
     let mut headers = vec![
         ("content-type", "application/json".to_owned()),

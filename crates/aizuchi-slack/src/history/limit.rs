@@ -14,6 +14,8 @@ pub struct HistoryLimit {
     /// `is_limited` may have changed since it was observed.
     is_stale: AtomicBool,
     next_page_at: Mutex<Option<Timestamp>>,
+    /// Slack has asked to wait until then.
+    held_until: Mutex<Timestamp>,
     page_interval: SignedDuration,
 }
 
@@ -29,6 +31,7 @@ impl HistoryLimit {
             is_limited: AtomicBool::new(false),
             is_stale: AtomicBool::new(false),
             next_page_at: Mutex::new(None),
+            held_until: Mutex::new(Timestamp::MIN),
             page_interval,
         }
     }
@@ -72,8 +75,15 @@ impl HistoryLimit {
         is_free.then_some(LimitChange::Lifted)
     }
 
-    /// Reserves the next page, and returns when it may be read: now, if this app is not rate-limited.
+    /// No page is read before this time.
+    pub fn hold_until(&self, at: Timestamp) {
+        let mut held_until = self.held_until.lock();
+        *held_until = at.max(*held_until);
+    }
+
+    /// Reserves the next page, and returns when it may be read: now, if Slack does not ask to wait.
     pub fn reserve_page(&self, now: Timestamp) -> Timestamp {
+        let now = now.max(*self.held_until.lock());
         if !self.is_limited() {
             return now;
         }
@@ -102,6 +112,14 @@ mod tests {
         assert_eq!(limit.reserve_page(at(1)), at(60));
         assert_eq!(limit.reserve_page(at(61)), at(120));
         assert_eq!(limit.reserve_page(at(500)), at(500));
+    }
+
+    #[test]
+    fn all_pages_wait_when_slack_asks_to_wait() {
+        let limit = HistoryLimit::new(SignedDuration::from_secs(60));
+        limit.hold_until(at(30));
+        limit.hold_until(at(20));
+        assert_eq!([limit.reserve_page(at(5)), limit.reserve_page(at(31))], [at(30), at(31)]);
     }
 
     #[test]

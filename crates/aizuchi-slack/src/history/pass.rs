@@ -1,27 +1,27 @@
 //! One pass over a channel's history: page by page, thread by thread, compared with what is stored.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use futures_util::stream::{FuturesOrdered, TryStreamExt};
-use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use jiff::Timestamp;
+use tracing::warn;
 
 use crate::SlackPlatform;
-use crate::api::{SlackApiError, next_cursor};
-use crate::from_slack::{self, SlackMessage, format_ts, is_tombstone, parse_history_message};
+use crate::api::SlackApiError;
+use crate::from_slack::{self, SlackMessage, format_ts, is_tombstone};
+use crate::history::deletions::is_slack_ts;
+use crate::history::page::HistoryPage;
 use crate::history::{CURSOR_OVERLAP, REDELIVERY_WINDOW};
 use crate::ingest::IngestError;
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
-use aizuchi_core::platform::backfill::{
-    StoredById, missing_messages, stored_messages_since, to_deletion,
-};
+use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
+use aizuchi_core::platform::deletion_check::DeletionCheck;
+use aizuchi_core::platform::missed_deletions::Suspects;
+use aizuchi_core::store::StoreError;
 
-/// The largest page that Slack allows.
-const PAGE_SIZE: usize = 999;
 /// How many messages are heard at once, so that one commit stores many.
 const MAX_CONCURRENT: usize = 64;
-/// A new message may take this long to appear in the history.
-const HISTORY_LAG: SignedDuration = SignedDuration::from_secs(10);
 
 pub(super) struct BackfillPass {
     channel: ChannelId,
@@ -99,11 +99,10 @@ impl SlackPlatform {
         }
     }
 
-    pub(super) async fn read_channel(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
+    pub(super) async fn read_history(&self, pass: &mut BackfillPass) -> Result<(), IngestError> {
         let parents = self.read_pages(pass).await?;
         self.read_threads(&parents, pass).await?;
-        self.read_other_threads(pass).await?;
-        self.hear_missing_deletions(pass).await
+        self.read_other_threads(pass).await
     }
 
     /// Reads all pages, newest first. Returns the messages whose threads have to be read. In the first pass over a
@@ -115,11 +114,12 @@ impl SlackPlatform {
         let mut parents = Vec::new();
         let mut cursor = None;
         loop {
-            let arguments = vec![("channel", pass.channel.to_string())];
-            let mut page =
-                self.fetch_history_page("conversations.history", arguments, pass, cursor).await?;
-            let messages = parse_page(&pass.channel, &mut page);
-            pass.record_oldest_visible(&page, &messages);
+            let arguments = vec![("oldest", format_ts(pass.from))];
+            let page =
+                self.read_page("conversations.history", &pass.channel, arguments, cursor).await?;
+            pass.record_oldest_visible(&page);
+            pass.seen.extend(page.shown);
+            let messages = page.messages;
             pass.record_own(&messages, |message| self.is_own(message));
             let changed = pass.changed_threads(&messages);
             if pass.is_first {
@@ -128,7 +128,7 @@ impl SlackPlatform {
                 parents.extend(changed);
             }
             self.hear_history(messages.into_iter().rev().collect(), pass).await?;
-            cursor = next_cursor(&page);
+            cursor = page.next;
             if cursor.is_none() {
                 pass.has_read_pages = true;
                 return Ok(parents);
@@ -174,10 +174,10 @@ impl SlackPlatform {
         let mut found = Vec::new();
         let mut cursor = None;
         loop {
-            let arguments = vec![("channel", pass.channel.to_string()), ("ts", thread.to_string())];
+            let arguments = vec![("oldest", format_ts(pass.from)), ("ts", thread.to_string())];
             let page =
-                self.fetch_history_page("conversations.replies", arguments, pass, cursor).await;
-            let mut page = match page {
+                self.read_page("conversations.replies", &pass.channel, arguments, cursor).await;
+            let page = match page {
                 // The parent was deleted, and all replies with it.
                 Err(IngestError::Slack(SlackApiError::Refused(code)))
                     if code == "thread_not_found" =>
@@ -186,8 +186,10 @@ impl SlackPlatform {
                 }
                 page => page?,
             };
-            found.extend(parse_page(&pass.channel, &mut page));
-            cursor = next_cursor(&page);
+            // The parent is seen with the pages of the channel if it is in them.
+            pass.seen.extend(page.shown.into_iter().filter(|shown| shown != thread));
+            found.extend(page.messages);
+            cursor = page.next;
             if cursor.is_none() {
                 break;
             }
@@ -201,36 +203,6 @@ impl SlackPlatform {
         let found: Vec<SlackMessage> =
             found.into_iter().filter(|message| !is_old_parent(message)).collect();
         self.hear_history(found, pass).await
-    }
-
-    /// Fetches one page. Waits if the history is rate-limited.
-    async fn fetch_history_page(
-        &self,
-        method: &str,
-        mut arguments: Vec<(&str, String)>,
-        pass: &BackfillPass,
-        cursor: Option<String>,
-    ) -> Result<Value, IngestError> {
-        arguments.push(("oldest", format_ts(pass.from)));
-        arguments.push(("inclusive", "true".to_owned()));
-        arguments.push(("include_all_metadata", "true".to_owned()));
-        // A rate-limited app gets short pages whatever it asks for; a long page shows that the limit is lifted.
-        arguments.push(("limit", PAGE_SIZE.to_string()));
-        arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
-        self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
-        let page = self.read_with_retries(method, &arguments).await?;
-        let has_more = page["has_more"] == true;
-        let Some(found) = page["messages"].as_array().map(Vec::len) else {
-            return Err(SlackApiError::OutcomeUnknown("a page has no lines".to_owned()).into());
-        };
-        if has_more && next_cursor(&page).is_none() {
-            return Err(SlackApiError::OutcomeUnknown(
-                "a page does not say where the next is".to_owned(),
-            )
-            .into());
-        }
-        self.record_limit(found, has_more).await?;
-        Ok(page)
     }
 
     /// Hears the messages that are new or have changed, in their order.
@@ -261,13 +233,26 @@ impl SlackPlatform {
         }
         drop(in_flight);
         pass.new_messages += new;
-        let shown =
-            messages.into_iter().filter(|message| !is_tombstone(message)).map(|message| message.id);
-        pass.seen.extend(shown);
         Ok(())
     }
 
+    /// Hears a message, and returns whether it is new as a number. One that the store refuses is skipped: it would be
+    /// refused again, and the others count.
     async fn hear_history_message(
+        &self,
+        message: &SlackMessage,
+        pass: &BackfillPass,
+    ) -> Result<usize, IngestError> {
+        match self.hear_readable_message(message, pass).await {
+            Err(IngestError::Store(StoreError::Refused(why))) => {
+                warn!(message = %message.id, error = %why, "skipped a message that the store refuses");
+                Ok(0)
+            }
+            heard => heard,
+        }
+    }
+
+    async fn hear_readable_message(
         &self,
         message: &SlackMessage,
         pass: &BackfillPass,
@@ -292,45 +277,6 @@ impl SlackPlatform {
             self.hear_reaction(reaction).await?;
         }
         Ok(())
-    }
-
-    /// A message that is stored but no longer in the history was deleted. Each is looked up once more, because a
-    /// deletion is final. If very many are missing, `missing_messages` doubts the history and returns none.
-    pub(super) async fn hear_missing_deletions(
-        &self,
-        pass: &BackfillPass,
-    ) -> Result<(), IngestError> {
-        for message in
-            missing_messages(pass.stored.as_ref(), |message| pass.is_missing(message), "Slack")
-        {
-            if !self.is_still_shown(message).await? {
-                self.inbox.hear(to_deletion(message, pass.began)).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks Slack for one message. Waits if the history is rate-limited.
-    async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
-        let conversation = &message.conversation;
-        let mut arguments = vec![
-            ("channel", conversation.channel.to_string()),
-            ("oldest", message.id.to_string()),
-            ("latest", message.id.to_string()),
-            ("inclusive", "true".to_owned()),
-            ("limit", "2".to_owned()),
-        ];
-        let method = match &conversation.thread {
-            Some(thread) => {
-                arguments.push(("ts", thread.to_string()));
-                "conversations.replies"
-            }
-            None => "conversations.history",
-        };
-        self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
-        let mut page = self.read_with_retries(method, &arguments).await?;
-        let mut shown = parse_page(&conversation.channel, &mut page).into_iter();
-        Ok(shown.any(|shown| shown.id == message.id && !is_tombstone(&shown)))
     }
 }
 
@@ -362,9 +308,9 @@ impl BackfillPass {
     }
 
     /// Slack may hide the older part of the requested span.
-    fn record_oldest_visible(&mut self, page: &Value, messages: &[SlackMessage]) {
-        if page["is_limited"] == true {
-            let oldest = messages.iter().map(|message| message.at).min();
+    fn record_oldest_visible(&mut self, page: &HistoryPage) {
+        if page.is_limited {
+            let oldest = page.messages.iter().map(|message| message.at).min();
             self.oldest_visible = oldest.unwrap_or(self.began);
         }
     }
@@ -394,7 +340,23 @@ impl BackfillPass {
         stored.is_none() || message.edited_at.is_some() || is_tombstone(message)
     }
 
-    /// Whether the pass should have seen the message and has not.
+    /// The stored messages that may have been deleted.
+    pub(super) fn suspects(&self) -> Suspects {
+        match self.stored {
+            Some(_) => Suspects::Known(self.missing_messages()),
+            None => {
+                let (from, until) = (self.oldest_visible, self.began);
+                Suspects::Unknown(DeletionCheck { from, until })
+            }
+        }
+    }
+
+    /// The messages that were stored when the pass started, and that it has not seen.
+    pub(super) fn missing_messages(&self) -> Vec<Arc<Message>> {
+        let stored = self.stored.iter().flat_map(HashMap::values);
+        stored.filter(|message| self.is_missing(message)).cloned().collect()
+    }
+
     fn is_missing(&self, message: &Message) -> bool {
         let was_read = match &message.conversation.thread {
             Some(thread) => self.threads_read.contains(thread),
@@ -403,17 +365,6 @@ impl BackfillPass {
         is_slack_ts(&message.id)
             && was_read
             && message.at >= self.oldest_visible
-            && message.at < self.began - HISTORY_LAG
             && !self.seen.contains(&message.id)
     }
-}
-
-fn parse_page(channel: &ChannelId, page: &mut Value) -> Vec<SlackMessage> {
-    let Value::Array(messages) = page["messages"].take() else { return Vec::new() };
-    messages.into_iter().filter_map(|message| parse_history_message(channel, message)).collect()
-}
-
-/// Whether this is the id of a message in Slack's history. An ephemeral answer has an id of our own.
-fn is_slack_ts(message: &MessageId) -> bool {
-    from_slack::parse_ts(&message.as_str().into()).is_some()
 }

@@ -4,6 +4,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
+use crate::wire::json_response;
+
 /// A successful response. One with the status 204 has no body.
 #[derive(Debug)]
 pub struct ApiResponse {
@@ -31,6 +33,6 @@ impl IntoResponse for ApiResponse {
         if status == StatusCode::NO_CONTENT {
             return status.into_response();
         }
-        (status, axum::Json(self.body)).into_response()
+        (status, json_response(&self.body)).into_response()
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::discord::FakeDiscord;
 use crate::discord::fault::Fault;
+use crate::discord::id::ChannelId;
 use crate::discord::method::Method;
 use crate::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal, SocketCommand};
 use crate::discord::state::TokenStatus;
@@ -108,7 +109,12 @@ impl FakeDiscord {
         }
     }
 
-    /// Drops the faults that no request has met yet, and releases hanging requests.
+    /// Makes all requests for the history of a channel or thread fail.
+    pub fn break_history(&self, channel: ChannelId, fault: Fault) {
+        self.change(|state| state.faults.break_history(channel.to_string(), fault));
+    }
+
+    /// Drops the faults that no request has met yet and those of histories, and releases hanging requests.
     pub fn clear_faults(&self) {
         self.change(|state| state.faults.clear_and_release());
     }

@@ -1,0 +1,71 @@
+//! What is still to be compared with a platform's history to find the deletions that were missed. It is stored, so that
+//! a restart continues it.
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, Cursor, WorkspaceId};
+
+/// The stored messages of a channel since `from` that are no newer than `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeletionCheck {
+    pub from: Timestamp,
+    pub until: Timestamp,
+}
+
+/// What a check has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckProgress {
+    /// How many messages were compared.
+    pub compared: usize,
+    /// How many of them the platform no longer had.
+    pub deleted: usize,
+}
+
+/// The cursors of checks have this before the channel's id.
+const STREAM_PREFIX: &str = "deletions ";
+
+impl DeletionCheck {
+    /// A check of the messages of both.
+    pub fn merge(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self { from: self.from.min(other.from), until: self.until.max(other.until) }
+    }
+
+    /// The cursor of the rest of a check; of a finished one if there is no rest.
+    pub fn to_cursor(rest: Option<Self>, workspace: &WorkspaceId, channel: &ChannelId) -> Cursor {
+        let value = rest.map_or_else(String::new, |rest| {
+            format!("{}..{}", rest.from.as_millisecond(), rest.until.as_millisecond())
+        });
+        let stream = format!("{STREAM_PREFIX}{channel}").into();
+        Cursor { workspace: workspace.clone(), stream, value: value.into() }
+    }
+
+    /// The rest of a check, if this is its cursor.
+    pub fn from_cursor(cursor: &Cursor) -> Option<(ChannelId, Self)> {
+        let channel = cursor.stream.strip_prefix(STREAM_PREFIX)?;
+        let (from, until) = cursor.value.split_once("..")?;
+        let timestamp = |ms: &str| Timestamp::from_millisecond(ms.parse().ok()?).ok();
+        Some((ChannelId::new(channel), Self { from: timestamp(from)?, until: timestamp(until)? }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_round_trip() {
+        let at = |ms| Timestamp::from_millisecond(ms).unwrap();
+        let (workspace, tea) = (WorkspaceId::new("w"), ChannelId::new("tea"));
+        let check = DeletionCheck { from: at(5), until: at(1_700_000_000_123) };
+        let cursor = DeletionCheck::to_cursor(Some(check), &workspace, &tea);
+        assert_eq!(DeletionCheck::from_cursor(&cursor), Some((tea.clone(), check)));
+        let finished = DeletionCheck::to_cursor(None, &workspace, &tea);
+        assert_eq!((finished.stream.clone(), &*finished.value), (cursor.stream, ""));
+        assert_eq!(DeletionCheck::from_cursor(&finished), None);
+        let read = Cursor { workspace, stream: "tea".into(), value: "1..2".into() };
+        assert_eq!(DeletionCheck::from_cursor(&read), None);
+        let other = DeletionCheck { from: at(1), until: at(2) };
+        assert_eq!(check.merge(Some(other)), DeletionCheck { from: at(1), ..check });
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether Discord still has messages that a pass has not seen. An unreadable history is shown as empty, so what a page
+//! lacks is deleted only if Discord says of one message that it does not know it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::DiscordPlatform;
+use crate::api::DiscordApiError;
+use crate::from_discord::message::ChannelRef;
+use crate::history::page::PAGE_SIZE;
+use crate::ingest::IngestError;
+use crate::snowflake::id_timestamp;
+use aizuchi_core::chat::{ChannelId, Message, MessageId};
+
+/// Fewer messages are looked up one by one.
+const MIN_PAGED: usize = 4;
+
+impl DiscordPlatform {
+    /// Which of these messages of one conversation Discord no longer has.
+    pub(super) async fn find_deleted_messages(
+        &self,
+        messages: &[Arc<Message>],
+    ) -> Result<Vec<Arc<Message>>, IngestError> {
+        let is_of_discord = |message: &&Arc<Message>| id_timestamp(message.id.as_str()).is_some();
+        let messages: Vec<Arc<Message>> = messages.iter().filter(is_of_discord).cloned().collect();
+        if messages.len() < MIN_PAGED {
+            return self.find_deleted_singly(messages).await;
+        }
+        let Some(shown) = self.read_shown(&messages).await? else { return Ok(Vec::new()) };
+        let missing = messages.into_iter().filter(|message| !shown.contains(&message.id));
+        let missing: Vec<Arc<Message>> = missing.collect();
+        match missing.last() {
+            Some(newest) if !self.is_still_shown(newest).await? => Ok(missing),
+            // The history is not credible.
+            Some(_) => self.find_deleted_singly(missing).await,
+            None => Ok(missing),
+        }
+    }
+
+    async fn find_deleted_singly(
+        &self,
+        messages: Vec<Arc<Message>>,
+    ) -> Result<Vec<Arc<Message>>, IngestError> {
+        let mut deleted = Vec::new();
+        for message in messages {
+            if !self.is_still_shown(&message).await? {
+                deleted.push(message);
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// What Discord shows between the first and the last of these messages. `None` if that proves nothing.
+    async fn read_shown(
+        &self,
+        messages: &[Arc<Message>],
+    ) -> Result<Option<HashSet<MessageId>>, IngestError> {
+        let number = |message: &Arc<Message>| message.id.as_str().parse::<u64>().ok();
+        let (Some(first), Some(last)) =
+            (messages.iter().filter_map(number).min(), messages.iter().filter_map(number).max())
+        else {
+            return Ok(None);
+        };
+        let channel = discord_channel_of(&messages[0]);
+        let guild = self.guild_id(&messages[0].conversation.workspace);
+        let channel_ref = ChannelRef { guild, channel };
+        let mut shown = HashSet::new();
+        let mut after = first.saturating_sub(1);
+        while after < last {
+            let channel = &channel_ref.channel;
+            let path = format!("/channels/{channel}/messages?limit={PAGE_SIZE}&after={after}");
+            let page = match self.read_page(&channel_ref, &path).await {
+                Err(IngestError::Api(DiscordApiError::Refused(_))) => return Ok(None),
+                page => page?,
+            };
+            // Without its channel or thread, no message is there.
+            let Some(page) = page else { break };
+            if page.has_unnamed {
+                return Ok(None);
+            }
+            shown.extend(page.shown);
+            let Some(newest) = page.newest.filter(|_| page.is_full) else { break };
+            after = newest;
+        }
+        Ok(Some(shown))
+    }
+
+    /// Asks Discord for one message.
+    async fn is_still_shown(&self, message: &Message) -> Result<bool, IngestError> {
+        let channel = discord_channel_of(message);
+        let path = format!("/channels/{channel}/messages/{}", message.id);
+        match self.read_history_json::<Value>(&path).await {
+            Ok(_) => Ok(true),
+            Err(DiscordApiError::Refused(refusal)) => Ok(refusal.status != 404),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The Discord channel of a message: its thread, if it is in one.
+pub(super) fn discord_channel_of(message: &Message) -> ChannelId {
+    let conversation = &message.conversation;
+    conversation
+        .thread
+        .as_ref()
+        .map_or(conversation.channel.clone(), |thread| ChannelId::new(thread.as_str()))
+}

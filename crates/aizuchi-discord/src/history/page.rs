@@ -1,0 +1,114 @@
+//! Pages of a history. A page that cannot be had is given up after few attempts, so that a channel that Discord cannot
+//! read keeps nobody waiting. A message that cannot be read does not hide its page.
+
+use std::collections::HashSet;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tracing::warn;
+
+use crate::DiscordPlatform;
+use crate::api::DiscordApiError;
+use crate::from_discord::message::{ChannelRef, DiscordMessage, parse_history_message};
+use crate::ingest::IngestError;
+use crate::json::non_empty_str;
+use crate::snowflake::id_timestamp;
+use aizuchi_core::chat::MessageId;
+
+/// Discord's maximum for a page of messages.
+pub(super) const PAGE_SIZE: usize = 100;
+/// How often a page is asked for before its channel is put off.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// The messages of a page, oldest first.
+pub(super) struct HistoryPage {
+    pub messages: Vec<DiscordMessage>,
+    /// The ids of all that the page shows, including what is no message of a user or cannot be read.
+    pub shown: HashSet<MessageId>,
+    /// Something cannot be read, not even its id.
+    pub has_unnamed: bool,
+    /// The number in the newest id.
+    pub newest: Option<u64>,
+    /// There may be more behind it.
+    pub is_full: bool,
+}
+
+impl HistoryPage {
+    fn parse(channel_ref: &ChannelRef, items: Vec<Value>) -> Self {
+        let mut page = Self {
+            messages: Vec::new(),
+            shown: HashSet::new(),
+            has_unnamed: false,
+            newest: None,
+            is_full: items.len() >= PAGE_SIZE,
+        };
+        for item in items {
+            let id = non_empty_str(&item["id"]).map(MessageId::new);
+            page.newest = page.newest.max(id.as_ref().and_then(|id| id.as_str().parse().ok()));
+            let is_named = id.as_ref().is_some_and(|id| id_timestamp(id.as_str()).is_some());
+            let has_author = item["author"].is_object();
+            match parse_history_message(channel_ref, item) {
+                Some(message) => page.messages.push(message),
+                // A notice, as of a user who has joined.
+                None if is_named && has_author => {}
+                None => {
+                    page.has_unnamed |= id.is_none();
+                    let (channel, message) =
+                        (&channel_ref.channel, id.as_ref().map(MessageId::as_str));
+                    warn!(platform = "discord", %channel, message, "skipped a message that cannot be read");
+                }
+            }
+            page.shown.extend(id);
+        }
+        page.messages.sort_by_key(|message| message.id.as_str().parse::<u64>().ok());
+        page
+    }
+}
+
+impl DiscordPlatform {
+    /// Reads one page. `None`: the channel or thread no longer exists.
+    pub(super) async fn read_page(
+        &self,
+        channel_ref: &ChannelRef,
+        path: &str,
+    ) -> Result<Option<HistoryPage>, IngestError> {
+        match self.read_history_json(path).await {
+            Err(DiscordApiError::Refused(refusal)) if refusal.status == 404 => Ok(None),
+            items => Ok(Some(HistoryPage::parse(channel_ref, items?))),
+        }
+    }
+
+    /// Gets a part of a history.
+    pub(super) async fn read_history_json<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<T, DiscordApiError> {
+        self.read_with_attempts(path, MAX_ATTEMPTS).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aizuchi_core::chat::ChannelId;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_cannot_be_read_does_not_hide_its_page() {
+        let author = json!({"id": "7", "username": "Mio"});
+        let items = vec![
+            json!({"id": "50", "type": 0, "content": "tea", "author": author}),
+            json!({"id": "40", "type": 7, "content": "", "author": author}),
+            json!({"id": "30", "type": 0, "content": "cake", "author": "Mio"}),
+            json!({"id": "20", "type": 0, "content": "milk", "author": author}),
+            Value::Null,
+        ];
+        let channel_ref = ChannelRef { guild: None, channel: ChannelId::new("9") };
+        let page = HistoryPage::parse(&channel_ref, items);
+        let messages: Vec<&str> = page.messages.iter().map(|message| message.id.as_str()).collect();
+        assert_eq!(messages, ["20", "50"]);
+        assert_eq!(page.shown, HashSet::from(["50", "40", "30", "20"].map(MessageId::new)));
+        assert_eq!((page.newest, page.has_unnamed, page.is_full), (Some(50), true, false));
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether Slack still has messages that a pass has not seen: the part of the history in which they stood is read again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::SlackPlatform;
+use crate::api::SlackApiError;
+use crate::from_slack::parse_ts;
+use crate::ingest::IngestError;
+use aizuchi_core::chat::{Message, MessageId};
+
+impl SlackPlatform {
+    /// Which of these messages of one conversation Slack no longer shows. Waits until a young message must have
+    /// appeared in the history.
+    pub(super) async fn find_deleted_messages(
+        &self,
+        messages: &[Arc<Message>],
+    ) -> Result<Vec<Arc<Message>>, IngestError> {
+        let messages: Vec<&Arc<Message>> =
+            messages.iter().filter(|message| is_slack_ts(&message.id)).collect();
+        let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
+            return Ok(Vec::new());
+        };
+        // The clocks may differ, so the wait is bounded.
+        let settled_at = last.at.min(self.now()) + self.settings.timeouts.history_lag;
+        self.clock.sleep_until(settled_at).await;
+        let Some(shown) = self.read_shown(first, last).await? else { return Ok(Vec::new()) };
+        let is_gone = |message: &&&Arc<Message>| {
+            message.at >= shown.since && !shown.messages.contains(&message.id)
+        };
+        Ok(messages.iter().filter(is_gone).map(|message| Arc::clone(message)).collect())
+    }
+
+    /// What Slack shows of a conversation between these messages. `None` if that proves nothing.
+    async fn read_shown(
+        &self,
+        first: &Message,
+        last: &Message,
+    ) -> Result<Option<ShownMessages>, IngestError> {
+        let conversation = &first.conversation;
+        let mut arguments = vec![("oldest", first.id.to_string()), ("latest", last.id.to_string())];
+        let method = match &conversation.thread {
+            Some(thread) => {
+                arguments.push(("ts", thread.to_string()));
+                "conversations.replies"
+            }
+            None => "conversations.history",
+        };
+        let mut shown = ShownMessages { since: Timestamp::MIN, messages: HashSet::new() };
+        let mut cursor = None;
+        loop {
+            let channel = &conversation.channel;
+            let page = match self.read_page(method, channel, arguments.clone(), cursor).await {
+                // The parent was deleted, and all replies with it.
+                Err(IngestError::Slack(SlackApiError::Refused(code)))
+                    if code == "thread_not_found" =>
+                {
+                    return Ok(Some(shown));
+                }
+                Err(IngestError::Slack(SlackApiError::Refused(_))) => return Ok(None),
+                page => page?,
+            };
+            if page.has_unnamed {
+                return Ok(None);
+            }
+            if page.is_limited {
+                let oldest = page.shown.iter().filter_map(|id| parse_ts(&id.as_str().into())).min();
+                shown.since = oldest.unwrap_or(Timestamp::MAX);
+            }
+            shown.messages.extend(page.shown);
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(Some(shown));
+            }
+        }
+    }
+}
+
+struct ShownMessages {
+    /// Older messages may be hidden.
+    since: Timestamp,
+    messages: HashSet<MessageId>,
+}
+
+/// Whether this is the id of a message in Slack's history. An ephemeral answer has an id of our own.
+pub(super) fn is_slack_ts(message: &MessageId) -> bool {
+    parse_ts(&message.as_str().into()).is_some()
+}

@@ -1,0 +1,166 @@
+//! Pages of a history. A page that cannot be had is given up after few attempts, so that a channel that Slack cannot
+//! read keeps nobody waiting. A message that cannot be read does not hide its page.
+
+use std::collections::HashSet;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use tracing::{info, warn};
+
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
+use crate::from_slack::{
+    SlackMessage, is_tombstone, non_empty_str, parse_history_message, parse_ts,
+};
+use crate::ingest::IngestError;
+use aizuchi_core::chat::{ChannelId, MessageId};
+
+/// The largest page that Slack allows.
+pub(super) const PAGE_SIZE: usize = 999;
+/// After a failure: a large page may be more than Slack can give.
+const SMALL_PAGE_SIZE: usize = 100;
+/// How often a page is asked for before its channel is put off.
+const MAX_ATTEMPTS: usize = 2;
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(1);
+
+/// The messages of a page.
+pub(super) struct HistoryPage {
+    pub messages: Vec<SlackMessage>,
+    /// The ids of all that the page shows, including what is no message of a user or cannot be read.
+    pub shown: HashSet<MessageId>,
+    /// Something cannot be read, not even its id.
+    pub has_unnamed: bool,
+    /// Slack hides older messages (in a free workspace).
+    pub is_limited: bool,
+    pub next: Option<String>,
+}
+
+impl HistoryPage {
+    fn parse(channel: &ChannelId, mut page: Value) -> Self {
+        let (is_limited, next) = (page["is_limited"] == true, next_cursor(&page));
+        let mut parsed = Self {
+            messages: Vec::new(),
+            shown: HashSet::new(),
+            has_unnamed: false,
+            is_limited,
+            next,
+        };
+        let Value::Array(items) = page["messages"].take() else { return parsed };
+        for item in items {
+            let id = non_empty_str(&item["ts"]).map(MessageId::new);
+            let has_time = parse_ts(&item["ts"]).is_some();
+            match parse_history_message(channel, item) {
+                Some(message) if is_tombstone(&message) => parsed.messages.push(message),
+                Some(message) => {
+                    parsed.shown.insert(message.id.clone());
+                    parsed.messages.push(message);
+                }
+                // A notice, as of a user who has joined.
+                None if has_time => parsed.shown.extend(id),
+                None => {
+                    parsed.has_unnamed |= id.is_none();
+                    let message = id.as_ref().map(MessageId::as_str);
+                    warn!(platform = "slack", %channel, message, "skipped a message that cannot be read");
+                    parsed.shown.extend(id);
+                }
+            }
+        }
+        parsed
+    }
+}
+
+impl SlackPlatform {
+    /// Reads one page. Waits if the history is rate-limited.
+    pub(super) async fn read_page(
+        &self,
+        method: &str,
+        channel: &ChannelId,
+        mut arguments: Vec<(&str, String)>,
+        cursor: Option<String>,
+    ) -> Result<HistoryPage, IngestError> {
+        arguments.push(("channel", channel.to_string()));
+        arguments.push(("inclusive", "true".to_owned()));
+        arguments.push(("include_all_metadata", "true".to_owned()));
+        arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
+        // A rate-limited app gets short pages whatever it asks for; a long page shows that the limit is lifted.
+        let page = self.read_history_page(method, &arguments, PAGE_SIZE).await?;
+        let has_more = page["has_more"] == true;
+        let Some(found) = page["messages"].as_array().map(Vec::len) else {
+            return Err(SlackApiError::OutcomeUnknown("a page has no lines".to_owned()).into());
+        };
+        if has_more && next_cursor(&page).is_none() {
+            return Err(SlackApiError::OutcomeUnknown(
+                "a page does not say where the next is".to_owned(),
+            )
+            .into());
+        }
+        self.record_limit(found, has_more).await?;
+        Ok(HistoryPage::parse(channel, page))
+    }
+
+    /// Reads a page of at most this size. While Slack asks to wait, all channels wait.
+    pub(super) async fn read_history_page(
+        &self,
+        method: &str,
+        arguments: &[(&str, String)],
+        size: usize,
+    ) -> Result<Value, SlackApiError> {
+        let mut failures = 0;
+        loop {
+            self.clock.sleep_until(self.history_limit.reserve_page(self.now())).await;
+            let size = if failures == 0 { size } else { size.min(SMALL_PAGE_SIZE) };
+            let mut arguments = arguments.to_vec();
+            arguments.push(("limit", size.to_string()));
+            let answer = self.call(method, &arguments).await;
+            match &answer {
+                Ok(_) | Err(SlackApiError::Refused(_)) => return answer,
+                Err(SlackApiError::RateLimited(wait)) => {
+                    let wait = *wait;
+                    info!(
+                        platform = "slack",
+                        workspace = %self.identity.workspace,
+                        method,
+                        wait = %format_args!("{wait:#}"),
+                        "Slack asks to wait before the next page of history"
+                    );
+                    self.history_limit.hold_until(self.now() + wait);
+                }
+                Err(
+                    SlackApiError::Unreachable(_)
+                    | SlackApiError::OutcomeUnknown(_)
+                    | SlackApiError::Malformed(_),
+                ) => {
+                    failures += 1;
+                    if failures == MAX_ATTEMPTS {
+                        return answer;
+                    }
+                    self.clock.sleep_until(self.now() + RETRY_DELAY).await;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_cannot_be_read_does_not_hide_its_page() {
+        let page = json!({"ok": true, "messages": [
+            {"type": "message", "user": "U1", "ts": "5.000000", "text": "tea"},
+            {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "ts": "4.000000"},
+            {"type": "message", "subtype": "channel_join", "user": "U1", "ts": "3.000000"},
+            {"type": "message", "user": "U1", "ts": "when?", "text": "cake"},
+            null,
+        ]});
+        let page = HistoryPage::parse(&ChannelId::new("C1"), page);
+        let messages: Vec<&str> = page.messages.iter().map(|message| message.id.as_str()).collect();
+        assert_eq!(messages, ["5.000000", "4.000000"]);
+        let shown = ["5.000000", "3.000000", "when?"].map(MessageId::new);
+        assert_eq!(page.shown, HashSet::from(shown));
+        assert!(page.has_unnamed && !page.is_limited && page.next.is_none());
+    }
+}

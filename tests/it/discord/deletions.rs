@@ -1,0 +1,46 @@
+//! Deletions while Aizuchi was away, however many.
+
+use aizuchi_fakes::discord::id::{ChannelId, MessageId};
+
+use crate::discord::harness::DiscordHarness;
+
+const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
+const DELETED: &str = "SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL";
+
+impl DiscordHarness {
+    fn says_lines(&self, channel: ChannelId, count: usize) -> Vec<MessageId> {
+        let lines =
+            (0..count).map(|number| self.says(channel, self.mio, &format!("line {number}")));
+        lines.collect()
+    }
+}
+
+/// A moderator has purged a channel and a thread.
+#[tokio::test]
+async fn any_number_of_deletions_is_honored() {
+    let harness = DiscordHarness::new().await;
+    let parent = harness.says(harness.tea, harness.mio, "what do roses need?");
+    let thread = harness
+        .discord
+        .start_thread_from_message(harness.tea, parent, harness.mio, "roses")
+        .unwrap();
+    let lines = harness.says_lines(harness.tea, 160);
+    let replies = harness.says_lines(thread, 120);
+    let program = harness.start().await;
+    harness.until_kept(LINES, 280).await;
+    assert_eq!(program.stop(), Some(0));
+    harness.until(|discord| discord.connection_count() == 0).await;
+    harness.discord.expire_sessions();
+    for (channel, purged) in [(harness.tea, &lines[10..]), (thread, &replies[5..])] {
+        for message in purged {
+            harness.discord.delete_message(channel, *message).unwrap();
+        }
+    }
+    let program = harness.start().await;
+    harness.until_kept(DELETED, 265).await;
+    assert_eq!(harness.count(LINES).await, 15, "a deleted message has no text");
+    let deletions = program.get("/ready").await["catching_up"][0]["deletions"].clone();
+    assert_eq!(deletions["count"], 0);
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.discord.posts(), []);
+}

@@ -1,0 +1,49 @@
+//! Deletions while Aizuchi was away, however many.
+
+use aizuchi_fakes::slack::FakeSlackSettings;
+use aizuchi_fakes::slack::message::NewFakeMessage;
+use aizuchi_fakes::slack::ts::Ts;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::slack::harness::{SlackHarness, SlackOptions};
+
+const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
+const DELETED: &str = "SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL";
+
+impl SlackHarness {
+    /// Posts lines since this many hours ago, one a second.
+    fn post_lines(&self, hours: i64, count: i64, thread: Option<Ts>) -> Vec<Ts> {
+        let began = Timestamp::now() - SignedDuration::from_hours(hours);
+        let lines = (0..count).map(|number| {
+            let text = format!("line {number}");
+            let ts = Some(Ts::from_timestamp(began + SignedDuration::from_secs(number)));
+            let line = NewFakeMessage::new(&self.tea, &self.mio, &text);
+            let line = NewFakeMessage { ts, thread, is_delivered: false, ..line };
+            self.slack.send_message_with(line).unwrap()
+        });
+        lines.collect()
+    }
+}
+
+/// A moderator has purged a channel and a thread.
+#[tokio::test]
+async fn any_number_of_deletions_is_honored() {
+    // What happens while nobody is connected is not delivered later.
+    let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
+    let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
+    let lines = harness.post_lines(3, 160, None);
+    let replies = harness.post_lines(2, 120, Some(lines[0]));
+    let program = harness.start().await;
+    harness.until_kept(LINES, 280).await;
+    assert_eq!(program.stop(), Some(0));
+    for purged in lines[10..].iter().chain(&replies[5..]) {
+        harness.slack.delete_message(&harness.tea, *purged).unwrap();
+    }
+    let program = harness.start().await;
+    harness.until_kept(DELETED, 265).await;
+    assert_eq!(harness.count(LINES).await, 15, "a deleted message has no text");
+    let deletions = program.get("/ready").await["catching_up"][0]["deletions"].clone();
+    assert_eq!(deletions["count"], 0);
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.slack.posts(), []);
+}

@@ -1,0 +1,131 @@
+//! Channels and messages that cannot be read keep nobody waiting.
+
+use std::time::{Duration, Instant};
+
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::channel::NewChannel;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::message::NewFakeMessage;
+use aizuchi_fakes::wire::LONE_SURROGATE;
+
+use crate::slack::harness::SlackHarness;
+
+/// How many channels there are, one of which cannot be read.
+const CHANNELS: usize = 20;
+
+/// What was wrong with one channel while Aizuchi came back.
+#[derive(Clone)]
+enum Wrong {
+    Nothing,
+    History(Fault),
+    Message,
+}
+
+impl SlackHarness {
+    fn send_undelivered(&self, channel: &str, text: &str) {
+        let message = NewFakeMessage::new(channel, &self.mio, text);
+        self.slack.send_message_with(NewFakeMessage { is_delivered: false, ..message }).unwrap();
+    }
+}
+
+/// Aizuchi was mentioned in 19 channels while it was away. Returns how long the users wait for all answers after it has
+/// come back. Nothing is mended before they have them.
+async fn answer_in_other_channels(wrong: Wrong) -> Duration {
+    let harness = SlackHarness::new().await;
+    let more = (2..CHANNELS).map(|number| {
+        let members = vec![harness.mio.clone(), harness.bot.clone()];
+        let name = format!("channel-{number}");
+        harness.slack.add_channel(NewChannel { name, members, ..NewChannel::default() }).unwrap()
+    });
+    let others: Vec<String> = more.chain([harness.attic.clone()]).collect();
+    let program = harness.start().await;
+    harness.until_kept("SELECT count(*) FROM bookmarks WHERE place LIKE 'C%'", 20).await;
+    assert_eq!(program.stop(), Some(0));
+    let mention = format!("<@{}> were you away?", harness.bot);
+    others.iter().for_each(|channel| harness.send_undelivered(channel, &mention));
+    harness.send_undelivered(&harness.tea, "the first line");
+    let is_unreadable = match wrong {
+        Wrong::Nothing => false,
+        Wrong::History(fault) => {
+            harness.slack.break_history(&harness.tea, fault);
+            true
+        }
+        Wrong::Message => {
+            harness.send_undelivered(&harness.tea, &format!("half {LONE_SURROGATE} a pair"));
+            false
+        }
+    };
+    harness.send_undelivered(&harness.tea, "the last line");
+    let began = Instant::now();
+    let program = harness.home.start();
+    let posts = harness.wait_for_posts(others.len()).await;
+    let waited = began.elapsed();
+    let mut answered: Vec<_> = posts.into_iter().map(|post| post.channel).collect();
+    answered.sort();
+    let mut expected = others.clone();
+    expected.sort();
+    assert_eq!(answered, expected);
+    if is_unreadable {
+        // The log and those who are trusted learn which channel it is.
+        harness.until_log("the backfill of a channel failed").await;
+        let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
+        while behind().await["count"] != 1 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(behind().await["channels"][0], harness.tea.as_str());
+        harness.slack.clear_faults();
+    }
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'the % line'", 2).await;
+    assert_eq!(program.stop(), Some(0));
+    waited
+}
+
+/// Prints how long the users wait with and without it: medians of as many pairs as the variable `ROUNDS` says.
+async fn compare(name: &str, wrong: Wrong) {
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        without.push(answer_in_other_channels(Wrong::Nothing).await);
+        with.push(answer_in_other_channels(wrong.clone()).await);
+    }
+    let median = |times: &mut Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let (with, without) = (median(&mut with), median(&mut without));
+    let ratio = with.as_secs_f64() / without.as_secs_f64();
+    println!("slack, {name}: 19 answers after {with:.2?}, {without:.2?} without: {ratio:.2}");
+}
+
+#[tokio::test]
+async fn a_channel_whose_history_fails_keeps_no_other_waiting() {
+    compare("status 500", Wrong::History(Fault::Status(500))).await;
+}
+
+#[tokio::test]
+async fn a_channel_whose_history_is_no_json_keeps_no_other_waiting() {
+    compare("HTML", Wrong::History(Fault::Garbage)).await;
+}
+
+#[tokio::test]
+async fn a_channel_whose_history_hangs_keeps_no_other_waiting() {
+    compare("hang", Wrong::History(Fault::HangBefore(Hang::UntilReleased))).await;
+}
+
+/// The page is read, and the message with it.
+#[tokio::test]
+async fn a_message_with_half_a_surrogate_pair_hides_nothing() {
+    compare("lone surrogate", Wrong::Message).await;
+}
+
+/// Live, such a message is heard and acknowledged like any other.
+#[tokio::test]
+async fn a_live_message_with_half_a_surrogate_pair_is_heard() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let text = format!("are you {LONE_SURROGATE} there?");
+    harness.post_mention(&harness.tea, &harness.mio, &text);
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%\u{fffd} there?'", 1).await;
+    assert_eq!(program.stop(), Some(0));
+}
