@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
@@ -23,16 +24,29 @@ pub struct Clock(ClockKind);
 
 #[derive(Clone, Debug)]
 enum ClockKind {
-    System,
+    System(Instant),
     Manual(Arc<Mutex<ManualClock>>),
 }
 
 #[derive(Debug)]
 struct ManualClock {
     now: Timestamp,
+    /// By how much the clock was set. Timeouts are kept by the time without it.
+    set_by: SignedDuration,
+    /// Those that wait for a time of day.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
+    /// Those that wait for a time to pass.
+    timeouts: BTreeMap<(Timestamp, u64), Waker>,
     next_sleeper: u64,
     sleeper_count: watch::Sender<usize>,
+}
+
+/// What a sleeper waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WakeTime {
+    OnTheClock(Timestamp),
+    /// Whatever happens to the wall clock meanwhile.
+    Elapsed(Timestamp),
 }
 
 /// The time was up before the work was done.
@@ -41,25 +55,42 @@ pub struct TimedOut;
 
 impl Clock {
     pub fn system() -> Self {
-        Self(ClockKind::System)
+        Self(ClockKind::System(Instant::now()))
     }
 
     pub fn manual(now: Timestamp) -> Self {
-        let (sleepers, sleeper_count) = Default::default();
-        let manual = ManualClock { now, sleepers, next_sleeper: 0, sleeper_count };
+        let (sleepers, timeouts) = Default::default();
+        let manual = ManualClock {
+            now,
+            set_by: SignedDuration::ZERO,
+            sleepers,
+            timeouts,
+            next_sleeper: 0,
+            sleeper_count: watch::Sender::default(),
+        };
         Self(ClockKind::Manual(Arc::new(Mutex::new(manual))))
     }
 
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            ClockKind::System => truncate_to_millisecond(Timestamp::now()),
+            ClockKind::System(_) => truncate_to_millisecond(Timestamp::now()),
             ClockKind::Manual(manual) => lock(manual).now,
+        }
+    }
+
+    /// How much time has passed since some moment in the past. Nobody can set it.
+    pub fn elapsed(&self) -> SignedDuration {
+        match &self.0 {
+            ClockKind::System(began) => {
+                SignedDuration::try_from(began.elapsed()).unwrap_or(SignedDuration::MAX)
+            }
+            ClockKind::Manual(manual) => lock(manual).elapsed().as_duration(),
         }
     }
 
     pub async fn sleep_until(&self, at: Timestamp) {
         match &self.0 {
-            ClockKind::System => loop {
+            ClockKind::System(_) => loop {
                 let left = Timestamp::now().duration_until(at);
                 let Ok(left) = std::time::Duration::try_from(left) else {
                     return;
@@ -69,7 +100,7 @@ impl Clock {
                 }
                 tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
             },
-            ClockKind::Manual(manual) => Sleep { manual: manual.clone(), at, number: None }.await,
+            ClockKind::Manual(manual) => Sleep::new(manual, WakeTime::OnTheClock(at)).await,
         }
     }
 
@@ -79,12 +110,15 @@ impl Clock {
         limit: SignedDuration,
         work: F,
     ) -> Result<F::Output, TimedOut> {
-        if let ClockKind::System = &self.0 {
-            let limit = std::time::Duration::try_from(limit).unwrap_or_default();
-            return tokio::time::timeout(limit, work).await.map_err(|_| TimedOut);
-        }
-        let deadline = self.now() + limit;
-        let (work, sleep) = (std::pin::pin!(work), std::pin::pin!(self.sleep_until(deadline)));
+        let manual = match &self.0 {
+            ClockKind::System(_) => {
+                let limit = std::time::Duration::try_from(limit).unwrap_or_default();
+                return tokio::time::timeout(limit, work).await.map_err(|_| TimedOut);
+            }
+            ClockKind::Manual(manual) => manual,
+        };
+        let deadline = WakeTime::Elapsed(lock(manual).elapsed() + limit);
+        let (work, sleep) = (std::pin::pin!(work), std::pin::pin!(Sleep::new(manual, deadline)));
         match select(work, sleep).await {
             Either::Left((done, _)) => Ok(done),
             Either::Right(_) => Err(TimedOut),
@@ -96,25 +130,33 @@ impl Clock {
         let ClockKind::Manual(manual) = &self.0 else {
             return;
         };
-        let mut due = Vec::new();
-        {
+        let due = {
             let mut manual = lock(manual);
             manual.now = manual.now.max(at);
-            while let Some(entry) = manual.sleepers.first_entry() {
-                if entry.key().0 > at {
-                    break;
-                }
-                due.push(entry.remove());
-            }
-            manual.count_sleepers();
-        }
+            manual.take_due()
+        };
+        due.into_iter().for_each(Waker::wake);
+    }
+
+    /// Sets a manual clock forward or back, as an operator or a time server does. Timeouts go on as if it had not
+    /// been. Does nothing to the system clock.
+    pub fn set_by(&self, by: SignedDuration) {
+        let ClockKind::Manual(manual) = &self.0 else {
+            return;
+        };
+        let due = {
+            let mut manual = lock(manual);
+            manual.now += by;
+            manual.set_by += by;
+            manual.take_due()
+        };
         due.into_iter().for_each(Waker::wake);
     }
 
     /// How many sleep until a manual clock is advanced.
     pub fn sleepers(&self) -> watch::Receiver<usize> {
         match &self.0 {
-            ClockKind::System => watch::channel(0).1,
+            ClockKind::System(_) => watch::channel(0).1,
             ClockKind::Manual(manual) => lock(manual).sleeper_count.subscribe(),
         }
     }
@@ -122,15 +164,62 @@ impl Clock {
     /// When a manual clock's first sleeper is due.
     pub fn next_wake_at(&self) -> Option<Timestamp> {
         match &self.0 {
-            ClockKind::System => None,
-            ClockKind::Manual(manual) => lock(manual).sleepers.keys().next().map(|(at, _)| *at),
+            ClockKind::System(_) => None,
+            ClockKind::Manual(manual) => lock(manual).next_wake_at(),
         }
     }
 }
 
 impl ManualClock {
+    /// The time that it would show if nobody had set it.
+    fn elapsed(&self) -> Timestamp {
+        self.now - self.set_by
+    }
+
+    fn next_wake_at(&self) -> Option<Timestamp> {
+        self.next_waiting().map(|(at, ..)| at)
+    }
+
+    /// When the first of all sleepers is due, its number, and whether it waits for a timeout.
+    fn next_waiting(&self) -> Option<(Timestamp, u64, bool)> {
+        let sleeper = self.sleepers.keys().next().map(|(at, number)| (*at, *number, false));
+        let timeout = self.timeouts.keys().next();
+        let timeout = timeout.map(|(at, number)| (*at + self.set_by, *number, true));
+        sleeper.into_iter().chain(timeout).min()
+    }
+
     fn count_sleepers(&self) {
-        self.sleeper_count.send_replace(self.sleepers.len());
+        self.sleeper_count.send_replace(self.sleepers.len() + self.timeouts.len());
+    }
+
+    /// Takes those that are due, in the order in which they fell due.
+    fn take_due(&mut self) -> Vec<Waker> {
+        let mut due = Vec::new();
+        while let Some((_, _, is_timeout)) = self.next_waiting().filter(|(at, ..)| *at <= self.now)
+        {
+            let waiting = if is_timeout { &mut self.timeouts } else { &mut self.sleepers };
+            due.extend(waiting.pop_first().map(|(_, waker)| waker));
+        }
+        self.count_sleepers();
+        due
+    }
+
+    fn is_due(&self, wake_time: WakeTime) -> bool {
+        match wake_time {
+            WakeTime::OnTheClock(at) => self.now >= at,
+            WakeTime::Elapsed(at) => self.elapsed() >= at,
+        }
+    }
+
+    /// Those that wait as this one does, and since when this one is due.
+    fn waiting(
+        &mut self,
+        wake_time: WakeTime,
+    ) -> (&mut BTreeMap<(Timestamp, u64), Waker>, Timestamp) {
+        match wake_time {
+            WakeTime::OnTheClock(at) => (&mut self.sleepers, at),
+            WakeTime::Elapsed(at) => (&mut self.timeouts, at),
+        }
     }
 }
 
@@ -162,23 +251,29 @@ pub fn truncate_to_millisecond(at: Timestamp) -> Timestamp {
 
 struct Sleep {
     manual: Arc<Mutex<ManualClock>>,
-    at: Timestamp,
+    wake_time: WakeTime,
     number: Option<u64>,
+}
+
+impl Sleep {
+    fn new(manual: &Arc<Mutex<ManualClock>>, wake_time: WakeTime) -> Self {
+        Self { manual: manual.clone(), wake_time, number: None }
+    }
 }
 
 impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let at = self.at;
         let number = {
             let mut manual = lock(&self.manual);
-            if manual.now >= at {
+            if manual.is_due(self.wake_time) {
                 return Poll::Ready(());
             }
             let number = self.number.unwrap_or(manual.next_sleeper);
             manual.next_sleeper = manual.next_sleeper.max(number + 1);
-            manual.sleepers.insert((at, number), context.waker().clone());
+            let (waiting, at) = manual.waiting(self.wake_time);
+            waiting.insert((at, number), context.waker().clone());
             manual.count_sleepers();
             number
         };
@@ -191,7 +286,8 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             let mut manual = lock(&self.manual);
-            manual.sleepers.remove(&(self.at, number));
+            let (waiting, at) = manual.waiting(self.wake_time);
+            waiting.remove(&(at, number));
             manual.count_sleepers();
         }
     }
@@ -240,5 +336,25 @@ mod tests {
         clock.advance_to(start + SignedDuration::from_secs(20));
         pool.run_until_stalled();
         assert_eq!(*woken.lock(), [10, 20]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_keeps_its_timeouts() {
+        let start = Timestamp::from_second(100_000).expect("in range");
+        let seconds = SignedDuration::from_secs;
+        let clock = Clock::manual(start);
+        let mut timeout = std::pin::pin!(clock.timeout(seconds(10), std::future::pending::<()>()));
+        let mut sleep = std::pin::pin!(clock.sleep_until(start + seconds(5)));
+        assert!((&mut timeout).now_or_never().is_none());
+        assert!((&mut sleep).now_or_never().is_none());
+        clock.set_by(seconds(-3600));
+        assert_eq!(clock.now(), start - seconds(3600));
+        assert_eq!(clock.next_wake_at(), Some(start - seconds(3590)));
+        clock.advance_to(start - seconds(3590));
+        assert_eq!((&mut timeout).now_or_never(), Some(Err(TimedOut)));
+        assert!((&mut sleep).now_or_never().is_none());
+        clock.set_by(seconds(24 * 3600));
+        assert_eq!((&mut sleep).now_or_never(), Some(()));
+        assert_eq!(clock.next_wake_at(), None);
     }
 }
