@@ -330,11 +330,11 @@ impl Inbox {
 
     /// The command in what was heard, if it is one.
     fn parse_command(&self, heard: &Heard) -> Option<CommandRequest> {
-        let Heard::Message(message, Arrival::Live | Arrival::Backfilled) = heard else {
+        let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
         };
         let conversation = &message.conversation;
-        let age = self.clock.now().duration_since(message.at);
+        let age = self.channel_cache.age(message, *arrival, self.clock.now());
         if !message.is_addressed()
             || age >= duration_from_seconds(self.wait_settings.max_message_age_seconds)
         {
@@ -477,7 +477,9 @@ impl Inbox {
         if message.is_human() && mode != Mode::Off {
             self.channel_cache.conversations.record_message(message);
         }
-        let disposition = disposition(message, arrival, mode, &self.wait_settings, now, || {
+        let age = self.channel_cache.age(message, arrival, now);
+        let is_young = age < duration_from_seconds(self.wait_settings.max_message_age_seconds);
+        let disposition = disposition(message, arrival, mode, is_young, now, || {
             self.debounce(conversation, mode, now, || self.rest_due(message, now))
         });
         match disposition {
@@ -571,7 +573,7 @@ pub fn disposition(
     message: &Message,
     arrival: Arrival,
     mode: Mode,
-    settings: &WaitSettings,
+    is_young: bool,
     now: Timestamp,
     debounce: impl FnOnce() -> Debounce,
 ) -> Disposition {
@@ -584,8 +586,6 @@ pub fn disposition(
     if message.author.kind == AuthorKind::Bot {
         return Disposition::Settled(Gate::OtherBot);
     }
-    let is_young =
-        now.duration_since(message.at) < duration_from_seconds(settings.max_message_age_seconds);
     match arrival {
         Arrival::Live | Arrival::Backfilled if message.is_addressed() && is_young => {
             Disposition::Owe { due: now }
@@ -698,7 +698,6 @@ mod tests {
         use crate::chat::Arrival::{Backfilled, BackfilledAnswered, Live};
         use crate::chat::AuthorKind::{Bot, Human, Persona};
         use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
-        let settings = WaitSettings::default();
         let (due, longest) = (at(1310), SignedDuration::MAX);
         let debounce = Debounce { due, max_wait: longest, on_new_message: OnNewMessage::Restart };
         let judge = Disposition::Judge(debounce);
@@ -726,11 +725,11 @@ mod tests {
             (Persona, vec![], Live, Off, own),
         ] {
             let message = message(kind, mentions);
-            let result = disposition(&message, arrival, mode, &settings, at(1010), || debounce);
+            let result = disposition(&message, arrival, mode, true, at(1010), || debounce);
             assert_eq!(result, expected, "{message:?} {mode:?}");
         }
         let old = message(Human, persona());
-        let old = disposition(&old, Backfilled, Companion, &settings, at(50_000), || debounce);
+        let old = disposition(&old, Backfilled, Companion, false, at(50_000), || debounce);
         assert_eq!(old, backfilled);
     }
 

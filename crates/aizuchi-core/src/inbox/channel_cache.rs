@@ -4,11 +4,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
 use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
+    Arrival, AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
 };
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::rules::{FacilitationRules, Mode, Rulebook};
@@ -31,6 +32,8 @@ struct ChannelCacheState {
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
     user_names: HashMap<WorkspaceId, UserNames>,
+    /// When the newest message was written that arrived live.
+    newest_live: HashMap<WorkspaceId, Timestamp>,
 }
 
 /// The names of a workspace's users, in lower case.
@@ -64,6 +67,21 @@ impl ChannelCache {
     pub fn update_channel(&self, channel: &Channel) {
         let key = (channel.workspace.clone(), channel.id.clone());
         self.write(|state| state.channels.insert(key, channel.clone()));
+    }
+
+    /// How old a message is at `now`. One that arrives live is not older than the newest one that did: where it seems
+    /// to be, the clock is wrong.
+    pub fn age(&self, message: &Message, arrival: Arrival, now: Timestamp) -> SignedDuration {
+        let now = match arrival {
+            Arrival::Backfilled | Arrival::BackfilledAnswered => now,
+            Arrival::Live => self.write(|state| {
+                let workspace = message.conversation.workspace.clone();
+                let newest = state.newest_live.entry(workspace).or_insert(message.at);
+                *newest = message.at.max(*newest);
+                now.min(*newest)
+            }),
+        };
+        now.duration_since(message.at)
     }
 
     /// Replaces all standing orders of a workspace.

@@ -1,5 +1,6 @@
 //! Outages: what happens to messages while a step fails or a platform is behind, as transcripts on every store.
 
+use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::prompt::PromptVerb;
@@ -8,7 +9,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, on_every_database, on_every_store, top_level,
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, message, on_every_database, on_every_store,
+    top_level, workspace,
 };
 
 #[tokio::test]
@@ -239,4 +241,23 @@ async fn an_answer_is_committed_as_soon_as_the_store_is_back() {
         assert_eq!(harness.decisions("garden").await[0].attempts.len(), 1);
     })
     .await;
+}
+
+/// What arrives live is new, whatever the machine's clock says.
+#[tokio::test]
+async fn a_clock_that_is_a_day_ahead_leaves_nobody_unanswered() {
+    let ended = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.clock.set_by(SignedDuration::from_hours(24));
+        let say = async |id: &str, second: i64, name: &str, text: &str| {
+            harness.hear(message(top_level("garden"), id, at(second), name, text)).await;
+            harness.pass(20).await;
+        };
+        say("m1", 0, "alice", "@Aizuchi when does it rain?").await;
+        say("m2", 30, "bob", "@Aizuchi opt out").await;
+        let orders = harness.store.store.orders(&workspace()).await.unwrap();
+        assert_eq!(orders.opted_out.len(), 1);
+        harness.decisions("garden").await.remove(0).ended
+    });
+    assert_eq!(ended.await, Some(DecisionResult::Spoke));
 }
