@@ -28,6 +28,7 @@ use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent, Minds};
@@ -321,6 +322,7 @@ pub fn build_agent(
             memory: build_mind(&config.minds.memory, &persona, &clock)?,
             state: build_mind(&config.minds.state, &persona, &clock)?,
         },
+        dispatches: Dispatches::new(clock.clone()),
         clock,
         metrics,
         persona,

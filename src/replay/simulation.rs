@@ -18,6 +18,7 @@ use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
 use crate::replay::timing::UnsolicitedPost;
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
 use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::chat::{
@@ -122,6 +123,7 @@ pub fn run(
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
+        dispatches: Dispatches::new(clock.clone()),
         settings: agent::AgentSettings {
             rulebook,
             // No page shows these decisions.

@@ -14,6 +14,7 @@ mod reply;
 pub mod state;
 pub mod tools;
 pub mod defer;
+pub mod dispatches;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::defer::Deferrals;
+use crate::agent::dispatches::Dispatches;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::{ConversationId, WorkspaceId};
@@ -169,6 +171,8 @@ pub struct Agent {
     pub state_cache: StateCache,
     /// Steps that wait until their platform has been backfilled.
     pub deferrals: Deferrals,
+    /// When requests to post were made.
+    pub dispatches: Dispatches,
     /// The replies to commands.
     pub command_answers: Arc<CommandReplies>,
     /// The tools that replies may use; `None` offers none.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, PostTiming, StateCall};
 use aizuchi_core::chat::{
@@ -679,6 +680,7 @@ pub fn build_parts_with(
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),
             ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
+        dispatches: Dispatches::new(clock.clone()),
         clock,
         metrics,
         persona,

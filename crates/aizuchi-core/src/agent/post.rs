@@ -35,7 +35,11 @@ impl Agent {
         trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
         if item.is_sending() {
-            return self.reconcile(claim, item).await;
+            let result = self.reconcile(claim, item).await;
+            if !matches!(result, Ok(StepResult::Retry { .. } | StepResult::Deferred { .. })) {
+                self.dispatches.end(item);
+            }
+            return result;
         }
         let typing_ended = match item.metadata.only_for {
             None => self.simulate_typing(item).await,
@@ -75,7 +79,12 @@ impl Agent {
             // The process was suspended, and another one may have posted the item since.
             return Ok(StepResult::Retry { due: self.now() });
         }
-        match self.clock.timeout(self.settings.post_timeout, platform.post(item)).await {
+        self.dispatches.begin(item);
+        let answer = self.clock.timeout(self.settings.post_timeout, platform.post(item)).await;
+        if !matches!(answer, Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_)) {
+            self.dispatches.end(item);
+        }
+        match answer {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
@@ -115,12 +124,13 @@ impl Agent {
     /// is not there.
     async fn reconcile(&self, claim: &Claim, item: &OutboxItem) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
-        let settled =
-            item.dispatched_at.map_or(self.now(), |dispatched| dispatched + platform.settle_time());
+        // Before the lookup, since a request may take effect during it.
+        let until_settled = self.dispatches.until_settled(item, platform.settle_time());
+        let settled = self.now() + until_settled;
         let max_lookups = if claim.is_owed { MAX_OWED_LOOKUPS } else { MAX_UNSOLICITED_LOOKUPS };
         match self.clock.timeout(self.settings.post_timeout, platform.find_posted(item)).await {
             Ok(Ok(Some(posted))) => Ok(StepResult::Posted(posted)),
-            Ok(Ok(None)) if self.now() < settled => Ok(StepResult::Retry { due: settled }),
+            Ok(Ok(None)) if until_settled.is_positive() => Ok(StepResult::Retry { due: settled }),
             Ok(Ok(None)) if claim.attempt < max_lookups => {
                 Ok(StepResult::NotSent { due: self.now() })
             }

@@ -214,6 +214,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             token_corrections: Default::default(),
             state_cache: Default::default(),
             deferrals: aizuchi_core::agent::defer::Deferrals::default(),
+            dispatches: aizuchi_core::agent::dispatches::Dispatches::new(harness.clock.clone()),
             tools: None,
             settings: Default::default(),
             seed: 1,

@@ -1,5 +1,7 @@
 //! Outages: what happens to messages while a step fails or a platform is behind, as transcripts on every store.
 
+use std::sync::{Arc, Mutex};
+
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::platform::BackfillState;
@@ -9,7 +11,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, message, on_every_database, on_every_store,
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SETTLE, at, message, on_every_database, on_every_store,
     top_level, workspace,
 };
 
@@ -241,6 +243,40 @@ async fn an_answer_is_committed_as_soon_as_the_store_is_back() {
         assert_eq!(harness.decisions("garden").await[0].attempts.len(), 1);
     })
     .await;
+}
+
+/// The typing that comes before a request is no part of the time in which its post may still arrive.
+#[tokio::test]
+async fn a_request_after_long_typing_has_its_time_to_arrive() {
+    let waited = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::default());
+        harness.platform.set_typing_seconds(20);
+        harness.platform.fails(&[Fault::LostRequest]);
+        let requested = Arc::new(Mutex::new(Vec::new()));
+        for _ in 0..2 {
+            let (clock, requested) = (harness.clock.clone(), requested.clone());
+            harness.platform.meanwhile(|| async move {
+                requested.lock().unwrap().push(clock.now());
+            });
+        }
+        harness.says("alice", "@Aizuchi when does it rain?").await;
+        while harness.mind.prompt_texts(PromptVerb::Reply).is_empty() {
+            harness.runner.step().await.unwrap();
+        }
+        let typing = async {
+            harness.platform.until_typing(1).await;
+            harness.platform.set_typing_seconds(0);
+            harness.clock.advance_to(at(20));
+        };
+        let (requested_once, ()) = tokio::join!(harness.runner.step(), typing);
+        assert!(requested_once.unwrap());
+        harness.pass(300).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        let requested = requested.lock().unwrap();
+        requested[1].duration_since(requested[0])
+    });
+    let waited = waited.await;
+    assert!(waited >= SETTLE, "asked again after {waited:#}");
 }
 
 /// What arrives live is new, whatever the machine's clock says.
