@@ -731,7 +731,8 @@ pub fn message(
     }
 }
 
-fn mentions(text: &str) -> Vec<Mention> {
+/// The users whom a text mentions as `@name`, and `@Aizuchi`.
+pub fn mentions(text: &str) -> Vec<Mention> {
     let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
     let names = names.map(|name| name.trim_end_matches([',', '.', ':', '?', '!']));
     let of = |name: &str| match name {

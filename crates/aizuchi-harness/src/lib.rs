@@ -2,6 +2,7 @@
 //! model servers. It is not part of the program.
 
 pub mod net;
+pub mod random;
 pub mod endless;
 pub mod postgres;
 pub mod providers;

@@ -18,8 +18,9 @@ use sqlx::{AssertSqlSafe, Row as _};
 use aizuchi_harness::harness::{
     Harness, StoreKind, TestStore, at, message, on_every_database, top_level, workspace,
 };
+use aizuchi_harness::random::Random;
 
-use crate::forgetting::world::{Random, World};
+use crate::forgetting::world::World;
 
 const DAY: i64 = 24 * 3600;
 
@@ -61,7 +62,8 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
     check(seed, world, store, is_by_operator).await;
 }
 
-async fn scrub(database: &DatabaseStore) {
+/// Removes what is left outside the tables.
+pub async fn scrub(database: &DatabaseStore) {
     let mut job = ScrubJob::default();
     while job.step(database).await.unwrap() == ScrubProgress::Working {}
     assert_eq!(database.scrub_due_since().await.unwrap(), None);
@@ -104,7 +106,7 @@ async fn check(seed: u64, world: &World, store: &TestStore, is_by_operator: bool
 }
 
 /// Every value of every table and, of a file, every byte.
-async fn dump(store: &TestStore) -> String {
+pub async fn dump(store: &TestStore) -> String {
     let database = store.database.as_ref().unwrap();
     let mut connection = database.connect().await;
     let mut dump = String::new();

@@ -37,6 +37,7 @@ mod schema;
 mod seed_002;
 mod second_look;
 mod seed_004;
+mod simulation;
 mod store_faults;
 mod stories;
 mod timing;

@@ -11,8 +11,8 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SETTLE, at, message, on_every_database, on_every_store,
-    top_level, workspace,
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SETTLE, at, message, on_every_database,
+    on_every_store, top_level, workspace,
 };
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_harness::harness::{TestStore, at, workspace};
+use aizuchi_harness::random::Random;
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -40,37 +41,6 @@ const WORDS: [&str; 8] = [
     "100 %",
 ];
 const PERSONA: &str = "UPERSONA";
-
-/// A generator of numbers (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-
-    /// A word that nothing else contains.
-    fn word(&mut self) -> String {
-        let mut rest = self.next();
-        let mut word = String::from("q");
-        for _ in 0..12 {
-            word.push(char::from(b'a' + (rest % 26) as u8));
-            rest /= 26;
-        }
-        word
-    }
-}
 
 /// A message as it was said.
 pub struct Said {

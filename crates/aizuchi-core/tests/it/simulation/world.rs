@@ -1,0 +1,369 @@
+//! The world around the process: what stands on the platform, what of it was acknowledged, and what the test knows
+//! besides. It survives every crash of the process.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Mention, Message,
+    MessageId, Reaction, ReactionChange, UserId,
+};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::event::{OutboxItem, PostedMessage};
+use aizuchi_core::inbox::Delivery;
+use aizuchi_harness::harness::{START, at, workspace};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::simulation::promises::Inspector;
+
+/// A broken promise, and how it showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    pub promise: &'static str,
+    pub how: String,
+}
+
+/// A message as the platform shows it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Before any edit.
+    pub written: Message,
+    pub message: Message,
+    pub is_deleted: bool,
+    /// The key of the post that it is.
+    pub key: Option<Arc<str>>,
+    pub is_heard: bool,
+}
+
+/// What the platform tells.
+#[derive(Clone, Debug)]
+pub enum Told {
+    Message(usize),
+    /// A message that the same client sent again under another id.
+    Twin(usize, MessageId),
+    Edit {
+        line: usize,
+        text: String,
+        mentions: Vec<Mention>,
+    },
+    Deletion(usize),
+    Reaction(usize, UserId),
+}
+
+impl Told {
+    pub fn line(&self) -> usize {
+        match self {
+            Told::Message(line)
+            | Told::Twin(line, _)
+            | Told::Edit { line, .. }
+            | Told::Deletion(line)
+            | Told::Reaction(line, _) => *line,
+        }
+    }
+}
+
+/// Something that the platform tells until it is acknowledged.
+#[derive(Clone, Debug)]
+pub struct PlatformEvent {
+    pub told: Told,
+    pub at: Timestamp,
+    pub is_acknowledged: bool,
+}
+
+/// A word that people wrote, or wrote and edited away.
+#[derive(Clone, Debug)]
+pub struct Word {
+    pub author: UserId,
+    pub channel: &'static str,
+    pub is_heard: bool,
+    /// Its author was forgotten after it was heard.
+    pub is_forgotten: bool,
+}
+
+/// A text or a reaction that reached the platform.
+pub struct Posted {
+    pub item: OutboxItem,
+    pub posted: PostedMessage,
+}
+
+/// A model call.
+#[derive(Clone, Copy, Debug)]
+pub struct BookedCall {
+    /// By the machine's clock.
+    pub at: Timestamp,
+    pub tokens: u64,
+}
+
+pub struct World {
+    pub clock: Clock,
+    /// The transcript is printed as it is written, so that a day without an end shows where it stands.
+    is_shown: bool,
+    state: Mutex<WorldState>,
+}
+
+#[derive(Default)]
+pub struct WorldState {
+    /// By how much the machine's clock is wrong.
+    pub skew: SignedDuration,
+    /// How often the machine slept.
+    pub suspensions: usize,
+    pub is_behind: bool,
+    /// Whether anything still goes wrong.
+    pub is_over: bool,
+    pub lines: Vec<Line>,
+    pub events: Vec<PlatformEvent>,
+    pub words: HashMap<String, Word>,
+    pub posted: Vec<Posted>,
+    /// Posts on their way, and when they arrive.
+    pub late: Vec<(Timestamp, OutboxItem)>,
+    /// The revision that was last read of each conversation.
+    pub seen: HashMap<ConversationId, u64>,
+    pub booked: Vec<BookedCall>,
+    pub most_tokens: u64,
+    pub calls: usize,
+    /// Who asked, and where.
+    pub asked: BTreeMap<MessageId, ConversationId>,
+    /// How often an edit made an answered message ask again.
+    pub anew: BTreeMap<MessageId, usize>,
+    pub answers: BTreeMap<(ChannelId, MessageId), usize>,
+    pub twins: BTreeSet<MessageId>,
+    /// Posts that landed soon after a message that could not have been considered.
+    pub collisions: usize,
+    pub unsolicited: usize,
+    pub crashes: usize,
+    /// Reads the store that is open.
+    pub inspector: Option<Inspector>,
+    pub transcript: Vec<String>,
+    pub broken: Option<Broken>,
+}
+
+pub const PERSONA: &str = "u-persona";
+/// An unsolicited post this soon after a message that it could not have considered meets it.
+const COLLISION: SignedDuration = SignedDuration::from_secs(5);
+
+impl World {
+    pub fn new(is_shown: bool) -> Self {
+        Self { clock: Clock::manual(at(0)), is_shown, state: Mutex::default() }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, WorldState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The platform's own time.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now() - self.lock().skew
+    }
+
+    /// Waits while time passes, whatever the machine's clock shows.
+    pub async fn pass(&self, milliseconds: i64) {
+        let limit = SignedDuration::from_millis(milliseconds);
+        let _ = self.clock.timeout(limit, std::future::pending::<()>()).await;
+    }
+
+    pub fn log(&self, what: impl AsRef<str>) {
+        let at = self.clock.now().as_millisecond() - START * 1000;
+        let line = format!("{at:>9} {}", what.as_ref());
+        if self.is_shown {
+            println!("{line}");
+        }
+        self.lock().transcript.push(line);
+    }
+
+    /// Notes a broken promise. The first one counts.
+    pub fn breaks(&self, promise: &'static str, how: impl Into<String>) {
+        let how = how.into();
+        self.log(format!("BROKEN: {promise}: {how}"));
+        self.lock().broken.get_or_insert(Broken { promise, how });
+    }
+
+    /// Somebody writes a message. Returns its event.
+    pub fn write(&self, message: Message, key: Option<Arc<str>>) -> usize {
+        let at = message.at;
+        let mut state = self.lock();
+        let written = message.clone();
+        state.lines.push(Line { written, message, is_deleted: false, key, is_heard: false });
+        let line = state.lines.len() - 1;
+        state.tell(Told::Message(line), at)
+    }
+
+    /// Something reached the platform, perhaps later than anybody waited for it.
+    pub fn land(&self, item: &OutboxItem) -> PostedMessage {
+        let now = self.now();
+        let number = self.lock().posted.len();
+        let id = item.reaction_to.clone().unwrap_or(MessageId::new(format!("p{number:03}")));
+        let posted = PostedMessage {
+            id,
+            thread: item.conversation.thread.clone(),
+            at: now,
+            author: UserId::new(PERSONA),
+        };
+        self.log(format!("posted {} [{}] {:?}", posted.id, item.conversation.channel, item.text));
+        self.check_landing(item);
+        self.count_collision(item);
+        let item = item.clone();
+        let message =
+            item.reaction_to.is_none().then(|| (item.to_message(&posted), item.key.clone()));
+        self.lock().posted.push(Posted { item, posted: posted.clone() });
+        if let Some((message, key)) = message {
+            self.write(message, Some(key));
+        }
+        posted
+    }
+
+    /// Counts unsolicited posts that land soon after a message that the last check cannot have considered: the
+    /// platform had not told it by then.
+    fn count_collision(&self, item: &OutboxItem) {
+        let is_first = item.id == item.first_in_draft && item.reaction_to.is_none();
+        if !is_first || item.metadata.only_for.is_some() || !item.metadata.owed.is_empty() {
+            return;
+        }
+        let now = self.now();
+        let mut state = self.lock();
+        let is_unseen = state.events.iter().rev().any(|event| {
+            let Told::Message(line) = event.told else { return false };
+            let message = &state.lines[line].message;
+            !event.is_acknowledged
+                && message.is_human()
+                && message.conversation == item.conversation
+                && now.duration_since(message.at) <= COLLISION
+        });
+        state.unsolicited += 1;
+        state.collisions += usize::from(is_unseen);
+    }
+
+    /// Looks for a post by its key.
+    pub fn find(&self, item: &OutboxItem) -> Option<PostedMessage> {
+        let state = self.lock();
+        let posted = state.posted.iter().find(|posted| posted.item.key == item.key);
+        posted.map(|posted| posted.posted.clone())
+    }
+
+    /// What reaches the platform only now.
+    pub fn land_late(&self) {
+        let now = self.now();
+        let due: Vec<OutboxItem> = {
+            let mut state = self.lock();
+            let (due, later) = state.late.drain(..).partition(|(at, _)| *at <= now);
+            state.late = later;
+            Vec::into_iter(due).map(|(_, item)| item).collect()
+        };
+        due.iter().for_each(|item| drop(self.land(item)));
+    }
+
+    fn check_landing(&self, item: &OutboxItem) {
+        let is_reaction = item.reaction_to.is_some();
+        let mut doubled = Vec::new();
+        {
+            let state = self.lock();
+            // Reacting twice changes nothing.
+            if !is_reaction && state.lines.iter().any(|line| line.key.as_ref() == Some(&item.key)) {
+                doubled.push(format!("{} was posted before: {:?}", item.id, item.text));
+            }
+            if item.id == item.first_in_draft {
+                for message in &item.metadata.owed {
+                    let key = (item.conversation.channel.clone(), message.clone());
+                    let answers = state.answers.get(&key).copied().unwrap_or(0) + 1;
+                    let most = 1 + state.anew.get(message).copied().unwrap_or(0);
+                    if answers > most {
+                        doubled.push(format!("{message} is answered for the {answers}th time"));
+                    }
+                }
+            }
+        }
+        for how in doubled {
+            self.breaks("nothing is posted twice", how);
+        }
+        let mut state = self.lock();
+        if item.id == item.first_in_draft {
+            for message in item.metadata.owed.clone() {
+                let key = (item.conversation.channel.clone(), message);
+                *state.answers.entry(key).or_default() += 1;
+            }
+        }
+    }
+
+    /// The number of one of the newest messages of people in a channel.
+    pub fn recent(&self, channel: &str, back: usize, only_top_level: bool) -> Option<usize> {
+        let state = self.lock();
+        let in_channel = state.lines.iter().enumerate().rev().filter(|(_, line)| {
+            let ConversationId { channel: of, thread, .. } = &line.message.conversation;
+            of.as_str() == channel
+                && !line.is_deleted
+                && line.message.author.id.as_str() != PERSONA
+                && (!only_top_level || thread.is_none())
+        });
+        in_channel.map(|(number, _)| number).nth(back)
+    }
+
+    /// What an adapter delivers for an event, unless it is acknowledged or nothing is left to tell.
+    pub fn delivery(&self, event: usize, backfilled: bool) -> Option<Delivery> {
+        let mut state = self.lock();
+        let told = state.events[event].told.clone();
+        let line = state.lines[told.line()].clone();
+        let is_gone = line.is_deleted && !line.is_heard;
+        if state.events[event].is_acknowledged || (backfilled && is_gone) {
+            state.events[event].is_acknowledged = true;
+            return None;
+        }
+        let ConversationId { channel, .. } = line.message.conversation.clone();
+        let (conversation, message) = (line.message.conversation.clone(), line.message.id.clone());
+        let at = state.events[event].at;
+        let is_own = line.message.author.id.as_str() == PERSONA;
+        let client_message_id = (!is_own).then(|| format!("client-{}", line.message.id).into());
+        let heard = match told {
+            // The history shows a message as it stands now.
+            Told::Message(number) if backfilled => {
+                let answered = state.is_answered_since(number);
+                let arrival =
+                    if answered { Arrival::BackfilledAnswered } else { Arrival::Backfilled };
+                Heard::Message(line.message, arrival)
+            }
+            Told::Message(_) => Heard::Message(line.written, Arrival::Live),
+            Told::Twin(_, id) => Heard::Message(Message { id, ..line.written }, Arrival::Live),
+            Told::Edit { text, mentions, .. } => {
+                Heard::Edit(Edit { conversation, message, at, text: text.into(), mentions })
+            }
+            Told::Deletion(_) => Heard::Deletion(Deletion { conversation, message, at }),
+            Told::Reaction(_, user) => Heard::Reaction(Reaction {
+                workspace: workspace(),
+                channel,
+                message,
+                user,
+                kind: AuthorKind::Human,
+                emoji: "👍".into(),
+                at,
+                change: ReactionChange::Added,
+            }),
+        };
+        Some(Delivery { client_message_id, ..heard.into() })
+    }
+
+    /// Whether an earlier event of the same message has to come first.
+    pub fn must_wait(&self, event: usize) -> bool {
+        let state = self.lock();
+        let line = state.events[event].told.line();
+        let mut earlier = state.events[..event].iter();
+        earlier.any(|earlier| !earlier.is_acknowledged && earlier.told.line() == line)
+    }
+}
+
+impl WorldState {
+    pub fn tell(&mut self, told: Told, at: Timestamp) -> usize {
+        self.events.push(PlatformEvent { told, at, is_acknowledged: false });
+        self.events.len() - 1
+    }
+
+    fn is_answered_since(&self, number: usize) -> bool {
+        let conversation = &self.lines[number].message.conversation;
+        let later = self.lines[number + 1..].iter();
+        later
+            .filter(|line| line.message.author.id.as_str() == PERSONA && !line.is_deleted)
+            .any(|line| line.message.conversation == *conversation)
+    }
+}
+
+pub fn conversation(channel: &str, thread: Option<MessageId>) -> ConversationId {
+    let channel = ChannelId::new(channel);
+    ConversationId { workspace: workspace(), channel, thread }
+}
