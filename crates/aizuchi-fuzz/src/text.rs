@@ -1,0 +1,33 @@
+//! Texts that are split, and texts that are commands.
+
+use aizuchi_core::chat::{is_blank, to_single_line, to_visible_text};
+use aizuchi_core::command::Command;
+use aizuchi_core::platform::local::mention::parse_mentions;
+use aizuchi_core::platform::split::{split, utf16_length};
+
+/// No piece is too long or empty, and no visible letter is lost. The first byte says how long pieces may be.
+pub fn splitting(bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    let longest = 20 + 8 * usize::from(*length);
+    let pieces = split(&text, longest);
+    for piece in &pieces {
+        assert!(utf16_length(piece) <= longest, "{piece:?} is longer than {longest}");
+        assert!(!piece.trim().is_empty(), "a piece of {text:?} is empty");
+    }
+    let letters = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).count();
+    let kept: usize = pieces.iter().map(|piece| letters(piece)).sum();
+    assert!(kept >= letters(&text), "{text:?} lost letters in {pieces:?}");
+}
+
+/// Chat text as commands, mentions and lines.
+pub fn commands(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    Command::parse_message(&text, "Aizuchi");
+    Command::parse(&text);
+    parse_mentions(&text, "Aizuchi", &[]);
+    is_blank(&text);
+    to_visible_text(&text);
+    let line = to_single_line(&text);
+    assert!(!line.contains(['\n', '\r', '\u{2028}']), "{line:?} has a line break");
+}
