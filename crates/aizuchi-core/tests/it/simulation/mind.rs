@@ -203,13 +203,21 @@ fn reply(random: &mut Random, prompt: &Prompt) -> String {
     }
 }
 
+/// What is repeated names all sources: how a memory is forgotten follows from those that the model names.
 fn memory(random: &mut Random, prompt: &Prompt) -> Value {
+    let count = prompt.memory_input.as_ref().map_or(0, |input| input.sources.len());
+    let all: Vec<usize> = (1..=count).collect();
     let entries: Vec<Value> = (0..random.between(0, 4))
-        .map(|_| {
-            let sources: Vec<i64> =
-                (0..random.between(0, 3)).map(|_| random.between(1, 9)).collect();
-            let text = format!("Somebody said {}.", quoted(random, prompt));
-            json!({"date": "2027-01-15", "text": text, "sources": sources})
+        .map(|_| match random.chance(0.7) {
+            true => {
+                let text = format!("Somebody said {}.", quoted(random, prompt));
+                json!({"date": "2027-01-15", "text": text, "sources": all})
+            }
+            false => {
+                let sources: Vec<i64> =
+                    (0..random.between(0, 3)).map(|_| random.between(1, 9)).collect();
+                json!({"date": "someday", "text": "The roses are red.", "sources": sources})
+            }
         })
         .collect();
     json!({ "entries": entries })
