@@ -46,7 +46,7 @@ const EVENTS: [&str; 24] = [
 ];
 
 fn with_names<T>(read: impl FnOnce(&NameLookup<'_>) -> T) -> T {
-    let name = |id: &str| (id.len() % 2 == 0).then(|| Arc::from("rose @here"));
+    let name = |id: &str| id.len().is_multiple_of(2).then(|| Arc::from("rose @here"));
     read(&NameLookup {
         persona: &UserId::new("100000000000000001"),
         persona_name: "Aizuchi",

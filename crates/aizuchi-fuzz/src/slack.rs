@@ -12,7 +12,7 @@ use aizuchi_slack::mrkdwn::{NameLookup, is_id};
 use serde_json::Value;
 
 fn with_names<T>(read: impl FnOnce(&NameLookup<'_>) -> T) -> T {
-    let name = |id: &str| (id.len() % 2 == 0).then(|| Arc::from("rose <b>"));
+    let name = |id: &str| id.len().is_multiple_of(2).then(|| Arc::from("rose <b>"));
     read(&NameLookup {
         persona: &UserId::new("U0000000001"),
         persona_name: "Aizuchi",

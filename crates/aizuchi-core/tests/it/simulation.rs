@@ -26,7 +26,7 @@ use crate::simulation::world::Broken;
 const DAYS: u64 = 300;
 /// Whether the day is lived twice, to see that it is the same one: some on each store.
 fn is_lived_twice(seed: u64) -> bool {
-    seed % 20 == 0 || seed % 100 == 19
+    seed.is_multiple_of(20) || seed % 100 == 19
 }
 
 /// What all days came to.

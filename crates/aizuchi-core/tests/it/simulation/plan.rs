@@ -285,7 +285,7 @@ fn act(random: &mut Random, channel: &'static str) -> Act {
     match random.below(20) {
         0 | 1 => Act::Edit { channel, back, kind: text_kind(random) },
         2 => Act::Delete { channel, back },
-        3 => Act::React { channel, back, who: *random.pick(&PEOPLE) },
+        3 => Act::React { channel, back, who: PEOPLE[back] },
         _ => {
             let is_bot = channel != "direct" && random.chance(0.07);
             let who = if is_bot { *random.pick(&BOTS) } else { *random.pick(&PEOPLE) };
@@ -303,7 +303,7 @@ fn text_kind(random: &mut Random) -> TextKind {
         34 | 35 => TextKind::MentionsOther,
         36 => TextKind::Long,
         37 => TextKind::Odd,
-        _ => TextKind::Command(*random.pick(&COMMANDS)),
+        _ => TextKind::Command(COMMANDS[random.below(COMMANDS.len())]),
     }
 }
 
