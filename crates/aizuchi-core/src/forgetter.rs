@@ -38,7 +38,12 @@ impl Forgetter {
     pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
         while !shutdown.is_cancelled() {
             let began = Instant::now();
-            let is_working = match self.step().await {
+            let stepped = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => break,
+                stepped = self.step() => stepped,
+            };
+            let is_working = match stepped {
                 Ok(is_working) => is_working,
                 Err(error) => {
                     warn!(error = %error, wait = ?INTERVAL, "withholding or forgetting what a user wrote failed; retrying");
@@ -81,6 +86,7 @@ impl Forgetter {
                 Ok(true)
             }
             ForgetProgress::Done(report) => {
+                self.scrub = ScrubJob::default();
                 info!(
                     messages = report.messages,
                     own_messages = report.own_messages,
@@ -103,7 +109,7 @@ impl Forgetter {
                 Ok(false)
             }
             ScrubProgress::Done => {
-                info!("nothing of forgotten users is left in the database");
+                info!("what was left of forgotten users outside the tables is removed");
                 Ok(false)
             }
         }

@@ -83,11 +83,12 @@ impl DiscordPlatform {
             return Ok(Location::direct(&channel_ref.channel));
         };
         // Several events may name a new channel at once; only one of them asks.
-        let mut failed_at = self.failed_lookup_at.lock().await;
+        let mut failed = self.failed_lookups.lock().await;
         if let Some(location) = self.known_location(&channel_ref.channel).filter(is_in_guild) {
             return Ok(location);
         }
-        if failed_at.is_some_and(|failed| self.now().duration_since(failed) < LOOKUP_INTERVAL) {
+        failed.retain(|_, at| self.now().duration_since(*at) < LOOKUP_INTERVAL);
+        if failed.contains_key(&channel_ref.channel) {
             let reason = "it was asked in vain just now".to_owned();
             return Err(DiscordApiError::Unreachable(reason).into());
         }
@@ -96,8 +97,10 @@ impl DiscordPlatform {
             Err(DiscordApiError::OutcomeUnknown("it does not answer".to_owned()).into())
         });
         match looked_up {
-            Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => *failed_at = None,
-            Err(IngestError::Api(_)) => *failed_at = Some(self.now()),
+            Err(IngestError::Api(DiscordApiError::Refused(_))) | Ok(()) => {}
+            Err(IngestError::Api(_)) => {
+                failed.insert(channel_ref.channel.clone(), self.now());
+            }
             Err(IngestError::Store(_) | IngestError::Backfill(_)) => {}
         }
         looked_up?;

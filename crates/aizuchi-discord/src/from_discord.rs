@@ -174,9 +174,10 @@ fn parse_reactions_removed(data: &Value, emoji: Option<Arc<str>>) -> Option<Disc
     Some(DiscordEvent::ReactionsRemoved { channel_ref, message, emoji })
 }
 
-/// An emoji as it is stored: the character, or the name of a custom emoji (one with an id) between colons.
+/// An emoji as it is stored: the character, or the name of a custom emoji (one with an id) between colons. One that was
+/// deleted has only its id.
 pub fn emoji_name(emoji: &Value) -> Option<Arc<str>> {
-    let name = id_str(&emoji["name"])?;
+    let name = id_str(&emoji["name"]).or_else(|| id_str(&emoji["id"]))?;
     let is_custom = non_empty_str(&emoji["id"]).is_some();
     Some(if is_custom { format!(":{name}:").into() } else { name.into() })
 }

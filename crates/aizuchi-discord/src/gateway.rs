@@ -22,6 +22,7 @@ use crate::ingest::{IngestError, IngestResult};
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::{GatewayPlan, gateway_url};
+use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::backoff::backoff_delay;
@@ -248,7 +249,7 @@ impl DiscordPlatform {
         }
         let advance = |session: &GatewaySession| session.advanced_to(event.sequence, self.now());
         let session = stream.session.as_ref().map(advance);
-        let mut cursor = session.as_ref().map(|session| session.to_cursor(stream.shard));
+        let mut cursor = session.as_ref().map(|session| self.session_cursor(stream, session));
         match self.ingest(&event.name, &event.data, &mut cursor).await? {
             IngestResult::Done => {}
             IngestResult::Missed => self.miss_event(stream),
@@ -329,10 +330,18 @@ impl DiscordPlatform {
     /// Stores a shard's sequence number if events were received since it was last stored.
     async fn save_session(&self, stream: &mut ShardStream) -> Result<(), StoreError> {
         if let Some(session) = stream.session.as_ref().filter(|_| stream.unsaved_events > 0) {
-            self.cursors.put_cursor(session.to_cursor(stream.shard)).await?;
+            self.cursors.put_cursor(self.session_cursor(stream, session)).await?;
         }
         stream.unsaved_events = 0;
         Ok(())
+    }
+
+    /// The session as it is stored. A gap that is still to be declared must not be lost with the process.
+    fn session_cursor(&self, stream: &ShardStream, session: &GatewaySession) -> Cursor {
+        match stream.gap_due {
+            None => session.to_cursor(stream.shard),
+            Some(_) => session.clone().with_gap_until(self.now()).to_cursor(stream.shard),
+        }
     }
 }
 

@@ -45,6 +45,7 @@ impl ChannelHistory for DiscordPlatform {
             inbox: &self.inbox,
             archive: &*self.archive,
             cursors: &*self.cursors,
+            incidents: &self.incidents,
         }
     }
 

@@ -89,7 +89,7 @@ pub struct DiscordPlatform {
     /// How far each channel's history has been read.
     read_cursors: Mutex<HashMap<ChannelId, ReadCursor>>,
     /// When Discord last failed to describe an unknown channel. Locked while it is asked, so that it is asked once.
-    failed_lookup_at: tokio::sync::Mutex<Option<Timestamp>>,
+    failed_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// Wakes the sync of servers, channels and names.
     sync_requested: Notify,
     /// Interactions that wait for an answer.
@@ -138,7 +138,7 @@ impl DiscordPlatform {
             revocation: Revocation::default(),
             incidents,
             read_cursors: Mutex::new(read_cursors),
-            failed_lookup_at: tokio::sync::Mutex::default(),
+            failed_lookups: tokio::sync::Mutex::default(),
             sync_requested: Notify::new(),
             interaction_sender,
             interaction_receiver: tokio::sync::Mutex::new(interaction_receiver),

@@ -28,6 +28,11 @@ impl GatewaySession {
         Self { id: id.to_owned(), resume_url, sequence, user, since_ms: 0, heard_ms: 0 }
     }
 
+    /// An event was missed: what came before is to be read again.
+    pub fn with_gap_until(self, now: Timestamp) -> Self {
+        Self { since_ms: now.as_millisecond(), ..self }
+    }
+
     /// The session starts now. Discord does not replay earlier events.
     pub fn started_at(self, now: Timestamp) -> Self {
         Self { since_ms: now.as_millisecond(), heard_ms: now.as_millisecond(), ..self }

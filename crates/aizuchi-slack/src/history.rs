@@ -55,6 +55,7 @@ impl ChannelHistory for SlackPlatform {
             inbox: &self.inbox,
             archive: &*self.archive,
             cursors: &*self.cursors,
+            incidents: &self.incidents,
         }
     }
 
@@ -73,7 +74,10 @@ impl ChannelHistory for SlackPlatform {
         let span = self.span_for(channel);
         match self.backfill_channel(channel, since).instrument(span.clone()).await {
             Ok(new) => {
-                self.unbroken_channels.lock().insert(channel.clone());
+                // If another gap has ended meanwhile, what it missed is not read yet.
+                if self.connection.state().connected_since == Some(since) {
+                    self.unbroken_channels.lock().insert(channel.clone());
+                }
                 Ok(new)
             }
             Err(IngestError::Slack(SlackApiError::Refused(code))) => {

@@ -8,8 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
 use crate::chat::ChannelId;
+use crate::metrics::PlatformTask;
 use crate::platform::backfill_queue::BackfillTarget;
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};
+use crate::platform::incidents::Panicked;
 use crate::platform::missed_deletions::run_deletion_check;
 
 /// How many conversations are read at once because a step waits for them.
@@ -89,10 +91,12 @@ pub async fn run_deletion_checks(history: &dyn ChannelHistory) {
     let mut changes = connection.subscribe();
     loop {
         let is_connected = changes.borrow_and_update().connected_since.is_some();
-        if let Some((workspace, channel)) = checks.claim_next(clock.now()).filter(|_| is_connected)
-        {
+        // A claim is given back only by running it.
+        let claimed = if is_connected { checks.claim_next(clock.now()) } else { None };
+        if let Some((workspace, channel)) = claimed {
             info!(platform, %channel, "looking for missed deletions");
-            if let Err(error) = run_deletion_check(history, &workspace, &channel, None).await {
+            let check = run_deletion_check(history, &workspace, &channel, None);
+            if let Err(error) = contain(history, &channel, check).await {
                 let error = format!("{error:#}");
                 warn!(platform, %channel, error, "cannot look for missed deletions; retrying later");
             }
@@ -110,7 +114,7 @@ pub async fn run_deletion_checks(history: &dyn ChannelHistory) {
 
 async fn read_channel(history: &dyn ChannelHistory, channel: ChannelId, since: Timestamp) {
     let BackfillParts { platform, queue, inbox, .. } = history.parts();
-    match history.read_channel(&channel, since).await {
+    match contain(history, &channel, history.read_channel(&channel, since)).await {
         Ok(new) => {
             queue.finish(&channel);
             debug!(platform, %channel, count = new, "backfilled a channel");
@@ -147,7 +151,7 @@ async fn read_target(
     since: Timestamp,
 ) -> BackfillTarget {
     let BackfillParts { platform, queue, inbox, .. } = history.parts();
-    match history.read_target(&target, since).await {
+    match contain(history, &target.0, history.read_target(&target, since)).await {
         Ok(()) => queue.mark_complete(target.clone(), since),
         // The waiting step asks again.
         Err(error) => {
@@ -161,4 +165,18 @@ async fn read_target(
         }
     }
     target
+}
+
+/// A defect while one channel is read is a failure of that channel alone.
+async fn contain<T>(
+    history: &dyn ChannelHistory,
+    channel: &ChannelId,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    let BackfillParts { queue, inbox, incidents, .. } = history.parts();
+    incidents.contain(PlatformTask::Backfill, work).await.unwrap_or_else(|Panicked| {
+        // It may have been running a check.
+        queue.deletion_checks.release(channel, inbox.clock.now());
+        Err(anyhow::anyhow!("a defect in the program"))
+    })
 }

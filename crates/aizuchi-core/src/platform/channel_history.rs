@@ -9,6 +9,7 @@ use crate::chat::{ChannelId, Message};
 use crate::inbox::Inbox;
 use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use crate::platform::connection_status::ConnectionStatus;
+use crate::platform::incidents::Incidents;
 use crate::store::{Archive, Cursors};
 
 /// What a backfill works with on every platform.
@@ -21,6 +22,7 @@ pub struct BackfillParts<'a> {
     pub inbox: &'a Inbox,
     pub archive: &'a dyn Archive,
     pub cursors: &'a dyn Cursors,
+    pub incidents: &'a Incidents,
 }
 
 /// An error means: not now; try again later.

@@ -44,6 +44,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (19, "limits", include_str!("../../migrations/sqlite/0019_limits.sql")),
     (22, "redactions", include_str!("../../migrations/sqlite/0022_redactions.sql")),
     (23, "probes", include_str!("../../migrations/sqlite/0023_probes.sql")),
+    (24, "usermerge", include_str!("../../migrations/sqlite/0024_usermerge.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -14,6 +14,7 @@ use aizuchi_core::platform::backfill_run::{
 use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::deletion_check::DeletionCheck;
+use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::missed_deletions::{Suspects, check_suspects};
 use aizuchi_core::store::{MessageQuery, MessageRange};
 use async_trait::async_trait;
@@ -33,6 +34,7 @@ const CALL_TIMEOUT: SignedDuration = SignedDuration::from_secs(12);
 enum Breakage {
     Fails,
     Hangs,
+    Panics,
 }
 
 /// The history of a platform whose channels can be broken.
@@ -42,6 +44,7 @@ struct FakeHistory {
     clock: Clock,
     queue: BackfillQueue,
     connection: ConnectionStatus,
+    incidents: Incidents,
     channels: Vec<ChannelId>,
     broken: Mutex<BTreeMap<ChannelId, Breakage>>,
     /// The channels and targets that were read or tried, in this order.
@@ -63,6 +66,7 @@ impl FakeHistory {
             store,
             inbox,
             connection: ConnectionStatus::always_connected(clock.now()),
+            incidents: Incidents::new("fake", Arc::default(), clock.clone()),
             clock,
             queue: BackfillQueue::default(),
             channels: (0..channels).map(|number| ChannelId::new(format!("c{number:02}"))).collect(),
@@ -89,6 +93,7 @@ impl FakeHistory {
         match breakage {
             None => {}
             Some(Breakage::Fails) => anyhow::bail!("it answers 500"),
+            Some(Breakage::Panics) => panic!("a defect"),
             Some(Breakage::Hangs) => {
                 self.clock.sleep_until(self.clock.now() + CALL_TIMEOUT).await;
                 anyhow::bail!("no answer in time");
@@ -156,6 +161,7 @@ impl ChannelHistory for FakeHistory {
             inbox: &self.inbox,
             archive: &*self.store.archive,
             cursors: &*self.store.cursors,
+            incidents: &self.incidents,
         }
     }
 
@@ -191,7 +197,7 @@ impl ChannelHistory for FakeHistory {
 /// The clock stands still until all channels are read but the broken ones: nothing waits for those.
 #[tokio::test]
 async fn a_channel_that_cannot_be_read_keeps_no_other_waiting() {
-    for breakage in [Breakage::Fails, Breakage::Hangs] {
+    for breakage in [Breakage::Fails, Breakage::Hangs, Breakage::Panics] {
         let history = FakeHistory::broken([0, 7, 19].map(|number| (number, breakage)));
         let broken: Vec<ChannelId> = history.broken.lock().unwrap().keys().cloned().collect();
         history
@@ -299,4 +305,28 @@ async fn any_number_of_missed_deletions_is_honored_across_restarts() {
         assert_eq!(restarted.queue.deletion_checks.rest(&garden), None);
     })
     .await;
+}
+
+/// What an earlier process has left is claimed only while it can be run.
+#[tokio::test]
+async fn no_deletion_check_is_lost_while_disconnected() {
+    let connection = ConnectionStatus::default();
+    let history = FakeHistory { connection, ..FakeHistory::new(TestStore::volatile(), 3) };
+    let checks = &history.queue.deletion_checks;
+    let span = DeletionCheck { from: at(0), until: at(9) };
+    let to_cursor =
+        |channel| DeletionCheck::to_cursor(Some(span), &top_level("c").workspace, channel);
+    let cursors: Vec<_> = history.channels.iter().map(to_cursor).collect();
+    checks.load(&cursors);
+    tokio::select! {
+        () = run_deletion_checks(&history) => {}
+        () = async {
+            for _ in 0..20 {
+                checks.added.notify_one();
+                tokio::task::yield_now().await;
+            }
+        } => {}
+    }
+    let claimed: Vec<_> = std::iter::from_fn(|| checks.claim_next(at(0))).collect();
+    assert_eq!(claimed.len(), 3);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::ConversationId;
@@ -183,6 +184,8 @@ impl Burst {
             tokio::select! {
                 changed = sleepers.changed() => changed.unwrap(),
                 changed = revisions.changed() => changed.unwrap(),
+                // A lease can end without a new revision.
+                () = tokio::time::sleep(Duration::from_millis(5)) => {}
             }
         }
     }

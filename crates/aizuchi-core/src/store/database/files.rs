@@ -1,8 +1,8 @@
 //! Notices that the files of an open database were removed or replaced. SQLite would go on in the files that it has
 //! open, and what it commits there is gone with the process.
 
-use std::fs::metadata;
-use std::io::ErrorKind;
+use std::fs::{canonicalize, metadata};
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,9 @@ type FileId = (u64, u64);
 impl DatabaseFiles {
     /// The database's file and its write-ahead log, which must be open.
     pub fn find(path: &Path) -> Result<Self, StoreError> {
-        let mut log = path.as_os_str().to_owned();
+        // SQLite puts the log beside the file that a link leads to.
+        let real = canonicalize(path).map_err(|error| cannot_look_up(path, &error))?;
+        let mut log = real.into_os_string();
         log.push("-wal");
         let paths = [path.to_owned(), PathBuf::from(log)].into_iter();
         let files = paths.map(|path| file_id(&path).map(|id| (path, id)));
@@ -45,6 +47,10 @@ fn file_id(path: &Path) -> Result<FileId, StoreError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Broken(format!(
             "{path_text} was removed while it was in use; put it back, or start Aizuchi again to begin anew"
         ))),
-        Err(error) => Err(StoreError::Broken(format!("{path_text} cannot be looked up: {error}"))),
+        Err(error) => Err(cannot_look_up(path, &error)),
     }
+}
+
+fn cannot_look_up(path: &Path, error: &Error) -> StoreError {
+    StoreError::Broken(format!("{} cannot be looked up: {error}", path.display()))
 }

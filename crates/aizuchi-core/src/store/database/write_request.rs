@@ -150,6 +150,10 @@ impl WriteRequest {
         }
     }
 
+    pub fn is_forgetting(&self) -> bool {
+        matches!(self, WriteRequest::Forget { .. })
+    }
+
     /// Whether it can change or remove an indexed message.
     pub fn is_message_change(&self) -> bool {
         match self {

@@ -104,7 +104,14 @@ impl DatabaseWriter {
             {
                 batch.push(next);
             }
-            self.write(batch).await?;
+            // Beside an edit, whose terms go at once, those of a forgotten page would, too, which takes long.
+            let is_forgetting = |request: &mut WriteRequest| request.is_forgetting();
+            let pages: Vec<WriteRequest> = batch.extract_if(.., is_forgetting).collect();
+            for batch in [batch, pages] {
+                if !batch.is_empty() {
+                    self.write(batch).await?;
+                }
+            }
             // Otherwise waiting writes come first.
             if self.is_index_behind(index::INDEX_BATCH) {
                 self.index().await?;
@@ -309,7 +316,7 @@ impl DatabaseWriter {
 fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
     let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
     changes.peek()?;
-    match changes.all(|change| matches!(change, WriteRequest::Forget { .. })) {
+    match changes.all(WriteRequest::is_forgetting) {
         // A forgetting ends with a merge of the index.
         true => Some(TermErasure::WithMerge),
         false => Some(TermErasure::AtOnce),

@@ -30,7 +30,7 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     // Nobody waits for this one.
     (sql::forget::VACUUM_DEAD_ROWS, concat!("VACUUM (ANALYZE) ", growing_tables!())),
     (sql::forget::UNLIMIT_TIME, "SELECT set_config('statement_timeout', '0', false)"),
-    (sql::forget::LIMIT_TIME, "SELECT set_config('statement_timeout', '30s', false)"),
+    (sql::forget::LIMIT_TIME, "RESET statement_timeout"),
     (sql::ANALYZE, concat!("ANALYZE ", growing_tables!())),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),

@@ -6,10 +6,18 @@ use crate::store::StoreError;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::{DatabaseStore, forget};
 
-/// Where the scrub is. After a crash it begins anew.
+/// Where the scrub is. After a crash, and when somebody else is forgotten, it begins anew.
 #[derive(Default)]
 pub struct ScrubJob {
-    has_begun_merge: bool,
+    next: ScrubStep,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ScrubStep {
+    #[default]
+    Begin,
+    Merge,
+    TruncateLog,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +35,28 @@ impl ScrubJob {
         if store.scrub_due_since().await?.is_none() {
             return Ok(ScrubProgress::Idle);
         }
-        let mut reader = store.readers.acquire().await?;
-        if reader.is_postgres() {
-            forget::vacuum_dead_rows(&mut reader).await?;
+        let merge_step = match self.next {
+            ScrubStep::Begin => Some(MergeStep::First),
+            ScrubStep::Merge => Some(MergeStep::Next),
+            ScrubStep::TruncateLog => None,
+        };
+        if let Some(merge_step) = merge_step {
+            let mut reader = store.readers.acquire().await?;
+            if reader.is_postgres() {
+                forget::vacuum_dead_rows(&mut reader).await?;
+            }
+            drop(reader);
+            self.next = ScrubStep::Merge;
+            if store.merge_index(merge_step).await? {
+                return Ok(ScrubProgress::Working);
+            }
+            self.next = ScrubStep::TruncateLog;
         }
-        drop(reader);
-        let merge_step = if self.has_begun_merge { MergeStep::Next } else { MergeStep::First };
-        self.has_begun_merge = true;
-        if store.merge_index(merge_step).await? {
-            return Ok(ScrubProgress::Working);
-        }
-        // If somebody is forgotten before the log is truncated, the merge begins anew.
-        self.has_begun_merge = false;
         match store.truncate_log().await? {
-            true => Ok(ScrubProgress::Done),
+            true => {
+                self.next = ScrubStep::Begin;
+                Ok(ScrubProgress::Done)
+            }
             false => Ok(ScrubProgress::Blocked),
         }
     }

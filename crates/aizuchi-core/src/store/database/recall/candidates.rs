@@ -19,6 +19,8 @@ pub const CANDIDATE_BATCH: usize = 64;
 /// workspace.
 const COMMON_IN_CHANNEL: usize = 1000;
 const COMMON_IN_WORKSPACE: usize = 300;
+/// In how many channels all of several common terms are looked for on a server.
+const MAX_COMMON_CHANNELS: usize = 32;
 
 /// The messages of a channel that were heard with the same visibility.
 pub struct IndexPartition {
@@ -151,7 +153,13 @@ impl Postings {
             return Ok(Vec::new());
         }
         let partitions: Vec<&IndexPartition> = self.partitions.iter().collect();
-        let mut found = look_up_all(connection, &present, &partitions, CANDIDATE_BATCH).await?;
+        let mut largest = partitions.clone();
+        if connection.is_postgres() {
+            // There it takes time for each channel and term.
+            largest.sort_by_key(|partition| std::cmp::Reverse(partition.message_count));
+            largest.truncate(MAX_COMMON_CHANNELS);
+        }
+        let mut found = look_up_all(connection, &present, &largest, CANDIDATE_BATCH).await?;
         let any = look_up(connection, &present, &partitions, CANDIDATE_BATCH).await?;
         let mut any: Vec<i64> = any.into_iter().flatten().collect();
         any.sort_by(|one, other| other.cmp(one));

@@ -14,6 +14,9 @@ use crate::store::database::sql::recall as sql;
 /// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;
 
+/// How many pages one step of a merge writes, as the statements say.
+const MERGE_PAGES: i64 = 64;
+
 /// When the terms of removed text are gone from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermErasure {
@@ -104,9 +107,9 @@ pub async fn merge(connection: &mut Connection, step: MergeStep) -> Result<bool,
     };
     let before = count_changes(connection).await?;
     query(statement).execute(&mut *connection).await?;
-    // Of a merge with nothing to do, FTS5 counts the command itself:
+    // A step ends before its 64 pages are written only if nothing is left to merge. New messages make a few pages more:
     // https://www.sqlite.org/fts5.html#the_merge_command
-    Ok(count_changes(connection).await? - before >= 2)
+    Ok(count_changes(connection).await? - before >= MERGE_PAGES / 2)
 }
 
 async fn count_changes(connection: &mut Connection) -> Result<i64, StoreError> {
