@@ -1,9 +1,13 @@
 //! Withholding much: what an opted-out user wrote, and what stood in a reset conversation, page by page.
 
-use aizuchi_core::chat::UserId;
-use aizuchi_core::store::Order;
+use aizuchi_core::chat::{Arrival, Heard, UserId};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::Disposition;
 use aizuchi_core::store::database::redaction::RedactionProgress;
-use aizuchi_harness::harness::{TestStore, at, on_every_database, top_level, window, workspace};
+use aizuchi_core::store::{InboxEntry, Order};
+use aizuchi_harness::harness::{
+    TestStore, at, message, on_every_database, on_every_store, thread, top_level, window, workspace,
+};
 
 use crate::forgetting::HearText;
 
@@ -90,6 +94,27 @@ async fn what_is_withheld_already_is_skipped() {
             while database.redact_next(at(MESSAGES)).await.unwrap() != RedactionProgress::Idle {}
         }
         assert_eq!(withheld(&store, "alice").await, 600);
+    })
+    .await;
+}
+
+/// Whoever pages through revisions sees the oldest message first, on every store.
+#[tokio::test]
+async fn a_reset_thread_changes_in_the_order_of_its_messages() {
+    on_every_store(async |store| {
+        let said = [("t1", 5, thread("garden", "m1")), ("m1", 9, top_level("garden"))];
+        for (id, second, conversation) in said {
+            let heard = message(conversation, id, at(second), "alice", "hello");
+            let heard = Heard::Message(heard, Arrival::Live);
+            let entry = InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), at(second));
+            store.store.hear(entry).await.unwrap();
+        }
+        let before = *store.store.revisions().borrow();
+        let order = Order::Reset { conversation: thread("garden", "m1"), until: at(20) };
+        store.store.order(order, at(20)).await.unwrap();
+        let changed = store.archive.messages_since(&workspace(), before, 10).await.unwrap();
+        let ids: Vec<&str> = changed.iter().map(|stored| stored.message.id.as_str()).collect();
+        assert_eq!(ids, ["t1", "m1"]);
     })
     .await;
 }

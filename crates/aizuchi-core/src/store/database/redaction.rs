@@ -58,7 +58,7 @@ pub async fn begin_for_user(
         thread: String::new(),
         position,
     };
-    begin(connection, counters, redaction, now).await
+    begin(connection, counters, redaction, Vec::new(), now).await
 }
 
 /// Begins to withhold what was written in a conversation until then, and the parent message of a thread.
@@ -76,7 +76,6 @@ pub async fn begin_for_conversation(
         .bind(rows::thread_column(conversation))
         .bind(until.as_millisecond());
     let parent = parent.fetch_all(&mut *connection).await?;
-    withhold(connection, counters, workspace, &parent, now).await?;
     let before = until.as_millisecond().saturating_add(1);
     let redaction = Redaction {
         workspace: workspace.to_string(),
@@ -85,16 +84,20 @@ pub async fn begin_for_conversation(
         thread: rows::thread_column(conversation).to_owned(),
         position: Position { before, before_id: String::new() },
     };
-    begin(connection, counters, redaction, now).await
+    begin(connection, counters, redaction, parent, now).await
 }
 
+/// Withholds these messages and the first page.
 async fn begin(
     connection: &mut Connection,
     counters: &mut Counters,
     mut redaction: Redaction,
+    also: Vec<Row>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let next = withhold_page(connection, counters, &redaction, PAGE_AT_ONCE, now).await?;
+    let (page, next) = redaction.page(connection, PAGE_AT_ONCE).await?;
+    let page: Vec<Row> = also.into_iter().chain(page).collect();
+    withhold(connection, counters, &redaction.workspace_id(), &page, now).await?;
     let Some(next) = next else { return Ok(()) };
     redaction.position = next;
     redaction.bind_position(sql::PUT_REDACTION).execute(connection).await?;
@@ -115,7 +118,9 @@ pub async fn continue_next(
     let next = query(sql::NEXT_REDACTION).fetch_optional(&mut *connection).await?;
     let Some(row) = next else { return Ok(RedactionProgress::Idle) };
     let mut redaction = Redaction::from_row(&row)?;
-    match withhold_page(connection, counters, &redaction, PAGE, now).await? {
+    let (page, next) = redaction.page(connection, PAGE).await?;
+    withhold(connection, counters, &redaction.workspace_id(), &page, now).await?;
+    match next {
         Some(next) => {
             redaction.position = next;
             redaction.bind_position(sql::MOVE_REDACTION).execute(connection).await?;
@@ -123,36 +128,9 @@ pub async fn continue_next(
         }
         None => {
             redaction.bind_key(sql::DROP_REDACTION).execute(connection).await?;
-            Ok(RedactionProgress::Done(WorkspaceId::new(redaction.workspace)))
+            Ok(RedactionProgress::Done(redaction.workspace_id()))
         }
     }
-}
-
-/// Withholds the newest page before the redaction's position. Returns the next position, or `None` at the end.
-async fn withhold_page(
-    connection: &mut Connection,
-    counters: &mut Counters,
-    redaction: &Redaction,
-    limit: usize,
-    now: Timestamp,
-) -> Result<Option<Position>, StoreError> {
-    let candidates = redaction.candidates(connection).await?;
-    let mut page = Vec::with_capacity(limit);
-    let mut oldest = None;
-    let count = candidates.len();
-    for row in candidates {
-        oldest = Some(Position::from_row(&row)?);
-        if rows::column::<i64>(&row, "withheld")? == 0 {
-            page.push(row);
-        }
-        if page.len() == limit {
-            break;
-        }
-    }
-    let is_last = page.len() < limit && (count as i64) < CANDIDATES;
-    let workspace = WorkspaceId::new(redaction.workspace.clone());
-    withhold(connection, counters, &workspace, &page, now).await?;
-    Ok(oldest.filter(|_| !is_last))
 }
 
 /// Withholds these messages and forgets the memories and memos made from them.
@@ -194,6 +172,33 @@ impl Redaction {
             thread: rows::column(row, "thread")?,
             position: Position::from_row(row)?,
         })
+    }
+
+    fn workspace_id(&self) -> WorkspaceId {
+        WorkspaceId::new(self.workspace.clone())
+    }
+
+    /// The newest messages before the position that are not withheld, and the next position, or `None` at the end.
+    async fn page(
+        &self,
+        connection: &mut Connection,
+        limit: usize,
+    ) -> Result<(Vec<Row>, Option<Position>), StoreError> {
+        let candidates = self.candidates(connection).await?;
+        let is_full = candidates.len() as i64 == CANDIDATES;
+        let mut page = Vec::with_capacity(limit);
+        let mut oldest = None;
+        for row in candidates {
+            oldest = Some(Position::from_row(&row)?);
+            if rows::column::<i64>(&row, "withheld")? == 0 {
+                page.push(row);
+            }
+            if page.len() == limit {
+                break;
+            }
+        }
+        let has_more = is_full || page.len() == limit;
+        Ok((page, oldest.filter(|_| has_more)))
     }
 
     async fn candidates(&self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
