@@ -14,6 +14,8 @@ use crate::store::database::sql::recall as sql;
 /// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;
 
+/// The same on a server, which takes longer for each: hearing waits for a batch.
+const SERVER_INDEX_BATCH: u64 = 128;
 /// How many pages one step of a merge writes, as the statements say.
 const MERGE_PAGES: i64 = 64;
 
@@ -44,7 +46,8 @@ pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreErro
 /// revision up to which everything is indexed then.
 pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
     let after = indexed_until(connection).await?;
-    let until = newest.min(after + INDEX_BATCH);
+    let batch = if connection.is_postgres() { SERVER_INDEX_BATCH } else { INDEX_BATCH };
+    let until = newest.min(after + batch);
     if until <= after {
         return Ok(after);
     }
