@@ -470,7 +470,8 @@ statements! {
     PUT_RESERVATION = "
         INSERT INTO reservations (token, workspace, channel, is_unasked, tokens, micros, until_ms)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        ON CONFLICT (token) DO UPDATE SET tokens = excluded.tokens, micros = excluded.micros, until_ms = excluded.until_ms";
+        ON CONFLICT (token) DO UPDATE SET channel = excluded.channel, is_unasked = excluded.is_unasked,
+            tokens = excluded.tokens, micros = excluded.micros, until_ms = excluded.until_ms";
     DROP_RESERVATION = "DELETE FROM reservations WHERE token = ?1";
     PUT_JUDGE_CALL = "
         INSERT INTO judge_calls (workspace, author, at_ms, token) VALUES (?1, ?2, ?3, ?4)
