@@ -31,7 +31,7 @@ pub async fn recall(
         return Ok(Vec::new());
     }
     if connection.is_postgres() {
-        query(sql::LIMIT_SEARCH_TIME).execute(connection).await?;
+        query(sql::PREPARE_SEARCH).execute(connection).await?;
     }
     let partitions = read_partitions(connection, filter).await?;
     let unindexed = read_unindexed(connection, filter).await?;

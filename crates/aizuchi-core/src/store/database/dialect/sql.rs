@@ -34,7 +34,13 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::ANALYZE, concat!("ANALYZE ", growing_tables!())),
     // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
-    (recall::LIMIT_SEARCH_TIME, "SELECT set_config('statement_timeout', '3s', true)"),
+    // The planner takes the numbers of a search for a single group and spills them into tens of thousands of files, and
+    // would compile each search for longer than it runs.
+    (
+        recall::PREPARE_SEARCH,
+        "SELECT set_config('statement_timeout', '3s', true), set_config('enable_hashagg', 'off', true),
+            set_config('jit', 'off', true)",
+    ),
     (recall::BEGIN_MERGE, "SELECT 1"),
     (recall::MERGE, "SELECT 1"),
     (recall::CHANGES, "SELECT 0 AS n"),

@@ -104,8 +104,8 @@ statements! {
 
     // Reading. ?1 is the workspace, ?2 the channel, ?3 the channel that the query comes from.
 
-    /// Only a server ends statements, and only those of this transaction.
-    LIMIT_SEARCH_TIME = "SELECT 'limited to 3 s'";
+    /// Only a server has a limit on time and a planner to be told, for this transaction.
+    PREPARE_SEARCH = "SELECT 'prepared'";
     PARTITIONS = concat!(
         "SELECT r.number, r.channel, r.lines
         FROM recall_rooms AS r
