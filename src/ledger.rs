@@ -10,7 +10,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
-use aizuchi_core::texts;
+use aizuchi_core::texts::{self, Name};
 
 /// A decision with the messages that it refers to.
 pub struct DecisionDetails {
@@ -110,7 +110,7 @@ impl DecisionDetails {
             let name =
                 message.map_or(texts::ledger::somebody(language), |message| &*message.author_name);
             let after = format_duration(reply.delay, language);
-            texts::ledger::replied_after(language, name, &after)
+            texts::ledger::replied_after(language, Name(name), &after)
         });
         let reactions = match next.reactions {
             0 => None,

@@ -22,6 +22,7 @@ pub mod tool;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use jiff::Zoned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -66,9 +67,11 @@ pub struct Prompt {
     pub text: String,
     /// Has no messages if the prompt is about `memory_input`.
     pub context: Arc<Context>,
-    /// What the judge may choose from.
+    /// What the judge may choose from, and the reactions that a reply may be.
     pub judge_options: JudgeOptions,
     pub memory_input: Option<Arc<MemoryInput>>,
+    /// The present, in the users' time zone.
+    pub now: Zoned,
     pub persona: Arc<Persona>,
     /// The names that the prompt uses.
     pub speakers: Arc<Speakers>,

@@ -2,6 +2,8 @@
 //! which text is due and with what values; it writes none itself. Prompts have templates of their own, and the room's
 //! page has `i18n.js`.
 
+use std::fmt;
+
 use crate::persona::Language;
 
 /// Makes a function of each entry `name: "English" / "Japanese";`. With arguments, as in
@@ -48,6 +50,22 @@ pub mod command_line;
 pub mod slack;
 pub mod discord;
 pub mod fakes;
+
+/// A user's name in a sentence. `{name}` is the name alone, `{name:#}` the name with さん, which Japanese texts need: a
+/// space separates it from a Latin name only.
+#[derive(Clone, Copy, Debug)]
+pub struct Name<'a>(pub &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)?;
+        match (f.alternate(), self.0.ends_with(|letter: char| letter.is_ascii())) {
+            (true, true) => f.write_str(" さん"),
+            (true, false) => f.write_str("さん"),
+            (false, _) => Ok(()),
+        }
+    }
+}
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {

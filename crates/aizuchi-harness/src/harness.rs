@@ -571,6 +571,8 @@ pub fn build_parts(
 pub struct HarnessOptions {
     pub settings: AgentSettings,
     pub wait_settings: WaitSettings,
+    /// The model that judges and answers, instead of the scripted one.
+    pub llm: Option<Arc<dyn Llm>>,
     /// The model that judges and answers while the first one is down.
     pub fallback: Option<Arc<dyn Llm>>,
     /// The model that names conversation states, where that is a call of its own.
@@ -591,6 +593,7 @@ impl Default for HarnessOptions {
             settings: AgentSettings { timing: PostTiming::HumanLike, ..AgentSettings::default() },
             wait_settings: WaitSettings::default(),
             archive: None,
+            llm: None,
             fallback: None,
             state: None,
             tools: None,
@@ -643,6 +646,7 @@ pub fn build_parts_with(
     platform: Arc<dyn Platform>,
     options: HarnessOptions,
 ) -> (Arc<Inbox>, Runner) {
+    let llm = options.llm.unwrap_or(llm);
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let channel_cache = Arc::new(ChannelCache::new(options.settings.rulebook.clone()));
@@ -842,6 +846,7 @@ pub struct TestPlatform {
     typing: Mutex<SignedDuration>,
     typings: AtomicUsize,
     backfill_state: Mutex<BackfillState>,
+    longest_post: Mutex<Option<usize>>,
 }
 
 impl TestPlatform {
@@ -851,6 +856,11 @@ impl TestPlatform {
     }
 
     /// From now on, each post is preceded by this much typing.
+    /// In characters, from now on.
+    pub fn set_longest_post(&self, characters: usize) {
+        *self.longest_post.lock().unwrap() = Some(characters);
+    }
+
     pub fn set_typing_seconds(&self, seconds: i64) {
         *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
     }
@@ -949,6 +959,6 @@ impl Platform for TestPlatform {
     }
 
     fn max_post_length(&self) -> usize {
-        LONGEST_POST
+        self.longest_post.lock().unwrap().unwrap_or(LONGEST_POST)
     }
 }

@@ -28,7 +28,7 @@ use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::texts;
+use crate::texts::{self, Name};
 
 /// How often an owed answer is redrafted because a message behind it changed.
 const MAX_REDRAFTS: u32 = 3;
@@ -120,10 +120,18 @@ impl Agent {
             Ok(generated) => {
                 let due = self.due_after_typing(claim, &context, &generated.text, began);
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
-                let posts = to_posts(&generated.text, &generated.known_urls, &**platform);
                 let lineage = generated.lineage;
-                let result = self.draft(&context, posts, lineage, DecisionResult::Spoke);
                 trace.memo_changes = generated.memo_changes;
+                let result = match self.as_reaction(&context, &generated.text) {
+                    Some(reaction) => {
+                        self.draft(&context, reaction, lineage, DecisionResult::Reacted)
+                    }
+                    None => {
+                        let posts = to_posts(&generated.text, &generated.known_urls, &**platform);
+                        let content = DraftContent::Text(posts);
+                        self.draft(&context, content, lineage, DecisionResult::Spoke)
+                    }
+                };
                 with_due(result, due)
             }
             // The budget is not used up; only this decision has taken too many calls.
@@ -173,7 +181,8 @@ impl Agent {
             let ended = DecisionResult::OverBudget;
             return self.silence_owed(gate, Some(limit), ended, context);
         }
-        let posts = vec![texts::replies::over_budget(self.persona.language).to_owned()];
+        let text = texts::replies::over_budget(self.persona.language).to_owned();
+        let posts = DraftContent::Text(vec![text]);
         let result = self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
         with_reason(result, texts::judging::limit_reason(self.persona.language, limit))
     }
@@ -272,7 +281,7 @@ impl Agent {
             Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
             Standing::TakenUp(Some((user, probability))) => {
                 let name = to_single_line(context.display_name(&user));
-                texts::replies::taken_up_by(language, &name, probability)
+                texts::replies::taken_up_by(language, Name(&name), probability)
             }
         };
         Some(StepResult::Withdrawn { why })
@@ -333,6 +342,7 @@ impl Agent {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
         let mut options = self.prompt_options(mind);
+        options.judge_options.reactions = self.gate_input(context).rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
             let tools = tool::spec_tokens(&specs, mind.persona.language);
@@ -397,14 +407,15 @@ impl Agent {
     }
 
     fn draft_apology(&self, context: &Context) -> StepResult {
-        let posts = vec![texts::replies::apology(self.persona.language).to_owned()];
+        let text = texts::replies::apology(self.persona.language).to_owned();
+        let posts = DraftContent::Text(vec![text]);
         self.draft(context, posts, Lineage::default(), DecisionResult::Failed)
     }
 
     fn draft(
         &self,
         context: &Context,
-        posts: Vec<String>,
+        content: DraftContent,
         lineage: Lineage,
         ends: DecisionResult,
     ) -> StepResult {
@@ -419,8 +430,15 @@ impl Agent {
             why: self.draft_reason(context, ends),
             only_for: None,
         };
-        let content = DraftContent::Text(posts);
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
+    }
+
+    /// A reply that is nothing but an emoji which the channel allows is a reaction to the only message that it answers.
+    fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
+        let [message] = messages_to_answer(context)[..] else { return None };
+        let reactions = &self.gate_input(context).rules.reactions;
+        let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();
+        Some(DraftContent::Reaction { emoji, on: message.id.clone() })
     }
 
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
@@ -431,7 +449,7 @@ impl Agent {
         let asker = context.owed.first().and_then(|id| context.target_message(id));
         let asker = asker.map(|message| to_single_line(context.display_name(&message.author.id)));
         match (asker, &context.intent) {
-            (Some(name), _) => texts::replies::asked_by(language, &name),
+            (Some(name), _) => texts::replies::asked_by(language, Name(&name)),
             (None, Some(intent)) => intent.reason.clone(),
             (None, None) => String::new(),
         }

@@ -172,6 +172,7 @@ impl PromptBuilder {
             context: Arc::new(empty_context(input)),
             judge_options: JudgeOptions::default(),
             memory_input: Some(input.clone()),
+            now: options.now.to_zoned(options.zone.clone()),
             persona: persona.clone(),
             speakers,
             // The JSON around the entries takes tokens of its own: dates, source numbers, quotes.
@@ -211,6 +212,7 @@ impl PromptBuilder {
             context: context.clone(),
             judge_options: options.judge_options.clone(),
             memory_input: None,
+            now: options.now.to_zoned(options.zone.clone()),
             persona: persona.clone(),
             speakers,
             max_tokens: None,

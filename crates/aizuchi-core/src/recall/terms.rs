@@ -137,7 +137,7 @@ fn is_unspaced(letter: char) -> bool {
 }
 
 /// A word without its common English ending: `roses` is found by `rose`, `installing` by `install`.
-fn stem(mut word: String) -> String {
+pub fn stem(mut word: String) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return word.chars().take(MAX_TERM_LENGTH).collect();
     }

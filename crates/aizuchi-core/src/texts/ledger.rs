@@ -5,7 +5,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionResult};
 use crate::persona::Language;
 use crate::rules::Mode;
-use crate::texts::pick;
+use crate::texts::{Name, pick};
 
 texts! {
     // The decision.
@@ -45,9 +45,9 @@ texts! {
     // What happened after the decision was closed.
     aftermath: "What happened next" / "その後";
     aftermath_separator: "; " / "、";
-    replied_after(name: &str, after: &str):
+    replied_after(name: Name<'_>, after: &str):
         "{name} said something after {after}"
-        / "{after}後に {name} さんが発言しました";
+        / "{after}後に{name:#}が発言しました";
     somebody: "somebody" / "誰か";
     one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
     reactions(count: u64): "{count} reactions to what I said" / "私の発言にリアクション {count} 件";

@@ -1,5 +1,7 @@
 //! What the persona says where a model has no answer, and why it replied or let it be.
 
+use crate::texts::Name;
+
 texts! {
     over_budget:
         "I have used up what I may use for now. Please ask me again later."
@@ -8,7 +10,7 @@ texts! {
         "Sorry, I cannot think of an answer right now. Please try again later."
         / "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。";
 
-    asked_by(name: &str): "{name} asked me" / "{name} さんに聞かれました";
+    asked_by(name: Name<'_>): "{name} asked me" / "{name:#}に聞かれました";
     joined: "I have joined" / "参加したばかりです";
     no_answer_found: "I could not think of an answer" / "答えを考えられませんでした";
     something_went_wrong: "something went wrong" / "問題が起きました";
@@ -16,9 +18,9 @@ texts! {
         "it has been answered, or is no longer what it was"
         / "すでに答えがあったか、内容が変わりました";
     /// A user has answered what the reply would have answered. The probability is between 0 and 1.
-    taken_up_by(name: &str, probability: f32):
+    taken_up_by(name: Name<'_>, probability: f32):
         "it was taken up by {name} meanwhile ({probability:.2})"
-        / "その間に {name} さんが応じました（{probability:.2}）";
+        / "その間に {name:#}が応じました（{probability:.2}）";
     /// The user who waited for the reply is content.
     asker_is_content: "the one who asked is content" / "待っていた人は納得したようです";
     /// Users write in the thread under the message, where it is judged.

@@ -17,6 +17,7 @@ mod crash;
 mod deciding;
 mod defects;
 mod fence;
+mod host;
 mod links;
 mod flow;
 mod forgetting;

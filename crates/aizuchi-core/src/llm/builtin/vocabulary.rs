@@ -2,11 +2,136 @@
 
 use std::collections::BTreeSet;
 
-const STOP_WORDS: [&str; 30] = [
-    "about", "after", "also", "anyone", "because", "been", "could", "does", "from", "have", "here",
-    "just", "know", "like", "please", "some", "someone", "that", "their", "them", "then", "there",
-    "they", "this", "what", "when", "where", "will", "with", "your",
+use crate::recall::terms::stem;
+
+/// Words of three letters and more that say nothing about the matter.
+const STOP_WORDS: &[&str] = &[
+    "called",
+    "find",
+    "found",
+    "happen",
+    "happened",
+    "kind",
+    "long",
+    "many",
+    "mean",
+    "means",
+    "often",
+    "sort",
+    "about",
+    "after",
+    "again",
+    "all",
+    "also",
+    "and",
+    "any",
+    "anybody",
+    "anyone",
+    "anything",
+    "are",
+    "back",
+    "because",
+    "been",
+    "but",
+    "can",
+    "come",
+    "could",
+    "did",
+    "does",
+    "doing",
+    "done",
+    "for",
+    "from",
+    "get",
+    "give",
+    "going",
+    "got",
+    "had",
+    "has",
+    "have",
+    "her",
+    "here",
+    "him",
+    "his",
+    "how",
+    "into",
+    "its",
+    "just",
+    "know",
+    "let",
+    "like",
+    "look",
+    "made",
+    "make",
+    "may",
+    "much",
+    "need",
+    "nobody",
+    "not",
+    "now",
+    "off",
+    "one",
+    "our",
+    "out",
+    "over",
+    "please",
+    "really",
+    "said",
+    "say",
+    "says",
+    "she",
+    "should",
+    "some",
+    "somebody",
+    "someone",
+    "something",
+    "still",
+    "take",
+    "tell",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "think",
+    "this",
+    "those",
+    "too",
+    "use",
+    "used",
+    "very",
+    "want",
+    "was",
+    "way",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "whose",
+    "why",
+    "will",
+    "with",
+    "would",
+    "yes",
+    "yet",
+    "you",
+    "your",
+    "don",
+    "didn",
+    "isn",
 ];
+/// Kanji that stand alone mostly as grammar, as a verb or in a question.
+const STOP_KANJI: &str =
+    "何誰今言話教思見聞知行来出会入使書読食飲持作待私僕俺君者物事時分日年月前後中上下方人的";
+/// Kanji that ask.
+const QUESTION_KANJI: &str = "何誰";
 const SECRECY_PHRASES: [&str; 14] = [
     "secret",
     "off the record",
@@ -31,11 +156,6 @@ pub fn asks_for_secrecy(text: &str) -> bool {
     SECRECY_PHRASES.iter().any(|word| lower.contains(word))
 }
 
-/// How many content words two texts share.
-pub fn shared_words(one: &str, other: &str) -> usize {
-    content_words(one).intersection(&content_words(other)).count()
-}
-
 pub fn truncate_quote(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTE_CHARS) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -43,31 +163,51 @@ pub fn truncate_quote(text: &str) -> String {
     }
 }
 
-/// Longer Latin words without their endings, and pairs of kanji or katakana: Japanese writes
-/// content words in these, and has no spaces.
-fn content_words(text: &str) -> BTreeSet<String> {
+/// Latin words without their endings, pairs of kanji or katakana, and kanji that stand alone: Japanese writes content words
+/// in these, and has no spaces.
+pub fn content_words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     let latin = lower.split(|character: char| !character.is_ascii_alphanumeric());
-    let latin = latin.filter(|word| word.len() >= 4 && !STOP_WORDS.contains(word)).map(stem);
-    let characters: Vec<char> = text.chars().collect();
-    let pairs = characters
-        .windows(2)
-        .filter(|pair| pair.iter().all(|character| is_ideographic(*character)));
-    latin.chain(pairs.map(|pair| pair.iter().collect())).collect()
-}
-
-fn stem(word: &str) -> String {
-    let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
-    stem.filter(|stem| stem.len() >= 4).unwrap_or(word).to_owned()
+    let is_content = |word: &&str| {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        !STOP_WORDS.contains(word) && (word.len() >= 3 || (is_number && !word.is_empty()))
+    };
+    let latin = latin.filter(is_content).map(|word| stem(word.to_owned()));
+    let runs = text.split(|character: char| !is_ideographic(character));
+    let japanese = runs.flat_map(|run| {
+        let characters: Vec<char> = run.chars().collect();
+        match characters[..] {
+            [alone] if STOP_KANJI.contains(alone) || !is_kanji(alone) => Vec::new(),
+            [alone] => vec![alone.to_string()],
+            _ => {
+                let pairs = characters.windows(2);
+                let pairs =
+                    pairs.filter(|pair| !pair.iter().any(|one| QUESTION_KANJI.contains(*one)));
+                pairs.map(|pair| pair.iter().collect()).collect()
+            }
+        }
+    });
+    latin.chain(japanese).collect()
 }
 
 fn is_ideographic(character: char) -> bool {
-    matches!(character, '\u{4e00}'..='\u{9fff}' | '\u{30a1}'..='\u{30fa}' | 'ー')
+    is_kanji(character) || matches!(character, '\u{30a1}'..='\u{30fa}' | 'ー')
+}
+
+fn is_kanji(character: char) -> bool {
+    matches!(character, '\u{4e00}'..='\u{9fff}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn content_words_are_found_in_both_scripts() {
+        let words = |text: &str| content_words(text).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(words("When is the deploy? Who has the keys?"), "deploi key");
+        assert_eq!(words("デプロイの日は？ 鍵は誰が持ってるの"), "デプ プロ ロイ 鍵");
+    }
 
     #[test]
     fn quotes_are_cut_between_characters() {

@@ -1,0 +1,284 @@
+//! What the built-in mind answers. Each message that is owed an answer gets one by what it wants; an unsolicited reply
+//! brings a question back, with what was said about it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::chat::{AuthorKind, Message, UserId, to_single_line};
+use crate::context::Context;
+use crate::decision::Usage;
+use crate::llm::LlmResponse;
+use crate::llm::builtin::phrases::{AFTER_WORK, NIGHT};
+use crate::llm::builtin::quotes::{Quotes, names};
+use crate::llm::builtin::request::{News, Request, Topic, normalize};
+use crate::llm::builtin::vocabulary::truncate_quote;
+use crate::memo::MAX_NAME_LENGTH;
+use crate::persona::Language;
+use crate::prompt::Prompt;
+use crate::prompt::tool::ToolCall;
+use crate::texts::{self, Name};
+
+/// How much of the last talk a recap quotes.
+const RECAP_MESSAGES: usize = 6;
+/// How many quotes answer who said what.
+const SAID_MESSAGES: usize = 3;
+/// How many of the owed messages are answered one by one.
+const MAX_ANSWERS: usize = 5;
+/// The tool that keeps a memo.
+const ADD_MEMO: &str = "add_memo";
+/// What it nods with at thanks, and at a laugh.
+const WELCOME: &str = "❤️";
+const LAUGH: &str = "😄";
+
+pub fn reply(prompt: &Prompt) -> LlmResponse {
+    let context = &*prompt.context;
+    let owed = context.owed.iter().filter_map(|id| context.target_message(id));
+    let owed: Vec<&Arc<Message>> = owed.collect();
+    if owed.is_empty() {
+        return response(bring_back(prompt));
+    }
+    let newest = owed.len().saturating_sub(MAX_ANSWERS);
+    let requests: Vec<(&Message, Request)> =
+        owed[newest..].iter().map(|message| (&***message, request(message, prompt))).collect();
+    let calls = memos_to_keep(&requests, prompt);
+    if !calls.is_empty() {
+        return LlmResponse { tool_calls: calls, ..response(String::new()) };
+    }
+    if let [(_, request)] = &requests[..]
+        && let Some(emoji) = nod(request, prompt)
+    {
+        return response(emoji.to_owned());
+    }
+    let mut answers: Vec<String> = Vec::new();
+    for (message, request) in &requests {
+        let answer = Answer::new(prompt, message).to(request);
+        if !answers.contains(&answer) {
+            answers.push(answer);
+        }
+    }
+    response(answers.join("\n\n"))
+}
+
+fn response(text: String) -> LlmResponse {
+    LlmResponse::new(text, Usage::default())
+}
+
+fn request(message: &Message, prompt: &Prompt) -> Request {
+    let names = names(&prompt.context);
+    let people = names.iter().filter(|(user, _)| ***user != message.author.id);
+    Request::parse(&message.text, &prompt.persona.name, people.map(|(_, name)| *name))
+}
+
+/// The emoji that says more than words would, if the channel allows it.
+fn nod(request: &Request, prompt: &Prompt) -> Option<&'static str> {
+    let emoji = match request {
+        Request::Topic(Topic::Thanks) => WELCOME,
+        Request::News(News::Good) => News::Good.emoji(),
+        Request::Laugh => LAUGH,
+        _ => return None,
+    };
+    prompt.judge_options.reactions.iter().any(|allowed| allowed == emoji).then_some(emoji)
+}
+
+/// The memos for what it is asked to keep, unless they were made already or no memo can be made.
+fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolCall> {
+    let can_keep = prompt.tools.iter().any(|tool| tool.name == ADD_MEMO);
+    if !can_keep || !prompt.tool_rounds.is_empty() {
+        return Vec::new();
+    }
+    let kept = requests.iter().filter_map(|(message, request)| match request {
+        Request::Keep(text) => Some((message, text)),
+        _ => None,
+    });
+    let call = |(message, text): (&&Message, &String)| {
+        let name: String = text.chars().take(MAX_NAME_LENGTH).collect();
+        let arguments = json!({ "name": name.trim(), "content": text, "priority": 3 });
+        ToolCall { id: message.id.to_string(), name: ADD_MEMO.to_owned(), arguments }
+    };
+    kept.map(call).collect()
+}
+
+/// An unsolicited reply.
+fn bring_back(prompt: &Prompt) -> String {
+    let context = &*prompt.context;
+    let language = prompt.persona.language;
+    let about =
+        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
+    let Some(message) = about.or_else(|| context.newest_human_message()) else {
+        return texts::builtin::listening(language).to_owned();
+    };
+    let name = to_single_line(context.display_name(&message.author.id));
+    let asker = &message.author.id;
+    let quotes = Quotes::new(prompt, asker, message);
+    let quote = truncate_quote(&to_single_line(&message.text));
+    match quotes.nearest(&message.text) {
+        Some(known) => {
+            let known = quotes.sentence(known, asker);
+            texts::builtin::question_open(language, Name(&name), &quote, &known)
+        }
+        None => {
+            let rest = texts::builtin::can_anyone_help(language);
+            texts::builtin::question_open(language, Name(&name), &quote, rest)
+        }
+    }
+}
+
+/// One answer to one message.
+struct Answer<'a> {
+    prompt: &'a Prompt,
+    context: &'a Context,
+    language: Language,
+    message: &'a Message,
+    asker: &'a UserId,
+    name: String,
+}
+
+impl<'a> Answer<'a> {
+    fn new(prompt: &'a Prompt, message: &'a Message) -> Self {
+        let context = &*prompt.context;
+        let asker = &message.author.id;
+        let name = to_single_line(context.display_name(asker));
+        Self { prompt, context, language: prompt.persona.language, message, asker, name }
+    }
+
+    fn to(&self, request: &Request) -> String {
+        let language = self.language;
+        let persona = &self.prompt.persona.name;
+        match request {
+            Request::Call => texts::builtin::called(language, Name(&self.name), persona),
+            Request::Greeting => self.greeting(),
+            Request::Keep(text) => {
+                let quote = truncate_quote(&to_single_line(text));
+                texts::builtin::kept(language, Name(&self.name), &quote)
+            }
+            Request::Said { speaker, topic } => self.said(speaker.as_deref(), topic),
+            Request::Topic(topic) => self.topic(*topic),
+            Request::News(News::Good) => {
+                texts::builtin::congratulations(language, Name(&self.name))
+            }
+            Request::News(News::Bad) => texts::builtin::sympathy(language, Name(&self.name)),
+            Request::Laugh => LAUGH.to_owned(),
+            Request::Question(question) => self.question(question),
+            Request::Statement => texts::builtin::understood(language, Name(&self.name)),
+        }
+    }
+
+    fn topic(&self, topic: Topic) -> String {
+        let (language, name) = (self.language, Name(&self.name));
+        let persona = &self.prompt.persona.name;
+        let now = &self.prompt.now;
+        match topic {
+            Topic::Time => texts::builtin::time(language, &now.strftime("%H:%M").to_string()),
+            Topic::Date => {
+                let day = texts::builtin::day(language, now.date());
+                let weekday = texts::builtin::weekday(language, now.weekday());
+                texts::builtin::date(language, weekday, &day, now.year())
+            }
+            Topic::Identity => texts::builtin::identity(language, persona),
+            Topic::Abilities => texts::builtin::abilities(language, persona),
+            Topic::Model => texts::builtin::connect_model(language).to_owned(),
+            Topic::Joke => self.joke().to_owned(),
+            Topic::Recap => self.recap(),
+            Topic::Correction => texts::builtin::corrected(language, name),
+            Topic::Insult => texts::builtin::insulted(language, name, persona),
+            Topic::Thanks => texts::builtin::welcome(language, name),
+            Topic::Apology => texts::builtin::no_harm(language, name),
+            Topic::Praise => texts::builtin::praised(language, name),
+            Topic::Mood => texts::builtin::mood(language, name),
+            Topic::Presence => texts::builtin::present(language, name),
+            Topic::Goodbye => {
+                let text = normalize(&self.message.text);
+                let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+                if says(NIGHT) {
+                    texts::builtin::good_night(language, name)
+                } else if says(AFTER_WORK) {
+                    texts::builtin::goodbye_after_work(language, name)
+                } else {
+                    texts::builtin::goodbye(language, name)
+                }
+            }
+        }
+    }
+
+    /// A greeting by the time of day; at the first meeting it says who it is.
+    fn greeting(&self) -> String {
+        let greeting = match self.prompt.now.hour() {
+            4..=10 => texts::builtin::good_morning(self.language, Name(&self.name)),
+            11..=17 => texts::builtin::good_day(self.language, Name(&self.name)),
+            _ => texts::builtin::good_evening(self.language, Name(&self.name)),
+        };
+        let has_spoken = self.own_messages().next().is_some();
+        match has_spoken {
+            true => greeting,
+            false => {
+                let persona = &self.prompt.persona.name;
+                texts::builtin::greeting_with_name(self.language, &greeting, persona)
+            }
+        }
+    }
+
+    fn own_messages(&self) -> impl DoubleEndedIterator<Item = &'a Arc<Message>> {
+        let messages = self.context.target_messages().iter();
+        messages.filter(|message| message.author.kind == AuthorKind::Persona)
+    }
+
+    /// Never the same one twice in a row.
+    fn joke(&self) -> &'static str {
+        let jokes = texts::builtin::JOKES.map(|joke| joke(self.language));
+        let told = self
+            .own_messages()
+            .rev()
+            .find_map(|message| jokes.iter().position(|joke| message.text.contains(joke)));
+        jokes[told.map_or(0, |last| (last + 1) % jokes.len())]
+    }
+
+    fn quotes(&self) -> Quotes<'a> {
+        Quotes::new(self.prompt, self.asker, self.message)
+    }
+
+    fn recap(&self) -> String {
+        let quotes = self.quotes();
+        let newest = quotes.newest(self.context, RECAP_MESSAGES);
+        if newest.is_empty() {
+            return texts::builtin::nothing_to_recap(self.language, Name(&self.name));
+        }
+        let lines: Vec<String> = newest.iter().map(|quote| quotes.line(quote)).collect();
+        format!("{}\n{}", texts::builtin::recap(self.language), lines.join("\n"))
+    }
+
+    fn said(&self, speaker: Option<&str>, topic: &str) -> String {
+        let quotes = self.quotes();
+        match &quotes.about(speaker, topic, SAID_MESSAGES)[..] {
+            [] => match speaker {
+                Some(speaker) => texts::builtin::speaker_said_nothing(self.language, Name(speaker)),
+                None => texts::builtin::nobody_said(self.language).to_owned(),
+            },
+            [quote] => quotes.sentence(quote, self.asker),
+            several => {
+                let lines: Vec<String> = several.iter().map(|quote| quotes.line(quote)).collect();
+                format!("{}\n{}", texts::builtin::found(self.language), lines.join("\n"))
+            }
+        }
+    }
+
+    /// What was said that answers the question, or that nothing does. Why it can only quote is said once in a
+    /// conversation.
+    fn question(&self, question: &str) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        if let Some(known) = quotes.nearest(question) {
+            return quotes.sentence(known, self.asker);
+        }
+        let only_quotes = texts::builtin::only_quotes(language);
+        if !self.own_messages().any(|message| message.text.contains(only_quotes)) {
+            let connect = texts::builtin::how_to_connect(language);
+            return texts::builtin::no_answer(language, Name(&self.name), only_quotes, connect);
+        }
+        let others: BTreeSet<&str> = quotes.speakers();
+        match others.iter().any(|speaker| *speaker != self.name) {
+            true => texts::builtin::no_answer_among_several(language, Name(&self.name)),
+            false => texts::builtin::no_answer_again(language, Name(&self.name)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the built-in mind says to people who talk with it as people do: fifty exchanges in each language, on the default
+//! settings, as transcripts. The texts in `host/` are what people say; a line `+3600` lets an hour pass.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::chat::AuthorKind;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::persona::Language;
+use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
+use insta::assert_snapshot;
+
+/// Between messages: not everything is said at once.
+const PAUSE: i64 = 20;
+/// Long enough for a question that nobody answers.
+const REST: i64 = 900;
+
+fn options(language: Language) -> HarnessOptions {
+    HarnessOptions {
+        llm: Some(Arc::new(BuiltinMind)),
+        tools: Some(ToolSettings { zone: jiff::tz::TimeZone::UTC }),
+        language,
+        ..HarnessOptions::default()
+    }
+}
+
+/// What was said, one exchange after the other.
+async fn transcripts(script: &str, language: Language) -> String {
+    let mut text = String::new();
+    for exchange in script.split("\n\n").filter(|exchange| !exchange.trim().is_empty()) {
+        let (title, messages) = exchange.trim().split_once('\n').expect("an exchange has a title");
+        let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(language));
+        // As on the platforms, where a post is hardly ever split.
+        harness.platform.set_longest_post(2000);
+        play(&harness, messages).await;
+        let _ = writeln!(text, "{title}\n{}", shown(&harness).await);
+    }
+    text
+}
+
+async fn play(harness: &Harness, messages: &str) {
+    for line in messages.lines() {
+        if let Some(seconds) = line.strip_prefix('+') {
+            harness.pass(seconds.parse().expect("a number of seconds")).await;
+            continue;
+        }
+        let (name, said) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
+        harness.says(name, said).await;
+        harness.pass(PAUSE).await;
+    }
+    harness.pass(REST).await;
+}
+
+/// What people saw, with reactions.
+async fn shown(harness: &Harness) -> String {
+    let mut text = String::new();
+    for stored in harness.messages("garden").await {
+        let is_own = stored.message.author.kind == AuthorKind::Persona;
+        let name = if is_own { "Aizuchi" } else { &*stored.author_name };
+        let said = stored.message.text.replace('\n', "\n    ");
+        let reactions: Vec<&str> =
+            stored.reactions.iter().map(|reaction| &*reaction.emoji).collect();
+        let reactions = match reactions.is_empty() {
+            true => String::new(),
+            false => format!("   [{}]", reactions.join(" ")),
+        };
+        let indent = if is_own { "  → " } else { "" };
+        let _ = writeln!(text, "{indent}{name}: {said}{reactions}");
+    }
+    text
+}
+
+#[tokio::test]
+async fn fifty_exchanges_in_english() {
+    assert_snapshot!(transcripts(include_str!("host/en.txt"), Language::En).await);
+}
+
+#[tokio::test]
+async fn fifty_exchanges_in_japanese() {
+    assert_snapshot!(transcripts(include_str!("host/ja.txt"), Language::Ja).await);
+}
+
+/// What it was asked to keep is found on every store, also where it has long left the newest messages.
+#[tokio::test]
+async fn what_it_was_asked_to_keep_is_found_much_later() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options(Language::En));
+        harness.says("Ken", "@Aizuchi remember that the deploy is on Friday").await;
+        harness.pass(REST).await;
+        for number in 0..60 {
+            harness.says("Mia", &format!("step {number} of the harvest is finished")).await;
+            harness.pass(PAUSE).await;
+        }
+        let harness = harness.restart().await;
+        harness.pass(86_400).await;
+        harness.says("Mia", "@Aizuchi when is the deploy?").await;
+        harness.pass(REST).await;
+        let text = shown(&harness).await;
+        text.lines().last().unwrap_or_default().to_owned()
+    })
+    .await;
+}
