@@ -35,7 +35,7 @@ async fn a_mute_applies_to_mentions_and_ends_with_unmute() {
     let row = closed(&program, &remark).await;
     assert_eq!((&row["ended"], &row["gate"]), (&json!("muted"), &json!("muted")));
     assert_eq!((&row["mode"], &row["passed"]), (&json!("companion"), &json!(["channel_mode"])));
-    assert_eq!(row["why"], "I am muted here");
+    assert_eq!(row["why"], "I was muted");
     let asked = program.says("alice", "@Aizuchi are you there?").await;
     let row = closed(&program, &asked).await;
     assert_eq!((&row["ended"], &row["gate"]), (&json!("muted"), &json!("muted")));

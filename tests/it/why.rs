@@ -119,7 +119,7 @@ async fn a_message_settled_at_intake_is_explained() {
     let program = home.start();
     let unheard = program.says("bob", "@Aizuchi hello?").await;
     let (code, text, _) = why(&home, &[&unheard]);
-    let gate = "  Settled when it was heard: opted out: its author does not want me to listen\n";
+    let gate = "  Settled when it was heard: opted out: its author asked me not to listen\n";
     assert!(code == Some(0) && text.ends_with(gate), "{text}");
     let (_, text, _) = why(&home, &[&unheard, "--json"]);
     let text: Value = serde_json::from_str(&text).unwrap();

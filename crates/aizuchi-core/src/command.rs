@@ -36,11 +36,23 @@ pub enum Command {
     Mode(Option<Mode>),
     /// Start over here: forget everything that was said so far.
     Reset,
+    /// Ask whether the user is sure.
     ForgetMe,
+    /// Delete what the user said. It cannot be undone.
+    ForgetMeForSure,
     OptOut,
     OptIn,
     /// List the commands.
     Help,
+    /// Say how to give a command that was nearly given.
+    Usage(NearMiss),
+}
+
+/// A command whose argument was not understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NearMiss {
+    Mode,
+    Mute,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +105,11 @@ impl CommandRequest {
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
             | Command::ForgetMe
+            | Command::ForgetMeForSure
             | Command::OptOut
             | Command::OptIn
-            | Command::Help => true,
+            | Command::Help
+            | Command::Usage(_) => true,
         }
     }
 
@@ -114,7 +128,12 @@ impl CommandRequest {
             return None;
         }
         Some(match self.command {
-            Command::Why | Command::Status | Command::Memory | Command::Help => return None,
+            Command::Why
+            | Command::Status
+            | Command::Memory
+            | Command::ForgetMe
+            | Command::Help
+            | Command::Usage(_) => return None,
             Command::Mute { duration, scope } => mute(duration, scope),
             Command::Stop => mute(Some(STOP_DURATION), MuteScope::Channel),
             Command::Unmute(scope) => Order::Unmute { workspace, channel: channel(scope), by },
@@ -124,7 +143,7 @@ impl CommandRequest {
             Command::Reset => {
                 Order::Reset { conversation: self.conversation.clone(), until: self.at }
             }
-            Command::ForgetMe => Order::Forget { workspace, user, asked: self.at },
+            Command::ForgetMeForSure => Order::Forget { workspace, user, asked: self.at },
             Command::OptOut => Order::OptOut { workspace, user },
             Command::OptIn => Order::OptIn { workspace, user },
         })

@@ -113,9 +113,14 @@ impl OutboxItem {
         })
     }
 
-    /// The gate that settles the message that this becomes.
+    /// The gate that settles the message that this becomes. Replies to commands and the notice on joining are no part of the
+    /// conversation.
     pub fn message_gate(&self) -> Gate {
-        if self.metadata.only_for.is_some() { Gate::Command } else { Gate::OwnMessage }
+        let is_notice = self.metadata.owed.iter().any(MessageId::is_join);
+        match self.metadata.only_for.is_some() || is_notice {
+            true => Gate::Command,
+            false => Gate::OwnMessage,
+        }
     }
 
     /// The stored form of a posted message of the persona.

@@ -357,7 +357,7 @@ impl Inbox {
         // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
         // or left out are carried out anyway.
         let is_about_privacy =
-            matches!(request.command, Command::ForgetMe | Command::OptOut | Command::Reset);
+            matches!(request.command, Command::ForgetMeForSure | Command::OptOut | Command::Reset);
         let is_in_time = *arrival == Arrival::Live || is_about_privacy;
         let conversation = &message.conversation;
         let is_stored = self

@@ -63,7 +63,7 @@ async fn a_mute_is_shown_and_lifted() {
     alice.expect_result(STATUS, json!("Muted")).await;
     alice.click("manner-close").await;
     alice.post("@Aizuchi hello?").await;
-    alice.expect_messages(&["was silenced: I am muted here"]).await;
+    alice.expect_messages(&["was silenced: I was muted"]).await;
     alice.click("manner").await;
     alice.click("unmute").await;
     expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
@@ -82,7 +82,7 @@ async fn a_mute_is_shown_and_lifted() {
 
     // A message settled at intake shows the reason.
     program.says("carol", "nobody reads this").await;
-    let settled = "not considered: its author does not want me to listen";
+    let settled = "not considered: its author asked me not to listen";
     alice.expect_messages(&["was silenced", settled]).await;
     browser.close().await;
 }

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 
-use crate::command::{Command, MAX_MUTE, MuteScope};
+use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
 use crate::rules::Mode;
 
 const WHY: [&str; 21] = [
@@ -98,6 +98,8 @@ const FORGET_ME: [&str; 12] = [
     "俺のこと忘れて",
     "わたしのことを忘れて",
 ];
+/// What makes sure of it, before or behind [`FORGET_ME`].
+const SURE: [&str; 6] = ["yes", "i am sure", "i'm sure", "sure", "はい", "本当に"];
 const OPT_OUT: [&str; 9] = [
     "opt out",
     "opt-out",
@@ -204,7 +206,9 @@ impl Command {
         let is_question = order.trim_end().ends_with(['?', '？']);
         match is_question {
             true => question,
-            false => question.or_else(|| forms.iter().find_map(|form| parse_order(form))),
+            false => question
+                .or_else(|| forms.iter().find_map(|form| parse_order(form)))
+                .or_else(|| near_miss(bare).map(Command::Usage)),
         }
     }
 }
@@ -216,8 +220,46 @@ fn parse_order(form: &str) -> Option<Command> {
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
+        form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
         form => parse_mode(form).or_else(|| parse_mute(form)),
     }
+}
+
+/// `forget me, yes`, `はい、私のことを忘れて`.
+fn is_sure_to_be_forgotten(form: &str) -> bool {
+    let rest = |sure: &str| form.strip_suffix(sure).or_else(|| form.strip_prefix(sure));
+    let mut rests = SURE.iter().filter_map(|sure| rest(sure));
+    rests.any(|rest| {
+        let rest = rest.trim_matches(END_MARKS);
+        let forms = POLITE_ENDINGS.iter().filter_map(|ending| rest.strip_suffix(ending));
+        forms.chain([rest]).any(|form| FORGET_ME.contains(&form.trim_matches(END_MARKS)))
+    })
+}
+
+/// A short text that begins like a command and ends in something else. Longer ones are conversation.
+fn near_miss(text: &str) -> Option<NearMiss> {
+    const MAX_WORDS: usize = 2;
+    const MAX_JAPANESE: usize = 8;
+    let is_short = |rest: &str| {
+        let is_sentence = rest.contains(['の', 'が']) || rest.chars().count() > MAX_JAPANESE;
+        match rest.is_ascii() {
+            true => rest.split(' ').count() <= MAX_WORDS,
+            false => !is_sentence,
+        }
+    };
+    let begins_with_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
+    if let Some(rest) = text.strip_prefix("mode") {
+        let is_word = rest.is_empty() || rest.starts_with([' ', ':']);
+        return (is_word && is_short(rest.trim_matches([' ', ':']))).then_some(NearMiss::Mode);
+    }
+    if let Some(rest) = text.strip_prefix("モード") {
+        return is_short(rest).then_some(NearMiss::Mode);
+    }
+    let mute = text.strip_prefix("mute ").or_else(|| text.strip_prefix("ミュート"));
+    let mute = mute.or_else(|| text.strip_suffix("ミュート"));
+    let rest = mute?.trim_matches([' ', '、']);
+    let rest = rest.strip_prefix("for ").unwrap_or(rest);
+    (begins_with_number(rest) && is_short(rest)).then_some(NearMiss::Mute)
 }
 
 fn parse_mode(text: &str) -> Option<Command> {
@@ -339,7 +381,10 @@ mod tests {
 
     #[test]
     fn commands_are_parsed_in_both_languages() {
-        use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute, Why};
+        use Command::{
+            ForgetMe, ForgetMeForSure, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute,
+            Usage, Why,
+        };
         use MuteScope::{Channel, Workspace};
         let mode = |mode| Command::Mode(Some(mode));
         for (text, expected) in [
@@ -350,6 +395,16 @@ mod tests {
             ("@Aizuchi どうして？", Why),
             ("status", Status),
             ("forget me", ForgetMe),
+            ("@Aizuchi forget me, yes", ForgetMeForSure),
+            ("@Aizuchi yes, forget me!", ForgetMeForSure),
+            ("@Aizuchi はい、私のことを忘れてください", ForgetMeForSure),
+            ("@Aizuchi 私のことを忘れて、はい", ForgetMeForSure),
+            ("@Aizuchi mode quiet", Usage(NearMiss::Mode)),
+            ("@Aizuchi mode", Usage(NearMiss::Mode)),
+            ("@Aizuchi モードは静か", Usage(NearMiss::Mode)),
+            ("@Aizuchi mute 2 fortnights", Usage(NearMiss::Mute)),
+            ("@Aizuchi mute 0m", Usage(NearMiss::Mute)),
+            ("@Aizuchi 5秒ミュート", Usage(NearMiss::Mute)),
             ("@Aizuchi mute for an hour", mute(Some(60), Channel)),
             ("@Aizuchi mute 2 hrs", mute(Some(120), Channel)),
             ("@Aizuchi 1時間半黙ってて", mute(Some(90), Channel)),
@@ -405,12 +460,11 @@ mod tests {
             "@Aizuchi why don't we stop the server",
             "@Aizuchi stop the server",
             "@Aizuchi can you mute the alarm for 2h",
-            "@Aizuchi mute 2 parsecs",
-            "@Aizuchi mute 0m",
-            "@Aizuchi mute 99999999999999999999h",
+            "@Aizuchi mute 2 of the five speakers",
             "@Aizuchi muted",
-            "@Aizuchi mode",
-            "@Aizuchi mode loud",
+            "@Aizuchi mode of transport matters here",
+            "@Aizuchi モードの違いを教えて",
+            "@Aizuchi yes",
             "@Aizuchi forget meeting",
             "@Aizuchi help me with the printer",
             "@Aizuchi please",

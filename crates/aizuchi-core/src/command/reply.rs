@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::chat::ChannelId;
 use crate::command::reply_renderer::ReplyRenderer;
-use crate::command::{Command, CommandRequest, MuteScope};
+use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
 use crate::memory::{Memory, MemoryScope};
@@ -81,7 +81,8 @@ impl CommandReplies {
                 }
             }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
-            Command::ForgetMe => match was_forgotten_before(&orders, request) {
+            Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),
+            Command::ForgetMeForSure => match was_forgotten_before(&orders, request) {
                 true => texts::commands::forgotten_before(language).to_owned(),
                 false => texts::commands::forget_done(language).to_owned(),
             },
@@ -90,6 +91,12 @@ impl CommandReplies {
                 false => texts::commands::not_opted_out(language).to_owned(),
             },
             Command::Help => renderer.help(request.role),
+            Command::Usage(NearMiss::Mode) => {
+                texts::commands::mode_usage(language, &self.persona.name)
+            }
+            Command::Usage(NearMiss::Mute) => {
+                texts::commands::mute_usage(language, &self.persona.name)
+            }
         })
     }
 

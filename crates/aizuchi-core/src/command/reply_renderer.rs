@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::chat::Role;
 use crate::command::MuteScope;
-use crate::decision::Decision;
+use crate::decision::{Decision, DecisionResult};
 use crate::persona::Language;
 use crate::rules::Mode;
 use crate::store::Mute;
@@ -29,7 +29,18 @@ impl ReplyRenderer<'_> {
         let why = why.unwrap_or(texts::commands::reason_is_gone(language));
         let why = with_end_mark(why, texts::commands::full_stop(language));
         let did = texts::commands::decision_result(language, decision.ended);
-        texts::commands::last_decision(language, &at, did, &why)
+        match (decision.gate, decision.ended) {
+            // What failed or was said may have passed a gate before.
+            (
+                Some(_),
+                Some(
+                    DecisionResult::Muted
+                    | DecisionResult::OverBudget
+                    | DecisionResult::ChoseSilence,
+                ),
+            ) => texts::commands::last_decision_by_gate(language, &at, did, &why),
+            _ => texts::commands::last_decision(language, &at, did, &why),
+        }
     }
 
     /// How it takes part.

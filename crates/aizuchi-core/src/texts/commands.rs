@@ -18,7 +18,11 @@ texts! {
     nothing_decided:
         "I have decided nothing here yet; I look at a talk when it has rested for a while."
         / "ここではまだ何も判断していません。会話が少し落ち着いてから判断します。";
-    /// `did` is a [`decision_result`]; `why` ends with a full stop.
+    /// `did` is a [`decision_result`]; `why` is a clause and ends with a full stop.
+    last_decision_by_gate(at: &str, did: &str, why: &str):
+        "At {at} {did} because {why}"
+        / "{at} に{did}。理由：{why}";
+    /// The same for a reason that a judge gave, which may be a sentence.
     last_decision(at: &str, did: &str, why: &str):
         "At {at} {did}: {why}"
         / "{at} に{did}。理由：{why}";
@@ -54,6 +58,21 @@ texts! {
         "or remember."
         / "ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、"
           "考えるときにも覚えるときにも使いません。";
+    forget_for_sure(name: &str):
+        "I would delete what you said here and in the rooms that belong with this one, and what I remember of it. It cannot "
+        "be undone. If you are sure, say `@{name} forget me, yes`."
+        / "ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消します。元には戻せません。"
+          "よければ `@{name} はい、私のことを忘れて` と書いてください。";
+    mode_usage(name: &str):
+        "I do not know that mode. There are `companion`, `facilitator`, `mention_only`, `observe`, `off` and `default`, as in "
+        "`@{name} mode observe`."
+        / "そのモードはありません。`companion`、`facilitator`、`mention_only`、`observe`、`off`、`標準` から選んで、"
+          "`@{name} モード observe` のように書いてください。";
+    mute_usage(name: &str):
+        "I did not understand for how long. Say `@{name} mute 30m`, `@{name} mute 2h` or `@{name} mute 3 days`; without a "
+        "time I stay silent until somebody says `@{name} unmute`."
+        / "長さがわかりませんでした。`@{name} 30分ミュート`、`@{name} 2時間ミュート`、`@{name} 3日ミュート` のように書いてください。"
+          "長さを書かなければ、`@{name} ミュート解除` と言われるまで黙っています。";
     forget_done:
         "I have deleted what you said here and in the rooms that belong with this one, and what I "
         "remembered of it; its last traces leave my database within a day. What you say from now "
@@ -82,7 +101,7 @@ texts! {
         "- `stop`: I say nothing here for an hour\n"
         "- `mute 2h`, `mute`, `unmute`\n"
         "- `opt out`, `opt in`: whether I listen to you\n"
-        "- `forget me`: I delete what you said and what I remember of it\n"
+        "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
         "- `reset`: I begin anew in this conversation (in direct messages; elsewhere for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
           "- `なぜ？`：最後に話した、または黙っていた理由\n"
@@ -90,7 +109,7 @@ texts! {
           "- `ストップ`：ここでは 1 時間話しません\n"
           "- `2時間ミュート`、`ミュート`、`ミュート解除`\n"
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
-          "- `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します\n"
+          "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Follows [`help`].
     help_for_admins:
@@ -119,15 +138,15 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Reacted) => {
             pick(language, "I only reacted", "リアクションだけ付けました")
         }
-        Some(DecisionResult::ChoseSilence) => pick(language, "I said nothing", "黙っていました"),
-        Some(DecisionResult::Dropped) => pick(language, "I let it be", "話すのをやめました"),
-        Some(DecisionResult::Muted) => {
-            pick(language, "I was not to speak", "話せないことになっていました")
+        Some(DecisionResult::ChoseSilence) => pick(language, "I stayed silent", "黙っていました"),
+        Some(DecisionResult::Dropped) => {
+            pick(language, "I kept what I had in mind to myself", "話すのをやめました")
         }
-        Some(DecisionResult::OverBudget) => {
-            pick(language, "I had used up what I may use", "使える分を使い切っていました")
+        Some(DecisionResult::Muted) => pick(language, "I stayed silent", "黙っていました"),
+        Some(DecisionResult::OverBudget) => pick(language, "I stayed silent", "黙っていました"),
+        Some(DecisionResult::Failed) | None => {
+            pick(language, "I could not answer", "うまく答えられませんでした")
         }
-        Some(DecisionResult::Failed) | None => pick(language, "I failed", "うまくいきませんでした"),
     }
 }
 

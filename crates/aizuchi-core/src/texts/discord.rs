@@ -73,6 +73,9 @@ texts! {
     two_hours: "2 hours" / "2時間";
     eight_hours: "8 hours" / "8時間";
     one_day: "1 day" / "1日";
+    /// It is part of the command's text, so it has to be a word that the core knows.
+    for_sure_name: "yes" / "はい";
+    for_sure_description: "Delete it without asking me again" / "確認せずに消します";
     everywhere_name: "everywhere" / "どこでも";
     everywhere_description: "In all channels; for admins" / "すべてのチャンネルで（管理者のみ）";
     to_mode_name: "to" / "参加のしかた";

@@ -1,4 +1,5 @@
-//! Why the persona stayed silent: the gate that settled it, or what the judge found.
+//! Why the persona stayed silent: the gate that settled it, or what the judge found. The English reasons are clauses that can
+//! follow "because".
 
 use crate::decision::gate::Gate;
 use crate::decision::limit::Limit;
@@ -6,18 +7,18 @@ use crate::persona::Language;
 use crate::texts::pick;
 
 texts! {
-    conversation_ending: "the talk is coming to its end" / "会話が終わろうとしています";
+    conversation_ending: "the talk was coming to its end" / "会話が終わろうとしています";
     message_deleted: "what was said was deleted" / "発言が削除されました";
     low_confidence(confidence: f64, least: f64):
         "I was not sure enough ({confidence:.2} of at least {least:.2})"
         / "確信が足りませんでした（{confidence:.2} < {least:.2}）";
     situation_unchanged:
-        "I have spoken about this, and nothing has changed since"
-        / "この話にはもう加わっており、状況も変わっていません";
+        "I had spoken about this and nothing had changed since"
+        / "この話にはもう加わっていて、状況も変わっていませんでした";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
-        "I would have spoken, but I only look on here"
-        / "話したいことはありましたが、ここでは見守るだけです";
+        "I would have spoken, but I only listen here"
+        / "話したいことはありましたが、ここでは聞くだけにしています";
 }
 
 /// Why a limit settled a decision. It is shown by the name of its setting.
@@ -32,61 +33,63 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::Directed => pick(
             language,
             "everything new was said to somebody else",
-            "新しい発言はどれも、ほかの人に向けたものです",
+            "新しい発言はどれも、ほかの人に向けたものでした",
         ),
         Gate::SpokeLast => pick(
             language,
-            "I spoke last, and nobody has answered since",
-            "最後に話したのは私で、まだ返事がありません",
+            "I had spoken last and nobody had answered since",
+            "最後に話したのは私で、まだ返事がありませんでした",
         ),
         Gate::Unchanged => pick(
             language,
-            "nothing has changed since I last looked",
-            "前回判断したときから何も変わっていません",
+            "nothing had changed since I last looked",
+            "前回判断したときから何も変わっていませんでした",
         ),
         Gate::NothingOpen => {
-            pick(language, "nobody waits for an answer", "返事を待っている人はいません")
+            pick(language, "nobody was waiting for an answer", "返事を待っている人はいませんでした")
         }
-        Gate::Cooldown => {
-            pick(language, "I spoke unasked not long ago", "少し前に自分から話したばかりです")
-        }
+        Gate::Cooldown => pick(
+            language,
+            "I had spoken up only a short while before",
+            "少し前に自分から話したばかりでした",
+        ),
         Gate::Share => pick(
             language,
-            "much of what was said lately was said by me",
-            "最近の発言の多くが私のものです",
+            "much of what had been said lately was mine",
+            "最近の発言の多くが私のものでした",
         ),
-        Gate::OwnMessage => pick(language, "it is my own line", "自分の発言です"),
-        Gate::OtherBot => pick(language, "it is another bot's line", "ほかのボットの発言です"),
+        Gate::OwnMessage => pick(language, "it was my own message", "自分の発言です"),
+        Gate::OtherBot => pick(language, "another bot wrote it", "ほかのボットの発言です"),
         Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言です"),
-        Gate::Command => pick(language, "it was said to steer me", "私への指示でした"),
+        Gate::Command => pick(language, "it was a command for me", "私への指示でした"),
         Gate::OptedOut => pick(
             language,
-            "its author does not want me to listen",
-            "この人の発言は聞かないことになっています",
+            "its author asked me not to listen",
+            "この人の発言は聞かないことになっていました",
         ),
         Gate::ChannelMode => pick(
             language,
-            "I do not speak unasked in this channel",
-            "このチャンネルでは自分から話しません",
+            "I was not to speak unasked in this channel",
+            "このチャンネルでは自分から話さないことになっていました",
         ),
-        Gate::Muted => pick(language, "I am muted here", "ここではミュートされています"),
-        Gate::QuietHours => pick(language, "these are quiet hours", "静かにする時間帯です"),
+        Gate::Muted => pick(language, "I was muted", "ミュートされていました"),
+        Gate::QuietHours => pick(language, "these were quiet hours", "静かにする時間帯でした"),
         Gate::Loop => pick(
             language,
-            "I have had my turns, and no person has said anything since",
-            "すでに続けて話しており、その後に人の発言がありません",
+            "I had spoken several times and no person had written since",
+            "すでに続けて話していて、その後に人の発言がありませんでした",
         ),
-        Gate::TooFew => pick(language, "too little has been said yet", "まだ発言が少なすぎます"),
-        Gate::Budget => pick(language, "my budget is used up", "使ってよい量に達しています"),
+        Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
+        Gate::Budget => pick(language, "my budget was used up", "使ってよい量に達していました"),
         Gate::JudgeCalls => pick(
             language,
-            "I have thought often enough about what this person says",
+            "I had looked often enough at what this person wrote",
             "この人の発言については、もう十分に考えました",
         ),
         Gate::DecisionCalls => pick(
             language,
-            "I have thought about this as often as I may",
-            "このことについては、考えてよい回数に達しています",
+            "I had looked at this as often as I may",
+            "このことについては、考えてよい回数に達していました",
         ),
     }
 }
@@ -97,8 +100,8 @@ pub fn gate_reason_when_heard(language: Language, gate: Gate) -> &'static str {
         // `off` is the only mode in which messages are not heard.
         Gate::ChannelMode => pick(
             language,
-            "I am turned off in this channel",
-            "このチャンネルではオフになっています",
+            "I was turned off in this channel",
+            "このチャンネルではオフになっていました",
         ),
         gate => gate_reason(language, gate),
     }

@@ -176,7 +176,8 @@ impl Burst {
         loop {
             let sleeping = *sleepers.borrow_and_update();
             revisions.borrow_and_update();
-            let steps = store.archive.pending_steps(&workspace()).await.unwrap();
+            // On a busy machine the steps may hold every reader.
+            let Ok(steps) = store.archive.pending_steps(&workspace()).await else { continue };
             let leased = steps.iter().filter(|step| step.lease.is_some()).count();
             if sleeping > 0 && leased == sleeping && !sleepers.has_changed().unwrap() {
                 return;
@@ -318,7 +319,7 @@ async fn judgments_at_once_leave_the_share_of_mentions() {
                 (row.ended, row.gate),
                 (Some(DecisionResult::OverBudget), Some(Gate::Budget))
             );
-            assert_eq!(row.why.as_deref(), Some("my budget is used up (mention_share)"));
+            assert_eq!(row.why.as_deref(), Some("my budget was used up (mention_share)"));
             // A mention still has its share.
             burst.harness.says_in(own_thread(BURST), "zoe", "@Aizuchi and this?").await;
             burst.run().await;
@@ -406,7 +407,7 @@ async fn many_users_questions_get_no_more_posts_than_a_channel_allows() {
             let rows = burst.harness.decisions("garden").await;
             let whys = rows.iter().filter(|row| row.ended == Some(DecisionResult::OverBudget));
             for row in whys {
-                let why = "my budget is used up (posts_per_channel_per_hour)";
+                let why = "my budget was used up (posts_per_channel_per_hour)";
                 assert_eq!(row.why.as_deref(), Some(why));
             }
         })
@@ -430,7 +431,7 @@ async fn a_decision_takes_a_limited_number_of_calls() {
         assert_eq!(harness.mind.verbs(), "reply reply");
         let row = harness.decisions("garden").await.pop().unwrap();
         assert_eq!(row.ended, Some(DecisionResult::Failed));
-        let why = "I have thought about this as often as I may (calls_per_decision)";
+        let why = "I had looked at this as often as I may (calls_per_decision)";
         assert_eq!(row.why.as_deref(), Some(why));
     })
     .await;

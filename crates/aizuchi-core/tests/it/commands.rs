@@ -1,6 +1,6 @@
 //! Commands in plain words, as transcripts on every store and in both languages.
 
-use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, Visibility};
+use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, UserId, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
@@ -55,16 +55,16 @@ async fn why_explains_posts_and_silences() {
        0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
        5s alice: my beans are up
      405s bob: @Aizuchi why?
-     405s (persona): At 08:05 I said nothing: they get along.
+     405s (persona): At 08:05 I stayed silent: they get along.
      410s alice: when do I cut the roses?
      500s (persona): Here I am.
      810s bob: why did you say that @Aizuchi?
      810s (persona): At 08:08 I spoke: nobody answers.
-    [m000] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
     [m001] chose_silence: they get along (judge kept)
-    [m002] spoke by command: it was said to steer me ()
+    [m002] spoke by command: it was a command for me ()
     [m003] spoke: nobody answers (judge kept, reply kept)
-    [m004] spoke by command: it was said to steer me ()
+    [m004] spoke by command: it was a command for me ()
     ");
 }
 
@@ -118,11 +118,11 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
       20s (persona): I say nothing here until 08:30. `@Aizuchi unmute` undoes it.
     1821s bob: @Aizuchi and now?
     1821s (persona): Here I am.
-    [m000] spoke by command: it was said to steer me ()
-    [m001] muted by muted: I am muted here ()
-    [m002] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
+    [m001] muted by muted: I was muted ()
+    [m002] spoke by command: it was a command for me ()
     [m003] spoke: bob asked me (reply kept)
-    [m004] spoke by command: it was said to steer me ()
+    [m004] spoke by command: it was a command for me ()
     [m005] spoke: bob asked me (reply kept)
     ");
 }
@@ -150,9 +150,9 @@ async fn mute_in_japanese() {
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
-    [m001] muted by muted: ここではミュートされています ()
+    [m001] muted by muted: ミュートされていました ()
     [m002] spoke by command: 私への指示でした ()
-    [m003] spoke: 太郎 さんに聞かれました (reply kept)
+    [m003] spoke: 太郎さんに聞かれました (reply kept)
     ");
 }
 
@@ -173,8 +173,8 @@ async fn stop_cancels_work_in_flight() {
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
       90s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
-    [m001] spoke by command: it was said to steer me (judge superseded, reply superseded)
-    [m000] muted by muted: I am muted here ()
+    [m001] spoke by command: it was a command for me (judge superseded, reply superseded)
+    [m000] muted by muted: I was muted ()
     ");
 }
 
@@ -199,11 +199,74 @@ async fn commands_do_not_prevent_a_judgment() {
       10s (persona): - `stop`: I say nothing here for an hour
     - `mute 2h`, `mute`, `unmute`
       10s (persona): - `opt out`, `opt in`: whether I listen to you
-      10s (persona): - `forget me`: I delete what you said and what I remember of it
+      10s (persona): - `forget me`: I ask once more, then delete what you said and what I remember of it
       10s (persona): - `reset`: I begin anew in this conversation (in direct messages; elsewhere for admins)
-    [m001] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was a command for me ()
     [m000] chose_silence: they get along (judge kept)
     ");
+}
+
+#[tokio::test]
+async fn nothing_is_forgotten_before_the_user_is_sure() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the roses bloom").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi forget me").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    let transcript = transcript.await;
+    assert!(transcript.contains("alice: the roses bloom\n"), "{transcript}");
+    assert!(transcript.contains("It cannot"), "{transcript}");
+    assert!(transcript.contains("forget me, yes"), "{transcript}");
+}
+
+#[tokio::test]
+async fn a_command_that_was_nearly_right_gets_a_usage_line() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi mode quiet").await;
+        harness.says("alice", "@Aizuchi mute 2 fortnights").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    let transcript = transcript.await;
+    assert!(transcript.contains("I do not know that mode."), "{transcript}");
+    assert!(transcript.contains("I did not understand for how long."), "{transcript}");
+    assert!(!transcript.contains("kept"), "no model is asked: {transcript}");
+}
+
+#[tokio::test]
+async fn the_notice_on_joining_is_no_part_of_the_talk() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let persona = UserId::new("persona");
+        harness.inbox.announce_join(top_level("garden"), persona).await.unwrap();
+        harness.pass(5).await;
+        assert!(harness.platform.posted_texts().concat().contains("I am Aizuchi, a bot"));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(600).await;
+        let judged = harness.mind.prompt_texts(PromptVerb::Judge);
+        assert!(judged[0].contains("roses") && !judged[0].contains("I hear what is said"), "{}", judged[0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn why_names_the_gate_as_a_reason() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi mute").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi why?").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    let transcript = transcript.await;
+    assert!(transcript.contains("At 08:00 I stayed silent because I was muted."), "{transcript}");
 }
 
 #[tokio::test]
@@ -221,7 +284,7 @@ async fn a_command_and_a_question_are_both_answered() {
        0s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
        0s (persona): and it has something to add.
        0s (persona): Here I am.
-    [m001] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was a command for me ()
     [m000] spoke: alice asked me (reply kept)
     ");
 }
@@ -261,10 +324,10 @@ async fn a_user_who_opted_out_can_still_give_commands() {
      410s (persona): I listen to you.
      415s alice: @Aizuchi hello
      415s (persona): Here I am.
-    [m000] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
-    [m003] spoke by command: it was said to steer me ()
-    [m004] spoke by command: it was said to steer me ()
+    [m003] spoke by command: it was a command for me ()
+    [m004] spoke by command: it was a command for me ()
     [m005] spoke: alice asked me (reply kept)
     ");
 }
@@ -276,7 +339,7 @@ async fn forget_me_deletes_what_the_user_said() {
         harness.says("alice", "my shed leaks").await;
         harness.says("bob", "hm").await;
         harness.pass(400).await;
-        harness.says("alice", "@Aizuchi forget me").await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
         harness.pass(5).await;
         harness.says("alice", "is it a new day?").await;
         harness.pass(400).await;
@@ -288,13 +351,13 @@ async fn forget_me_deletes_what_the_user_said() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s bob: hm
-     400s alice: @Aizuchi forget me
+     400s alice: @Aizuchi forget me, yes
      400s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
      400s (persona): remembered of it; its last traces leave my database within a day.
      400s (persona): What you say from now on I hear again; with `opt out` I do not.
      405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
-    [m002] spoke by command: it was said to steer me ()
+    [m002] spoke by command: it was a command for me ()
     [m003] chose_silence: they get along (judge kept)
     ");
 }
@@ -305,7 +368,7 @@ async fn forget_me_in_japanese() {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "うちの納屋が雨漏りする").await;
         harness.pass(400).await;
-        harness.says("花子", "@Aizuchi 私のことを忘れて").await;
+        harness.says("花子", "@Aizuchi はい、私のことを忘れて").await;
         harness.pass(5).await;
         harness.says("花子", "@Aizuchi オプトアウト").await;
         harness.pass(5).await;
@@ -313,7 +376,7 @@ async fn forget_me_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
-     400s 花子: @Aizuchi 私のことを忘れて
+     400s 花子: @Aizuchi はい、私のことを忘れて
      400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。データベースに残る痕跡も 1 日以内に消えます。これからの発言はまた聞きます。
      400s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
      405s 花子: @Aizuchi オプトアウト
@@ -330,12 +393,12 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
         let harness = Harness::new(store).await;
         for _ in 0..2 {
             harness.says("alice", "my shed leaks").await;
-            harness.says("alice", "@Aizuchi forget me").await;
+            harness.says("alice", "@Aizuchi forget me, yes").await;
             harness.pass(1900).await;
         }
         let transcript = harness.transcript().await;
-        harness.says("bob", "@Aizuchi forget me").await;
-        harness.says("alice", "@Aizuchi forget me").await;
+        harness.says("bob", "@Aizuchi forget me, yes").await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
         harness.pass(5).await;
         let later = harness.transcript().await;
         assert_eq!(later.matches("I have deleted what you said here").count(), 2, "{later}");
@@ -344,17 +407,17 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
     });
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
-       0s alice: @Aizuchi forget me
+       0s alice: @Aizuchi forget me, yes
        0s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
        0s (persona): remembered of it; its last traces leave my database within a day.
        0s (persona): What you say from now on I hear again; with `opt out` I do not.
     1900s alice: my shed leaks
-    1900s alice: @Aizuchi forget me
+    1900s alice: @Aizuchi forget me, yes
     1900s (persona): I have deleted what you said less than an hour ago.
     1900s (persona): What you have said since then is still here: ask me again when that hour is over.
-    [m001] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was a command for me ()
     [m000] dropped: what was said was deleted ()
-    [m003] spoke by command: it was said to steer me ()
+    [m003] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
     ");
 }
@@ -396,13 +459,13 @@ async fn only_admins_order_what_affects_others() {
       25s root: @Aizuchi mode mention-only
       25s (persona): In this channel, Aizuchi speaks only when it is mentioned.
       30s alice: the beans are up
-    [m000] spoke by command: it was said to steer me ()
-    [m001] spoke by command: it was said to steer me ()
-    [a1] spoke by command: it was said to steer me ()
-    [m002] spoke by command: it was said to steer me ()
-    [a2] spoke by command: it was said to steer me ()
-    [a3] spoke by command: it was said to steer me ()
-    [m003] chose_silence by channel_mode: I do not speak unasked in this channel ()
+    [m000] spoke by command: it was a command for me ()
+    [m001] spoke by command: it was a command for me ()
+    [a1] spoke by command: it was a command for me ()
+    [m002] spoke by command: it was a command for me ()
+    [a2] spoke by command: it was a command for me ()
+    [a3] spoke by command: it was a command for me ()
+    [m003] chose_silence by channel_mode: I was not to speak unasked in this channel ()
     ");
 }
 
@@ -436,7 +499,7 @@ async fn a_command_in_a_thread_is_answered_there() {
      400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
      400s   (persona): and it has something to add.
     [m000] chose_silence: they get along (judge kept)
-    [m001] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was a command for me ()
     ");
 }
 
@@ -465,8 +528,8 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
        5s (persona): the talk rests and it has something to add.
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
-    [m1] spoke by command: it was said to steer me ()
-    [m000] spoke by command: it was said to steer me ()
+    [m1] spoke by command: it was a command for me ()
+    [m000] spoke by command: it was a command for me ()
     [m001] spoke: bob asked me (reply kept)
     ");
 }
@@ -489,7 +552,7 @@ async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so()
        0s (persona): I take commands only as they are first written; please write it anew.
        5s bob: @Aizuchi are you there?
        5s (persona): Here I am.
-    [m000] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
     [m001] spoke: bob asked me (reply kept)
     ");
 }
@@ -520,10 +583,10 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
       10s (persona): and it has something to add.
       10s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
       10s (persona): the talk rests and it has something to add.
-    [m000] spoke by command: it was said to steer me ()
-    [m001] spoke by command: it was said to steer me ()
-    [m002 m003] spoke by command: it was said to steer me ()
-    [] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
+    [m001] spoke by command: it was a command for me ()
+    [m002 m003] spoke by command: it was a command for me ()
+    [] spoke by command: it was a command for me ()
     ");
 }
 
@@ -552,8 +615,8 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
        0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
        0s (persona): there is in nothing that I think or remember, and I only take your commands.
        0s (persona): `opt in` undoes it.
-    [m1 m2] spoke by command: it was said to steer me ()
-    [] spoke by command: it was said to steer me ()
+    [m1 m2] spoke by command: it was a command for me ()
+    [] spoke by command: it was a command for me ()
     ");
 }
 
@@ -602,7 +665,7 @@ async fn the_other_commands_in_japanese() {
       40s (persona): - `ストップ`：ここでは 1 時間話しません
     - `2時間ミュート`、`ミュート`、`ミュート解除`
     - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-      40s (persona): - `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
     - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
@@ -642,6 +705,6 @@ async fn memory_shows_what_is_remembered_of_this_channel_only() {
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi memory
        0s (persona): - 2026-03-01: the beans are up
-    [m000] spoke by command: it was said to steer me ()
+    [m000] spoke by command: it was a command for me ()
     ");
 }

@@ -208,7 +208,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
        0s alice: what can we do?
        5s   bob: water them
     [m000 m001 m002] dropped: it was taken up by bob meanwhile (1.00) (judge kept, reply kept)
-    [m003] chose_silence by too_few: too little has been said yet ()
+    [m003] chose_silence by too_few: too little had been said yet ()
     ");
 }
 
@@ -336,7 +336,7 @@ async fn a_mention_during_a_mute_is_never_answered() {
        0s alice: @Aizuchi are you there?
     10020s alice: @Aizuchi are you there again?
     10020s (persona): Here I am.
-    [m000] muted by muted: I am muted here ()
+    [m000] muted by muted: I was muted ()
     [m002] spoke: alice asked me (reply kept)
     ");
 }
@@ -430,9 +430,9 @@ async fn observe_mode_decides_for_the_ledger_only() {
        0s alice: when do I cut the roses?
      400s bob: who has won?
      800s alice: @Aizuchi are you there?
-    [m000] muted: I would have spoken, but I only look on here (judge kept)
+    [m000] muted: I would have spoken, but I only listen here (judge kept)
     [m001] chose_silence: good news (judge kept)
-    [m002] muted by channel_mode: I do not speak unasked in this channel ()
+    [m002] muted by channel_mode: I was not to speak unasked in this channel ()
     ");
 }
 
@@ -451,7 +451,7 @@ async fn mention_only_mode_answers_mentions_only() {
        0s alice: when do I cut the roses?
      100s alice: @Aizuchi when do I cut the roses?
      100s (persona): Here I am.
-    [m000] chose_silence by channel_mode: I do not speak unasked in this channel ()
+    [m000] chose_silence by channel_mode: I was not to speak unasked in this channel ()
     [m001] spoke: alice asked me (reply kept)
     ");
 }
@@ -654,8 +654,8 @@ async fn a_soft_budget_leaves_mentions_alone() {
      100s bob: does anyone cut tulips?
      200s carol: @Aizuchi and the daisies?
      200s (persona): Here I am.
-    [m000] over_budget by budget: my budget is used up (tokens_per_day) (judge kept)
-    [m001] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m000] over_budget by budget: my budget was used up (tokens_per_day) (judge kept)
+    [m001] over_budget by budget: my budget was used up (tokens_per_day) ()
     [m002] spoke: carol asked me (reply kept)
     ");
 }
@@ -698,11 +698,11 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
     93660s alice: @Aizuchi a day later?
     93660s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
-    [m001] over_budget by budget: my budget is used up (tokens_per_day) ()
-    [m002] over_budget by budget: my budget is used up (tokens_per_day) ()
-    [m003] over_budget by budget: my budget is used up (tokens_per_day) ()
-    [m004] over_budget by budget: my budget is used up (tokens_per_day) ()
-    [m005] over_budget by budget: my budget is used up (tokens_per_day) ()
+    [m001] over_budget by budget: my budget was used up (tokens_per_day) ()
+    [m002] over_budget by budget: my budget was used up (tokens_per_day) ()
+    [m003] over_budget by budget: my budget was used up (tokens_per_day) ()
+    [m004] over_budget by budget: my budget was used up (tokens_per_day) ()
+    [m005] over_budget by budget: my budget was used up (tokens_per_day) ()
     [m006] spoke: alice asked me (reply kept)
     ");
 }

@@ -49,9 +49,9 @@ async fn only_an_admin_resets_what_others_have_said() {
      805s (persona): or remember.
      810s alice: is it a new day?
     [m000] chose_silence: they get along (judge kept)
-    [m001] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
-    [a1] spoke by command: it was said to steer me ()
+    [a1] spoke by command: it was a command for me ()
     [m003] chose_silence: they get along (judge kept)
     ");
 }
@@ -74,7 +74,7 @@ async fn a_reset_drops_the_pending_step() {
        5s root: @Aizuchi reset
        5s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
        5s (persona): or remember.
-    [a1] spoke by command: it was said to steer me ()
+    [a1] spoke by command: it was a command for me ()
     [m000] dropped: what was said was deleted ()
     ");
 }
@@ -97,7 +97,7 @@ async fn a_reset_drops_a_draft_in_flight() {
       90s root: @Aizuchi reset
       90s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
       90s (persona): or remember.
-    [a1] spoke by command: it was said to steer me (judge superseded, reply superseded)
+    [a1] spoke by command: it was a command for me (judge superseded, reply superseded)
     [m000] dropped: what was said was deleted ()
     ");
 }

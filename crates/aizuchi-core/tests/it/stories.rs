@@ -48,7 +48,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
        0s alice: my tomatoes are late
        5s   bob: @Aizuchi how come?
        5s   (persona): Here I am.
-    [m000] chose_silence by nothing_open: nobody waits for an answer ()
+    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
     [m001] spoke: bob asked me (reply kept)
     ");
 }
@@ -641,7 +641,7 @@ async fn a_deleted_message_needs_no_second_judgment() {
        0s alice: my beans are up
      400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
-    [m001] chose_silence by unchanged: nothing has changed since I last looked ()
+    [m001] chose_silence by unchanged: nothing had changed since I last looked ()
     ");
 }
 

@@ -30,6 +30,8 @@ enum CommandOption {
     Length,
     Everywhere,
     Mode,
+    /// The user need not be asked.
+    ForSure,
 }
 
 const fn new_subcommand(
@@ -55,7 +57,11 @@ const SUBCOMMANDS: [Subcommand; 12] = [
     new_subcommand(discord::reset_name, discord::reset_description, &[]),
     new_subcommand(discord::opt_out_name, discord::opt_out_description, &[]),
     new_subcommand(discord::opt_in_name, discord::opt_in_description, &[]),
-    new_subcommand(discord::forget_me_name, discord::forget_me_description, &[]),
+    new_subcommand(
+        discord::forget_me_name,
+        discord::forget_me_description,
+        &[CommandOption::ForSure],
+    ),
     new_subcommand(discord::help_name, discord::help_description, &[]),
 ];
 
@@ -103,6 +109,13 @@ fn option_json(choice: CommandOption) -> Value {
             let label = CommandLabel {
                 name: discord::everywhere_name,
                 description: discord::everywhere_description,
+            };
+            labeled_option(CommandOptionType::Boolean, &label)
+        }
+        CommandOption::ForSure => {
+            let label = CommandLabel {
+                name: discord::for_sure_name,
+                description: discord::for_sure_description,
             };
             labeled_option(CommandOptionType::Boolean, &label)
         }
@@ -191,10 +204,10 @@ mod tests {
             Command::Stop => "stop",
             Command::Mode(_) => "mode",
             Command::Reset => "reset",
-            Command::ForgetMe => "forget-me",
+            Command::ForgetMe | Command::ForgetMeForSure => "forget-me",
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",
-            Command::Help => "help",
+            Command::Help | Command::Usage(_) => "help",
         }
     }
 

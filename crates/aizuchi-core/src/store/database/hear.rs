@@ -505,7 +505,18 @@ pub async fn put_own_message(
     let row =
         Value::Array(vec![message_values(message, None, disposition, None, counters.revision)])
             .to_string();
-    query(sql::PUT_MESSAGES).bind(row).execute(connection).await?;
+    query(sql::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
+    if gate == Gate::Command {
+        // The platform may have delivered it first, when its kind was not known.
+        let conversation = &message.conversation;
+        query(sql::SETTLE_OWN_MESSAGE)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(message.id.as_str())
+            .bind(gate.name())
+            .execute(connection)
+            .await?;
+    }
     Ok(())
 }
 

@@ -235,6 +235,9 @@ statements! {
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
+    SETTLE_OWN_MESSAGE = "
+        UPDATE messages SET gate = ?4
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND author_kind = 'persona'";
     PUT_LINKS = "
         INSERT INTO links (workspace, channel, message, version, parent, probability)
         SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4,

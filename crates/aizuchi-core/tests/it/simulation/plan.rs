@@ -22,8 +22,8 @@ pub const CHANNELS: [&str; 4] = ["garden", "kitchen", "attic", "direct"];
 pub const PEOPLE: [&str; 6] = ["alice", "bob", "carol", "dave", "erin", "花子"];
 const BOTS: [&str; 2] = ["buildbot", "newsbot"];
 const COMMANDS: [&str; 16] = [
-    "forget me",
-    "forget me",
+    "forget me, yes",
+    "forget me, yes",
     "opt out",
     "opt in",
     "stop",
