@@ -1,9 +1,12 @@
 //! Deletions while Aizuchi was away, however many.
 
+use aizuchi_fakes::alteration::Alteration;
+use aizuchi_fakes::fault::Fault;
 use aizuchi_fakes::slack::FakeSlackSettings;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
@@ -46,4 +49,30 @@ async fn any_number_of_deletions_is_honored() {
     assert_eq!(deletions["count"], 0);
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts(), []);
+}
+
+/// Slack's history may be empty by mistake. Where it really is, no message has a permalink either.
+#[tokio::test]
+async fn an_empty_history_is_checked_against_the_permalinks() {
+    let team = FakeSlackSettings { retry_delays: Vec::new(), ..FakeSlackSettings::default() };
+    let harness = SlackHarness::with(SlackOptions { team, ..SlackOptions::default() }).await;
+    let lines = harness.post_lines(3, 40, None);
+    let program = harness.start().await;
+    harness.until_kept(LINES, 40).await;
+    assert_eq!(program.stop(), Some(0));
+    let nothing = Alteration { pointer: "/messages".to_owned(), value: Some(json!([])) };
+    harness.slack.break_history(&harness.tea, Fault::Altered(nothing));
+    let program = harness.start().await;
+    harness.wait_until(|slack| !slack.calls("chat.getPermalink").is_empty()).await;
+    harness.home.until_log("kept them").await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.count(LINES).await, 40);
+    harness.slack.clear_faults();
+    for purged in lines {
+        harness.slack.delete_message(&harness.tea, purged).unwrap();
+    }
+    let program = harness.start().await;
+    harness.until_kept(DELETED, 40).await;
+    assert_eq!(harness.count(LINES).await, 0);
+    assert_eq!(program.stop(), Some(0));
 }

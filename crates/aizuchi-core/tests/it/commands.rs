@@ -248,7 +248,11 @@ async fn the_notice_on_joining_is_no_part_of_the_talk() {
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(600).await;
         let judged = harness.mind.prompt_texts(PromptVerb::Judge);
-        assert!(judged[0].contains("roses") && !judged[0].contains("I hear what is said"), "{}", judged[0]);
+        assert!(
+            judged[0].contains("roses") && !judged[0].contains("I hear what is said"),
+            "{}",
+            judged[0]
+        );
     })
     .await;
 }

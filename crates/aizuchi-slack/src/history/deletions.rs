@@ -4,12 +4,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tracing::warn;
 
 use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::parse_ts;
 use crate::ingest::IngestError;
 use aizuchi_core::chat::{Message, MessageId};
+
+/// If a history lacks all of this many messages or more, another method is asked, too: an empty answer may be wrong.
+const MIN_SUSPICIOUS: usize = 3;
 
 impl SlackPlatform {
     /// Which of these messages of one conversation Slack no longer shows. Waits until a young message must have
@@ -30,7 +34,34 @@ impl SlackPlatform {
         let is_gone = |message: &&&Arc<Message>| {
             message.at >= shown.since && !shown.messages.contains(&message.id)
         };
-        Ok(messages.iter().filter(is_gone).map(|message| Arc::clone(message)).collect())
+        let gone: Vec<Arc<Message>> =
+            messages.iter().filter(is_gone).map(|message| Arc::clone(message)).collect();
+        let is_everything_gone = gone.len() == messages.len() && gone.len() >= MIN_SUSPICIOUS;
+        if is_everything_gone && self.is_any_still_there(&gone).await? {
+            warn!(
+                platform = "slack",
+                channel = %first.conversation.channel,
+                count = gone.len(),
+                "the history says that all of its messages are gone, and has a link for them; kept them"
+            );
+            return Ok(Vec::new());
+        }
+        Ok(gone)
+    }
+
+    /// Whether Slack has a permalink, which it gives for extant messages only, for the first or the last of these.
+    async fn is_any_still_there(&self, messages: &[Arc<Message>]) -> Result<bool, IngestError> {
+        for message in messages.first().into_iter().chain(messages.last()) {
+            let channel = message.conversation.channel.to_string();
+            let arguments = [("channel", channel), ("message_ts", message.id.to_string())];
+            match self.read_with_retries("chat.getPermalink", &arguments).await {
+                Ok(_) => return Ok(true),
+                // Any refusal leaves the history's word.
+                Err(SlackApiError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
     }
 
     /// What Slack shows of a conversation between these messages. `None` if that proves nothing.
