@@ -1,6 +1,6 @@
 //! What the built-in mind says, and why it would join in or not.
 
-use jiff::civil::{Date, Weekday};
+use jiff::civil::{Date, Time, Weekday};
 
 use crate::persona::Language;
 use crate::texts::{Name, pick};
@@ -21,143 +21,162 @@ texts! {
     bad_news: "sad news deserve a nod rather than words" / "つらい知らせには、言葉よりリアクションで応えました";
 
     // Unasked.
-    listening: "I am listening." / "聞いています。";
-    /// What is known about the question follows, or another question.
-    question_open(name: Name<'_>, quote: &str, rest: &str):
-        "{name}’s question is still open: “{quote}” {rest}"
-        / "{name:#}の質問がまだ残っています。「{quote}」{rest}";
-    can_anyone_help: "Can anyone help?" / "どなたかご存じですか？";
+    listening: "I'm listening." / "聞いています。";
+    /// What is known about the question follows.
+    perhaps_this_helps(name: Name<'_>, known: &str):
+        "{name}, perhaps this helps with your question: {known}"
+        / "{name:#}、ご質問の参考までに。{known}";
+    question_open(name: Name<'_>, quote: &str):
+        "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
+        / "{name:#}の質問にまだ答えがありません。「{quote}」どなたか、いかがでしょうか。";
 
     // Manners.
     called(name: Name<'_>, persona: &str):
-        "Yes, {name}? Ask me what was said here, or say `@{persona} help`."
-        / "はい、{name:#}。ここで話されたことなら聞いてください。`@{persona} ヘルプ` で使い方を出します。";
+        "Yes, {name}? Ask me about anything that was said here, or say `@{persona} help`."
+        / "はい、{name:#}。ここで話されたことなら何でも聞いてください。使い方は `@{persona} ヘルプ` で表示します。";
     good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
+    hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。";
     /// Follows a greeting at the first meeting.
     greeting_with_name(greeting: &str, persona: &str):
-        "{greeting} I am {persona}. I listen here and keep what is said; ask me about it, or say `@{persona} help`."
-        / "{greeting}{persona} です。ここの話を聞いて覚えています。気になることは聞いてください。`@{persona} ヘルプ` で使い方を出します。";
+        "{greeting} I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
+        / "{greeting}{persona} です。ここでの会話を覚えておきます。気になることがあれば聞いてください。"
+          "使い方は `@{persona} ヘルプ` で表示します。";
     goodbye(name: Name<'_>): "See you, {name}." / "{name:#}、またお話ししましょう。";
     goodbye_after_work(name: Name<'_>): "See you, {name}." / "{name:#}、お疲れさまでした。";
     good_night(name: Name<'_>): "Good night, {name}." / "{name:#}、おやすみなさい。";
-    welcome(name: Name<'_>): "You are welcome, {name}." / "{name:#}、どういたしまして。";
+    welcome(name: Name<'_>): "You’re welcome, {name}." / "{name:#}、どういたしまして。";
     no_harm(name: Name<'_>): "No harm done, {name}." / "{name:#}、お気になさらず。";
-    praised(name: Name<'_>): "Thank you, {name}, that is kind." / "{name:#}、ありがとうございます。うれしいです。";
+    praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
     insulted(name: Name<'_>, persona: &str):
-        "Sorry that I was no help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と言ってください。";
+        "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
+        / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と送ってください。";
     corrected(name: Name<'_>):
-        "Sorry, {name}. I can only quote what was said here. Ask me again with a word that was used, and I will look again."
-        / "{name:#}、失礼しました。ここで話されたことを引用することしかできません。話に出た言葉を入れて聞いてもらえれば、もう一度探します。";
+        "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
+        / "{name:#}、失礼しました。ここで話されたことを引用することしかできません。会話に出た言葉を入れて聞いていただければ、もう一度探します。";
     mood(name: Name<'_>):
-        "I am well, thank you, {name}. I am listening."
-        / "{name:#}、ありがとうございます。元気です。みなさんの話を聞いています。";
-    present(name: Name<'_>): "Yes, {name}, I am here." / "はい、{name:#}。ここにいます。";
+        "I’m well, thank you, {name}. Just listening along."
+        / "おかげさまで元気です、{name:#}。みなさんの話を聞いています。";
+    present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>):
-        "I see, {name}. I keep what is said here, so ask me about it when you need it."
-        / "わかりました、{name:#}。ここでの話は覚えておくので、必要なときに聞いてください。";
+        "Got it, {name}. I’ll remember that; ask me whenever you need it."
+        / "わかりました、{name:#}。覚えておきますので、必要なときに聞いてください。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
-    sympathy(name: Name<'_>): "I am sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
+    sympathy(name: Name<'_>): "I’m so sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
 
     // About itself.
     identity(persona: &str):
-        "I am {persona}, a companion in this chat: a program, not a person. I listen, keep what is said, and answer when "
-        "I am asked. Otherwise I stay silent, unless a question is left unanswered. I run without a language model here, "
-        "so I answer by quoting. `@{persona} why?` tells why I spoke or stayed silent, `@{persona} help` the rest."
-        / "{persona} です。このチャットの仲間で、人ではなくプログラムです。話を聞いて覚え、聞かれたら答えます。"
+        "I’m {persona}, a companion in this chat: a program, not a person. I listen, remember what’s said here, and answer when "
+        "I’m asked. Otherwise I stay quiet, unless a question goes unanswered. I have no language model here, so I can only "
+        "quote. Say `@{persona} help` to see what I can do."
+        / "{persona} です。このチャットのメンバーで、人ではなくプログラムです。会話を覚えておいて、聞かれたらお答えします。"
           "ふだんは黙っていて、誰も答えない質問が残ったときだけ声をかけます。"
-          "いまは言語モデルなしで動いているので、ここで話されたことを引用して答えます。"
-          "`@{persona} なぜ？` で話した理由や黙っていた理由を、`@{persona} ヘルプ` でほかの使い方を答えます。";
+          "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で表示します。";
+    is_bot:
+        "Yes, I’m a bot: a program, not a person. I follow rules and quote what was said here; there’s no language model behind me."
+        / "はい、ボットです。言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
+    is_no_human:
+        "No, I’m a bot: a program, not a person. I follow rules and quote what was said here; there’s no language model behind me."
+        / "いいえ、人ではなくボットです。言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
+    is_no_other_model(persona: &str):
+        "No, I’m {persona}, a small program with no language model behind it. I follow rules and quote what was said here."
+        / "いいえ、{persona} という小さなプログラムです。言語モデルは使わず、ここでの発言を引用してお答えしています。";
     abilities(persona: &str):
         "You can ask me:\n"
         "- to find what was said: “when is the deploy?”, “what did Mia say about the pump?”\n"
-        "- to keep something: “remember that the deploy is on Friday”\n"
-        "- what you missed: “what did we talk about?”\n"
-        "- for the time and the date\n"
+        "- to remember something: “remember that the deploy is on Friday”\n"
+        "- what you missed: “what did I miss?”\n"
+        "- the time and the date\n"
         "- why I spoke or stayed silent: `@{persona} why?`\n"
         "`@{persona} help` lists the commands. With a language model I can do more: ask me how to connect one."
         / "こんなことができます。\n"
           "- 話されたことを探す：「デプロイはいつ？」「美亜さんはポンプについて何て言ってた？」\n"
           "- 覚えておく：「デプロイは金曜日だと覚えておいて」\n"
-          "- これまでの話を振り返る：「何の話をしてた？」\n"
+          "- これまでの会話を見せる：「何の話をしてた？」\n"
           "- 時刻と日付を答える\n"
           "- 話した理由や黙っていた理由を答える：`@{persona} なぜ？`\n"
-          "コマンドの一覧は `@{persona} ヘルプ` で出ます。言語モデルをつなぐと、もっといろいろなことができます。つなぎ方も聞いてください。";
+          "コマンドの一覧は `@{persona} ヘルプ` で表示します。言語モデルをつなぐと、もっといろいろなことができます。つなぎ方もお尋ねください。";
     connect_model:
-        "I run without a language model now: I follow rules and quote what was said. To connect one, start me with "
+        "I’m running without a language model right now: I follow rules and quote what was said. To connect one, start me with "
         "`aizuchi --model ollama/qwen3:8b` (a model on this machine), or put `OPENAI_API_KEY=…` into the file `.env` and "
-        "start me with `aizuchi --model openai/gpt-4o-mini`. The local room’s page can do it, too."
-        / "いまは言語モデルを使わず、決まりに従って、ここで話されたことを引用しています。"
-          "モデルをつなぐには、`aizuchi --model ollama/qwen3:8b`（この機械の上のモデル）で起動するか、"
+        "start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it on the local room’s page."
+        / "いまは言語モデルを使わず、決まった規則に従って、ここで話されたことを引用しています。"
+          "モデルをつなぐには、`aizuchi --model ollama/qwen3:8b`（このパソコンで動くモデル）で起動するか、"
           "`.env` に `OPENAI_API_KEY=…` を書いて `aizuchi --model openai/gpt-4o-mini` で起動してください。"
           "ローカルルームのページからもつなげます。";
 
     // Time.
-    time(time: &str): "It is {time}." / "{time} です。";
-    date(weekday: &str, day: &str, year: i16): "Today is {weekday}, {day} {year}." / "今日は {year} 年 {day}、{weekday}です。";
+    time(time: &str): "It’s {time}." / "{time}です。";
+    date(weekday: &str, day: &str, year: i16): "Today is {weekday}, {day} {year}." / "今日は{year}年{day}、{weekday}です。";
     today_at(time: &str): "at {time}" / "{time}";
-    yesterday_at(time: &str): "yesterday at {time}" / "昨日の {time}";
+    yesterday_at(time: &str): "yesterday at {time}" / "昨日の{time}";
     on_day(day: &str): "on {day}" / "{day}";
-    on_day_of_year(day: &str, year: i16): "on {day} {year}" / "{year} 年 {day}";
+    on_day_of_year(day: &str, year: i16): "on {day} {year}" / "{year}年{day}";
     /// `when` is one of those above.
-    when_in(when: &str, channel: &str): "{when} in #{channel}" / "{when}、#{channel} ";
+    when_in(when: &str, channel: &str): "{when} in #{channel}" / "#{channel} で{when}";
 
-    // What was said.
+    // What was said. `when` begins the sentence.
     said(speaker: Name<'_>, when: &str, quote: &str):
         "{speaker} said {when}: “{quote}”"
-        / "{when}に{speaker:#}が話していました。「{quote}」";
+        / "{when}に{speaker:#}が「{quote}」と話していました。";
     said_line(speaker: Name<'_>, when: &str, quote: &str):
         "- {speaker} {when}: “{quote}”"
         / "- {speaker:#}（{when}）「{quote}」";
     asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
-        "{speaker} asked me {when} to remember: “{quote}”"
-        / "{when}に{speaker:#}から頼まれて覚えています。「{quote}」";
+        "{when}, {speaker} asked me to remember: “{quote}”"
+        / "{when}に{speaker:#}から、こう覚えておくよう頼まれました。「{quote}」";
     you_asked_to_keep(when: &str, quote: &str):
-        "You asked me {when} to remember: “{quote}”"
-        / "{when}に頼まれて覚えています。「{quote}」";
+        "{when}, you asked me to remember: “{quote}”"
+        / "{when}に、こう覚えておくよう頼まれました。「{quote}」";
     kept(name: Name<'_>, quote: &str):
-        "I will remember it, {name}: “{quote}”"
+        "I’ll remember that, {name}: “{quote}”"
         / "{name:#}、覚えました。「{quote}」";
-    recap: "The last that was said here:" / "ここでの最近の話です。";
+    recap: "Here are the latest messages:" / "最近のやりとりです。";
+    no_summary:
+        "I can’t summarize without a language model, but here are the latest messages:"
+        / "言語モデルがないので要約はできませんが、最近の発言はこちらです。";
     nothing_to_recap(name: Name<'_>):
         "Nobody else has said anything here yet, {name}."
-        / "{name:#}、ほかの人はまだ何も話していません。";
+        / "{name:#}、ほかの方の発言はまだありません。";
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
-        "I found nothing about that from {speaker}."
-        / "{speaker:#}がそのことを話した発言は見つかりませんでした。";
-    nobody_said: "I found nothing about that." / "それについての発言は見つかりませんでした。";
+        "I have nothing from {speaker} about that to quote."
+        / "その件で引用できる{speaker:#}の発言はありません。";
+    nobody_said: "I have nothing about that to quote." / "その件で引用できる発言はありません。";
 
     // Where nothing answers.
     no_answer(name: Name<'_>, only_quotes: &str, how_to_connect: &str):
-        "Nothing that was said here answers that, {name}. {only_quotes} {how_to_connect}"
-        / "{name:#}、ここで話されたことの中に答えは見つかりませんでした。{only_quotes}{how_to_connect}";
+        "I don’t know, {name}: I found nothing here that answers that. {only_quotes} {how_to_connect}"
+        / "{name:#}、わかりません。ここでの会話に答えは見つかりませんでした。{only_quotes}{how_to_connect}";
     only_quotes:
-        "I run without a language model, so I can only quote this room."
+        "Without a language model I can only quote this chat."
         / "いまは言語モデルなしで動いているので、ここでの発言を引用することしかできません。";
     how_to_connect:
-        "Connect one on the local room’s page, or with `aizuchi --model ollama/qwen3:8b`."
-        / "ローカルルームのページか、`aizuchi --model ollama/qwen3:8b` でモデルをつなげます。";
+        "You can connect one on the local room’s page, or with `aizuchi --model ollama/qwen3:8b`."
+        / "モデルは、ローカルルームのページか `aizuchi --model ollama/qwen3:8b` でつなげます。";
     no_answer_again(name: Name<'_>):
-        "I found nothing about that here, {name}."
-        / "{name:#}、それはここでの話の中には見つかりませんでした。";
+        "I didn’t find anything about that here, {name}."
+        / "{name:#}、ここでの会話には見つかりませんでした。";
     no_answer_among_several(name: Name<'_>):
-        "I found nothing about that here, {name}. Does anyone else know?"
-        / "{name:#}、それはここでの話の中には見つかりませんでした。どなたかご存じですか？";
+        "I didn’t find anything about that here, {name}. Does anyone else know?"
+        / "{name:#}、ここでの会話には見つかりませんでした。どなたかご存じですか？";
+    /// It never quotes users to themselves.
+    only_you_said(name: Name<'_>):
+        "You’re the only one who said something about that here, {name}."
+        / "{name:#}、その話をしていたのはご自身だけです。";
 
     joke_on_threads:
-        "Two messages want to meet. One says: “Sorry, I am in another thread.”"
+        "Two messages arranged to meet. One never showed up: it was in another thread."
         / "相槌を打つのが仕事です。釘は打てません。";
     joke_on_patience:
-        "I know a joke about patience. I tell it when the talk has rested."
+        "I know a joke about patience, but you’ll have to wait for it."
         / "沈黙は金といいます。おかげで、私はかなりの資産家です。";
     joke_on_roads:
-        "Why did the bot not cross the road? It waited to see whether somebody else would."
+        "Why didn’t the bot cross the road? It was waiting to see whether somebody else would."
         / "「待つのは得意ですか」と聞かれました。答えは、もう少し待ってください。";
     joke_on_music:
-        "My favorite part of any music is the rest."
+        "My favorite part of any song is the rest."
         / "好きな音楽の記号は、休符です。";
 }
 
@@ -165,11 +184,20 @@ texts! {
 pub const JOKES: [fn(Language) -> &'static str; 4] =
     [joke_on_threads, joke_on_patience, joke_on_roads, joke_on_music];
 
-/// The day and the month: “23 November”, 「11 月 23 日」.
+/// The day and the month: “23 November”, 「11月23日」.
 pub fn day(language: Language, date: Date) -> String {
     match language {
         Language::En => date.strftime("%-d %B").to_string(),
-        Language::Ja => date.strftime("%-m 月 %-d 日").to_string(),
+        Language::Ja => date.strftime("%-m月%-d日").to_string(),
+    }
+}
+
+/// The time of day: “08:05”, 「8時5分」.
+pub fn time_of_day(language: Language, time: Time) -> String {
+    match (language, time.minute()) {
+        (Language::En, _) => time.strftime("%H:%M").to_string(),
+        (Language::Ja, 0) => time.strftime("%-H時").to_string(),
+        (Language::Ja, _) => time.strftime("%-H時%-M分").to_string(),
     }
 }
 

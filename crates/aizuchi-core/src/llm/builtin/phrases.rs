@@ -59,6 +59,53 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
     ),
     (Topic::Date, Place::Alone, &["何曜日ですか", "何日ですか", "何曜日だっけ", "日付は", "date"]),
     (
+        Topic::IsBot,
+        Place::Within,
+        &[
+            "are you a bot",
+            "are you a robot",
+            "are you an ai",
+            "are you ai",
+            "ボットですか",
+            "ボットなの",
+            "botですか",
+            "aiですか",
+            "aiなの",
+            "ai ですか",
+            "ロボットですか",
+            "ボットか",
+        ],
+    ),
+    (
+        Topic::IsHuman,
+        Place::Within,
+        &[
+            "are you human",
+            "are you a human",
+            "are you a person",
+            "are you real",
+            "人間ですか",
+            "人間なの",
+        ],
+    ),
+    (
+        Topic::IsOtherModel,
+        Place::Within,
+        &[
+            "are you chatgpt",
+            "chatgptなの",
+            "chatgptですか",
+            "are you gpt",
+            "are you claude",
+            "are you gemini",
+            "are you siri",
+            "are you alexa",
+            "are you copilot",
+            "claudeですか",
+            "geminiですか",
+        ],
+    ),
+    (
         Topic::Identity,
         Place::Within,
         &[
@@ -71,17 +118,6 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
             "tell me about yourself",
             "tell us about yourself",
             "your name",
-            "are you a bot",
-            "are you a robot",
-            "are you human",
-            "are you a human",
-            "are you a person",
-            "are you real",
-            "are you an ai",
-            "are you ai",
-            "are you chatgpt",
-            "chatgptなの",
-            "chatgptですか",
             "who made you",
             "who built you",
             "あなたは誰",
@@ -93,15 +129,6 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
             "自己紹介",
             "名前は何",
             "お名前",
-            "ボットですか",
-            "ボットなの",
-            "botですか",
-            "aiですか",
-            "aiなの",
-            "ai ですか",
-            "人間ですか",
-            "人間なの",
-            "ロボットですか",
             "どちら様",
         ],
     ),
@@ -196,7 +223,7 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
         ],
     ),
     (
-        Topic::Recap,
+        Topic::Summary,
         Place::Within,
         &[
             "summarise",
@@ -205,6 +232,16 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
             "recap",
             "sum up",
             "sum it up",
+            "tl;dr",
+            "tldr",
+            "まとめて",
+            "要約",
+        ],
+    ),
+    (
+        Topic::Recap,
+        Place::Within,
+        &[
             "catch me up",
             "did i miss",
             "what's been said",
@@ -218,10 +255,6 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
             "what's going on",
             "what is going on",
             "what happened",
-            "tl;dr",
-            "tldr",
-            "まとめて",
-            "要約",
             "振り返",
             "何の話",
             "何を話し",
@@ -677,3 +710,8 @@ pub const AFTER_WORK: &[&str] = &["お疲れ", "おつかれ"];
 
 /// What says goodbye for the night.
 pub const NIGHT: &[&str] = &["night", "おやすみ", "お休み"];
+
+/// Greetings of a time of day. It greets back with the same.
+pub const MORNING: &[&str] = &["morning", "おはよ"];
+pub const DAY: &[&str] = &["good afternoon", "good day", "こんにち"];
+pub const EVENING: &[&str] = &["evening", "こんばん"];

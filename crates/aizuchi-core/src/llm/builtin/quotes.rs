@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Zoned};
 
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
@@ -16,6 +16,8 @@ use aizuchi_structure::cues::Cues;
 
 /// An answer holds more than this share of the question's words, by weight.
 const MIN_SHARE: f64 = 0.5;
+/// "Between us" covers what its author says about then.
+const BETWEEN_US: SignedDuration = SignedDuration::from_mins(5);
 
 /// Something that was said.
 #[derive(Clone, Debug)]
@@ -33,76 +35,54 @@ pub struct Quote<'a> {
 /// Everything that may be quoted in one reply, oldest first.
 pub struct Quotes<'a> {
     quotes: Vec<Quote<'a>>,
+    /// What the asker said, which is never quoted to them.
+    own: Vec<Quote<'a>>,
     language: Language,
     now: &'a Zoned,
 }
 
 impl<'a> Quotes<'a> {
-    /// What others than `asker` said, and what the mind was asked to keep. `before` is the request itself.
-    pub fn new(prompt: &'a Prompt, asker: &UserId, before: &Message) -> Self {
+    /// What was said before `request`.
+    pub fn new(prompt: &'a Prompt, request: &Message) -> Self {
         let context = &*prompt.context;
-        let names = names(context);
-        let channels = channel_names(context);
+        let (names, channels) = (names(context), channel_names(context));
         let mut seen = BTreeSet::new();
-        let mut quotes: Vec<Quote<'a>> = Vec::new();
-        let secret: BTreeSet<&UserId> = context
-            .messages()
-            .filter(|message| asks_for_secrecy(&message.text))
-            .map(|message| &message.author.id)
-            .collect();
-        for message in context.messages() {
+        let earlier = context.messages().filter(|message| {
             let place = (&message.conversation.channel, &message.id);
-            let is_earlier = message.at <= before.at && message.id != before.id;
-            if !message.is_human() || !is_earlier || !seen.insert(place) {
-                continue;
-            }
-            let told = Request::parse(&message.text, &prompt.persona.name, std::iter::empty());
-            let is_told = matches!(told, Request::Statement | Request::News(_));
-            let kept = match told {
-                Request::Keep(text) if message.is_addressed() => Some(text),
-                _ => None,
-            };
-            // What others ask of the mind is no news for anybody.
-            let is_others = message.author.id != *asker && (is_told || !message.is_addressed());
-            if (kept.is_none() && !is_others) || secret.contains(&message.author.id) {
-                continue;
-            }
+            message.is_human()
+                && message.at <= request.at
+                && message.id != request.id
+                && seen.insert(place)
+                && !is_between_us(message, context)
+        });
+        let quotes = earlier.filter_map(|message| {
+            let (text, is_kept) = quotable_text(message, &prompt.persona.name)?;
             let speaker = names.get(&message.author.id).copied();
-            let speaker = to_single_line(speaker.unwrap_or(message.author.id.as_str()));
             let is_here = message.conversation.channel == context.conversation.channel;
             let channel = channels.get(&message.conversation.channel).filter(|_| !is_here);
-            let is_kept = kept.is_some();
-            let text = match kept {
-                Some(text) => text,
-                None if message.is_addressed() => without_call(&message.text, &prompt.persona.name),
-                None => message.text.to_string(),
-            };
-            quotes.push(Quote {
+            Some(Quote {
                 message,
-                speaker,
+                speaker: to_single_line(speaker.unwrap_or(message.author.id.as_str())),
                 channel: channel.map(|name| to_single_line(name)),
                 text: truncate_quote(&to_single_line(&text)),
                 is_kept,
-            });
-        }
+            })
+        });
+        let mut quotes: Vec<Quote<'a>> = quotes.collect();
         quotes.sort_by_key(|quote| quote.message.at);
-        Self { quotes, language: prompt.persona.language, now: &prompt.now }
+        let is_own = |quote: &Quote<'a>| !quote.is_kept && quote.message.author == request.author;
+        let (own, quotes) = quotes.into_iter().partition(is_own);
+        Self { quotes, own, language: prompt.persona.language, now: &prompt.now }
     }
 
-    /// The statement that answers this best, if one does. Among equals, what it was asked to keep and then the newest.
+    /// The statement that answers this best, if one does.
     pub fn nearest(&self, question: &str) -> Option<&Quote<'a>> {
-        let statements: Vec<&Quote<'a>> =
-            self.quotes.iter().filter(|quote| !asks(&quote.text)).collect();
-        let mut best: Option<(f64, &Quote<'a>)> = None;
-        for (share, quote) in rank(question, &statements) {
-            let is_better = best.is_none_or(|(known, other)| {
-                share > known || (share == known && (quote.is_kept || !other.is_kept))
-            });
-            if share > MIN_SHARE && is_better {
-                best = Some((share, quote));
-            }
-        }
-        best.map(|(_, quote)| quote)
+        nearest(&self.quotes, question)
+    }
+
+    /// Whether something that the asker said answers this.
+    pub fn is_answered_by_asker(&self, question: &str) -> bool {
+        nearest(&self.own, question).is_some()
     }
 
     /// What this speaker, or anybody, said about a topic, newest last.
@@ -141,18 +121,16 @@ impl<'a> Quotes<'a> {
 
     /// “Mia said at 10:12: …”
     pub fn sentence(&self, quote: &Quote<'_>, asker: &UserId) -> String {
-        let when = self.when(quote);
+        let (language, when) = (self.language, self.when(quote));
+        let speaker = Name(&quote.speaker);
         match (quote.is_kept, quote.message.author.id == *asker) {
-            (true, true) => texts::builtin::you_asked_to_keep(self.language, &when, &quote.text),
-            (true, false) => texts::builtin::asked_to_keep(
-                self.language,
-                Name(&quote.speaker),
-                &when,
-                &quote.text,
-            ),
-            (false, _) => {
-                texts::builtin::said(self.language, Name(&quote.speaker), &when, &quote.text)
+            (true, true) => {
+                texts::builtin::you_asked_to_keep(language, &capitalize(&when), &quote.text)
             }
+            (true, false) => {
+                texts::builtin::asked_to_keep(language, speaker, &capitalize(&when), &quote.text)
+            }
+            (false, _) => texts::builtin::said(language, speaker, &when, &quote.text),
         }
     }
 
@@ -170,8 +148,8 @@ impl<'a> Quotes<'a> {
     fn when(&self, quote: &Quote<'_>) -> String {
         let at = quote.message.at.to_zoned(self.now.time_zone().clone());
         let (day, today) = (at.date(), self.now.date());
-        let (time, date) =
-            (at.strftime("%H:%M").to_string(), texts::builtin::day(self.language, day));
+        let time = texts::builtin::time_of_day(self.language, at.time());
+        let date = texts::builtin::day(self.language, day);
         let when = if day == today {
             texts::builtin::today_at(self.language, &time)
         } else if today.yesterday().is_ok_and(|yesterday| yesterday == day) {
@@ -188,6 +166,50 @@ impl<'a> Quotes<'a> {
             None => when,
         }
     }
+}
+
+/// What there is to quote in a message, and whether it is what the mind was asked to keep. What people only ask of the mind is
+/// no news for anybody.
+fn quotable_text(message: &Message, persona: &str) -> Option<(String, bool)> {
+    if !message.is_addressed() {
+        return Some((message.text.to_string(), false));
+    }
+    match Request::parse(&message.text, persona, std::iter::empty()) {
+        Request::Keep(text) => Some((text, true)),
+        Request::Statement | Request::News(_) => {
+            Some((without_call(&message.text, persona), false))
+        }
+        Request::Call
+        | Request::Greeting
+        | Request::Said { .. }
+        | Request::Topic(_)
+        | Request::Laugh
+        | Request::Question(_) => None,
+    }
+}
+
+/// Whether its author asked about that time not to be repeated.
+fn is_between_us(message: &Message, context: &Context) -> bool {
+    context.messages().any(|other| {
+        other.author == message.author
+            && other.at.duration_since(message.at).abs() <= BETWEEN_US
+            && asks_for_secrecy(&other.text)
+    })
+}
+
+/// The statement that answers a question best, if one does. Among equals, what is kept and then the newest.
+fn nearest<'q, 'a>(quotes: &'q [Quote<'a>], question: &str) -> Option<&'q Quote<'a>> {
+    let statements: Vec<&Quote<'a>> = quotes.iter().filter(|quote| !asks(&quote.text)).collect();
+    let mut best: Option<(f64, &Quote<'a>)> = None;
+    for (share, quote) in rank(question, &statements) {
+        let is_better = best.is_none_or(|(known, other)| {
+            share > known || (share == known && (quote.is_kept || !other.is_kept))
+        });
+        if share > MIN_SHARE && is_better {
+            best = Some((share, quote));
+        }
+    }
+    best.map(|(_, quote)| quote)
 }
 
 /// How much of the topic's words each quote holds, by weight: the fewer quotes hold a word, the more it weighs.
@@ -209,6 +231,12 @@ fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quote<'a
         true => Vec::new(),
         false => held.iter().zip(quotes).map(|(words, quote)| (share(words), *quote)).collect(),
     }
+}
+
+/// The text with a capital letter at its beginning.
+fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The names that people see, also of those who stand only in what was recalled.

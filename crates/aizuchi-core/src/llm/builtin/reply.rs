@@ -10,7 +10,7 @@ use crate::chat::{AuthorKind, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
-use crate::llm::builtin::phrases::{AFTER_WORK, NIGHT};
+use crate::llm::builtin::phrases::{AFTER_WORK, DAY, EVENING, MORNING, NIGHT};
 use crate::llm::builtin::quotes::{Quotes, names};
 use crate::llm::builtin::request::{News, Request, Topic, normalize};
 use crate::llm::builtin::vocabulary::truncate_quote;
@@ -29,7 +29,7 @@ const MAX_ANSWERS: usize = 5;
 /// The tool that keeps a memo.
 const ADD_MEMO: &str = "add_memo";
 /// What it nods with at thanks, and at a laugh.
-const WELCOME: &str = "❤️";
+const WELCOME: &str = "😄";
 const LAUGH: &str = "😄";
 
 pub fn reply(prompt: &Prompt) -> LlmResponse {
@@ -111,16 +111,15 @@ fn bring_back(prompt: &Prompt) -> String {
     };
     let name = to_single_line(context.display_name(&message.author.id));
     let asker = &message.author.id;
-    let quotes = Quotes::new(prompt, asker, message);
-    let quote = truncate_quote(&to_single_line(&message.text));
+    let quotes = Quotes::new(prompt, message);
     match quotes.nearest(&message.text) {
         Some(known) => {
             let known = quotes.sentence(known, asker);
-            texts::builtin::question_open(language, Name(&name), &quote, &known)
+            texts::builtin::perhaps_this_helps(language, Name(&name), &known)
         }
         None => {
-            let rest = texts::builtin::can_anyone_help(language);
-            texts::builtin::question_open(language, Name(&name), &quote, rest)
+            let quote = truncate_quote(&to_single_line(&message.text));
+            texts::builtin::question_open(language, Name(&name), &quote)
         }
     }
 }
@@ -170,17 +169,23 @@ impl<'a> Answer<'a> {
         let persona = &self.prompt.persona.name;
         let now = &self.prompt.now;
         match topic {
-            Topic::Time => texts::builtin::time(language, &now.strftime("%H:%M").to_string()),
+            Topic::Time => {
+                texts::builtin::time(language, &texts::builtin::time_of_day(language, now.time()))
+            }
             Topic::Date => {
                 let day = texts::builtin::day(language, now.date());
                 let weekday = texts::builtin::weekday(language, now.weekday());
                 texts::builtin::date(language, weekday, &day, now.year())
             }
             Topic::Identity => texts::builtin::identity(language, persona),
+            Topic::IsBot => texts::builtin::is_bot(language).to_owned(),
+            Topic::IsHuman => texts::builtin::is_no_human(language).to_owned(),
+            Topic::IsOtherModel => texts::builtin::is_no_other_model(language, persona),
             Topic::Abilities => texts::builtin::abilities(language, persona),
             Topic::Model => texts::builtin::connect_model(language).to_owned(),
             Topic::Joke => self.joke().to_owned(),
-            Topic::Recap => self.recap(),
+            Topic::Recap => self.recap(texts::builtin::recap(language)),
+            Topic::Summary => self.recap(texts::builtin::no_summary(language)),
             Topic::Correction => texts::builtin::corrected(language, name),
             Topic::Insult => texts::builtin::insulted(language, name, persona),
             Topic::Thanks => texts::builtin::welcome(language, name),
@@ -202,21 +207,28 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// A greeting by the time of day; at the first meeting it says who it is.
+    /// The greeting that it was greeted with, or else one for the time of day. At the first meeting it says who it is.
     fn greeting(&self) -> String {
-        let greeting = match self.prompt.now.hour() {
-            4..=10 => texts::builtin::good_morning(self.language, Name(&self.name)),
-            11..=17 => texts::builtin::good_day(self.language, Name(&self.name)),
-            _ => texts::builtin::good_evening(self.language, Name(&self.name)),
-        };
-        let has_spoken = self.own_messages().next().is_some();
-        match has_spoken {
-            true => greeting,
-            false => {
-                let persona = &self.prompt.persona.name;
-                texts::builtin::greeting_with_name(self.language, &greeting, persona)
-            }
+        let (language, name) = (self.language, Name(&self.name));
+        if self.own_messages().next().is_some() {
+            return texts::builtin::hello_again(language, name);
         }
+        let text = normalize(&self.message.text);
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let hour = self.prompt.now.hour();
+        let greeting = if says(MORNING) {
+            texts::builtin::good_morning(language, name)
+        } else if says(EVENING) {
+            texts::builtin::good_evening(language, name)
+        } else if says(DAY) || (11..=17).contains(&hour) {
+            texts::builtin::good_day(language, name)
+        } else if (4..=10).contains(&hour) {
+            texts::builtin::good_morning(language, name)
+        } else {
+            texts::builtin::good_evening(language, name)
+        };
+        let persona = &self.prompt.persona.name;
+        texts::builtin::greeting_with_name(language, &greeting, persona)
     }
 
     fn own_messages(&self) -> impl DoubleEndedIterator<Item = &'a Arc<Message>> {
@@ -235,17 +247,17 @@ impl<'a> Answer<'a> {
     }
 
     fn quotes(&self) -> Quotes<'a> {
-        Quotes::new(self.prompt, self.asker, self.message)
+        Quotes::new(self.prompt, self.message)
     }
 
-    fn recap(&self) -> String {
+    fn recap(&self, heading: &str) -> String {
         let quotes = self.quotes();
         let newest = quotes.newest(self.context, RECAP_MESSAGES);
         if newest.is_empty() {
             return texts::builtin::nothing_to_recap(self.language, Name(&self.name));
         }
         let lines: Vec<String> = newest.iter().map(|quote| quotes.line(quote)).collect();
-        format!("{}\n{}", texts::builtin::recap(self.language), lines.join("\n"))
+        format!("{heading}\n{}", lines.join("\n"))
     }
 
     fn said(&self, speaker: Option<&str>, topic: &str) -> String {
@@ -269,6 +281,9 @@ impl<'a> Answer<'a> {
         let (language, quotes) = (self.language, self.quotes());
         if let Some(known) = quotes.nearest(question) {
             return quotes.sentence(known, self.asker);
+        }
+        if quotes.is_answered_by_asker(question) {
+            return texts::builtin::only_you_said(language, Name(&self.name));
         }
         let only_quotes = texts::builtin::only_quotes(language);
         if !self.own_messages().any(|message| message.text.contains(only_quotes)) {

@@ -13,12 +13,21 @@ pub enum Topic {
     Date,
     /// Who it is.
     Identity,
+    /// Whether it is a bot.
+    IsBot,
+    /// Whether it is a person.
+    IsHuman,
+    /// Whether it is another assistant that people know.
+    IsOtherModel,
     /// What it can do.
     Abilities,
     /// How to connect a model, or which one it has.
     Model,
     Joke,
+    /// What was said last.
     Recap,
+    /// The same in short.
+    Summary,
     /// Its answer was wrong.
     Correction,
     Insult,
@@ -76,7 +85,7 @@ impl News {
     pub fn emoji(self) -> &'static str {
         match self {
             News::Good => "🎉",
-            News::Bad => "🙏",
+            News::Bad => "❤️",
         }
     }
 }
@@ -120,6 +129,10 @@ impl Topic {
             Topic::Time
             | Topic::Date
             | Topic::Identity
+            | Topic::IsBot
+            | Topic::IsHuman
+            | Topic::IsOtherModel
+            | Topic::Summary
             | Topic::Abilities
             | Topic::Model
             | Topic::Joke
@@ -352,8 +365,10 @@ mod tests {
             ("@Aizuchi what did Mia say about the pump?", said(Some("Mia"), "the pump?")),
             ("@Aizuchi who said something about the pump?", said(None, "the pump?")),
             ("@Aizuchi ミアさんはポンプについて何て言ってた？", said(Some("ミア"), "さんはポンプ")),
-            ("@Aizuchi can you summarise what we said?", topic(Topic::Recap)),
-            ("@Aizuchi これまでの話をまとめて", topic(Topic::Recap)),
+            ("@Aizuchi can you summarise what we said?", topic(Topic::Summary)),
+            ("@Aizuchi これまでの話をまとめて", topic(Topic::Summary)),
+            ("@Aizuchi what did I miss?", topic(Topic::Recap)),
+            ("@Aizuchi are you human?", topic(Topic::IsHuman)),
             ("@Aizuchi thanks a lot!", topic(Topic::Thanks)),
             ("@Aizuchi you are useless", topic(Topic::Insult)),
             ("@Aizuchi is the boring meeting over?", question("is the boring meeting over?")),
