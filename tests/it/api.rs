@@ -597,7 +597,7 @@ async fn a_wait_survives_a_restart() {
         program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
     assert_eq!(
         answer["text"],
-        "alice’s question is still open: “who has the key?” Does anyone know?"
+        "alice’s question hasn’t been answered yet: “who has the key?” Can anyone help?"
     );
 }
 

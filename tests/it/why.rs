@@ -72,7 +72,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Rules that let it pass: channel mode, muted, budget
       Call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
       How it ended: spoke — bob asked me
-      Said: 0-0-0 0:0:0 UTC  Aizuchi: bob, nothing that was said here answers that, and I know nothing else. Can anyone help?
+      Said: 0-0-0 0:0:0 UTC  Aizuchi: Yes, bob, I’m here.
     ");
     // The bot's post leads to the same decision.
     let (_, again, _) = why(&home, &[answer]);

@@ -24,7 +24,7 @@ async fn two_tabs_chat_and_the_persona_answers() {
     // The silence is shown beside the message.
     bob.find("silence").await;
     bob.post("@Aizuchi are you there?").await;
-    let answer = "nothing that was said here answers that";
+    let answer = "Yes, bob, I’m here.";
     alice.expect_messages(&["good morning everybody", "@Aizuchi are you there?", answer]).await;
 
     alice.reload().await;

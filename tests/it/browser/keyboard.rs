@@ -76,7 +76,7 @@ async fn a_visit_needs_no_mouse() {
     alice.press(Key::Enter).await;
     alice.type_text("are you there?").await;
     alice.press(Key::Enter).await;
-    let answer = "nothing that was said here answers that";
+    let answer = "Yes, alice, I’m here.";
     alice.expect_messages(&["good evening", "@Aizuchi are you there?", answer]).await;
 
     // Back to the messages, up to the first, and into its thread.
