@@ -132,7 +132,7 @@ async fn a_decision_page_shows_prompts_and_answers() {
 
     alice.post("who has the key to the shed?").await;
     alice.find("spoke").await;
-    alice.click_on_message("question is still open", "decision-link").await;
+    alice.click_on_message("question hasn’t been answered yet", "decision-link").await;
 
     let outcome = "return document.querySelector('[data-testid=outcome]')?.textContent.replace(/\\s+/g, ' ').trim()";
     let why = "spoke — alice asked the room something and nobody has answered";
@@ -149,7 +149,7 @@ async fn a_decision_page_shows_prompts_and_answers() {
 
     // Going back restores the channel.
     alice.go_back().await;
-    alice.expect_messages(&["who has the key to the shed?", "question is still open"]).await;
+    alice.expect_messages(&["who has the key to the shed?", "question hasn’t been answered yet"]).await;
     browser.close().await;
 }
 

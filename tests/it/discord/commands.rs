@@ -153,6 +153,8 @@ async fn users_can_opt_out_and_be_forgotten() {
     harness.says(tea, ren, "the shed leaks");
     harness.until_line("the shed leaks").await;
     let response = harness.tells(tea, ren, "forget-me", NO_OPTIONS).await;
+    assert!(response.contains("It cannot be undone."), "{response}");
+    let response = harness.tells(tea, ren, "forget-me", [("yes", json!(true))]).await;
     assert!(response.starts_with("I have deleted what you said"), "{response}");
     harness.until_kept("SELECT count(*) FROM messages WHERE text = 'the shed leaks'", 0).await;
     let response = harness.tells(tea, ren, "opt-out", NO_OPTIONS).await;

@@ -121,7 +121,8 @@ async fn a_slow_command_is_deferred() {
     harness.until(|discord| !discord.commands(None).is_empty()).await;
     // While this lock is held, the command cannot be executed.
     let hearing = adapter.inbox.channel_cache.lock_for_hearing().await;
-    let options = json!([{ "name": "forget-me", "type": 1 }]);
+    let sure = json!([{ "name": "yes", "type": 5, "value": true }]);
+    let options = json!([{ "name": "forget-me", "type": 1, "options": sure }]);
     let (channel, user, name) = (harness.tea, harness.ren, "aizuchi".to_owned());
     let interaction = harness
         .discord

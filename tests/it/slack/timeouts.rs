@@ -381,7 +381,7 @@ async fn a_slow_command_is_answered_later() {
     // Orders wait while something is being heard.
     let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
     let AdapterHarness { harness, .. } = &adapter;
-    harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me").unwrap();
+    harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me, yes").unwrap();
     let still_working = "This takes a moment. I will tell you here when it is done.";
     assert_eq!(adapter.command_answers(1).await, [still_working]);
     drop(lock);
