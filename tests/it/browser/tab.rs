@@ -82,8 +82,14 @@ impl Tab {
         self.wait_until(&messages, has_arrived, text).await;
     }
 
+    /// Types into a field, once it takes keys.
     pub async fn type_in(&self, field: &str, text: &str) {
-        self.find(field).await.send_keys(text).await.unwrap();
+        let begin = Instant::now();
+        let mut pace = tokio::time::interval(POLL_INTERVAL);
+        while let Err(error) = self.find(field).await.send_keys(text).await {
+            assert!(begin.elapsed() < TIMEOUT, "{field} takes no keys: {error}");
+            pace.tick().await;
+        }
     }
 
     /// Types where the focus is.
