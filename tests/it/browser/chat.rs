@@ -149,7 +149,9 @@ async fn a_decision_page_shows_prompts_and_answers() {
 
     // Going back restores the channel.
     alice.go_back().await;
-    alice.expect_messages(&["who has the key to the shed?", "question hasn’t been answered yet"]).await;
+    alice
+        .expect_messages(&["who has the key to the shed?", "question hasn’t been answered yet"])
+        .await;
     browser.close().await;
 }
 

@@ -24,11 +24,11 @@ texts! {
     listening: "I'm listening." / "聞いています。";
     /// What is known about the question follows.
     perhaps_this_helps(name: Name<'_>, known: &str):
-        "{name}, perhaps this helps with your question: {known}"
-        / "{name:#}、ご質問の参考までに。{known}";
+        "{name}, perhaps this helps. {known}"
+        / "{name:#}、ご参考までに。{known}";
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
-        / "{name:#}の質問にまだ答えがありません。「{quote}」どなたか、いかがでしょうか。";
+        / "{name:#}の質問にまだ答えがありません。「{quote}」どなたかご存じですか？";
 
     // Manners.
     called(name: Name<'_>, persona: &str):
@@ -37,7 +37,7 @@ texts! {
     good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
-    hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。";
+    hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}、こんにちは。";
     /// Follows a greeting at the first meeting.
     greeting_with_name(greeting: &str, persona: &str):
         "{greeting} I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
@@ -119,16 +119,19 @@ texts! {
     // What was said. `when` begins the sentence.
     said(speaker: Name<'_>, when: &str, quote: &str):
         "{speaker} said {when}: “{quote}”"
-        / "{when}に{speaker:#}が「{quote}」と話していました。";
+        / "{when}に{speaker:#}が「{quote}」と言っていました。";
     said_line(speaker: Name<'_>, when: &str, quote: &str):
         "- {speaker} {when}: “{quote}”"
         / "- {speaker:#}（{when}）「{quote}」";
     asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, {speaker} asked me to remember: “{quote}”"
-        / "{when}に{speaker:#}から、こう覚えておくよう頼まれました。「{quote}」";
-    you_asked_to_keep(when: &str, quote: &str):
+        / "{when}に{speaker:#}から「{quote}」と覚えておくよう頼まれました。";
+    you_told_me(speaker: Name<'_>, when: &str, quote: &str):
+        "{when}, you told me: “{quote}”"
+        / "{when}に{speaker:#}から「{quote}」と聞きました。";
+    you_asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you asked me to remember: “{quote}”"
-        / "{when}に、こう覚えておくよう頼まれました。「{quote}」";
+        / "{when}に{speaker:#}から「{quote}」と覚えておくよう頼まれました。";
     kept(name: Name<'_>, quote: &str):
         "I’ll remember that, {name}: “{quote}”"
         / "{name:#}、覚えました。「{quote}」";
@@ -141,9 +144,9 @@ texts! {
         / "{name:#}、ほかの方の発言はまだありません。";
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
-        "I have nothing from {speaker} about that to quote."
+        "I have nothing to quote from {speaker} about that."
         / "その件で引用できる{speaker:#}の発言はありません。";
-    nobody_said: "I have nothing about that to quote." / "その件で引用できる発言はありません。";
+    nobody_said: "I have nothing to quote about that." / "その件で引用できる発言はありません。";
 
     // Where nothing answers.
     no_answer(name: Name<'_>, only_quotes: &str, how_to_connect: &str):
@@ -163,8 +166,8 @@ texts! {
         / "{name:#}、ここでの会話には見つかりませんでした。どなたかご存じですか？";
     /// It never quotes users to themselves.
     only_you_said(name: Name<'_>):
-        "You’re the only one who said something about that here, {name}."
-        / "{name:#}、その話をしていたのはご自身だけです。";
+        "The only mention of that here is your own, {name}."
+        / "{name:#}、その話をここでなさったのは{name:#}だけです。";
 
     joke_on_threads:
         "Two messages arranged to meet. One never showed up: it was in another thread."

@@ -28,8 +28,18 @@ pub struct Quote<'a> {
     pub channel: Option<String>,
     /// What to quote: the text, or what it asked the mind to keep.
     pub text: String,
-    /// The mind was asked to keep it.
-    pub is_kept: bool,
+    pub kind: QuoteKind,
+}
+
+/// To whom something was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QuoteKind {
+    /// To the others.
+    Said,
+    /// To the mind.
+    Told,
+    /// To the mind, which was asked to keep it.
+    Kept,
 }
 
 /// Everything that may be quoted in one reply, oldest first.
@@ -56,7 +66,7 @@ impl<'a> Quotes<'a> {
                 && !is_between_us(message, context)
         });
         let quotes = earlier.filter_map(|message| {
-            let (text, is_kept) = quotable_text(message, &prompt.persona.name)?;
+            let (text, kind) = quotable_text(message, &prompt.persona.name)?;
             let speaker = names.get(&message.author.id).copied();
             let is_here = message.conversation.channel == context.conversation.channel;
             let channel = channels.get(&message.conversation.channel).filter(|_| !is_here);
@@ -65,12 +75,14 @@ impl<'a> Quotes<'a> {
                 speaker: to_single_line(speaker.unwrap_or(message.author.id.as_str())),
                 channel: channel.map(|name| to_single_line(name)),
                 text: truncate_quote(&to_single_line(&text)),
-                is_kept,
+                kind,
             })
         });
         let mut quotes: Vec<Quote<'a>> = quotes.collect();
         quotes.sort_by_key(|quote| quote.message.at);
-        let is_own = |quote: &Quote<'a>| !quote.is_kept && quote.message.author == request.author;
+        let is_own = |quote: &Quote<'a>| {
+            quote.kind == QuoteKind::Said && quote.message.author == request.author
+        };
         let (own, quotes) = quotes.into_iter().partition(is_own);
         Self { quotes, own, language: prompt.persona.language, now: &prompt.now }
     }
@@ -91,7 +103,7 @@ impl<'a> Quotes<'a> {
             .quotes
             .iter()
             .filter(|quote| speaker.is_none_or(|speaker| quote.speaker == speaker))
-            .filter(|quote| !quote.is_kept)
+            .filter(|quote| quote.kind != QuoteKind::Kept)
             .collect();
         let mut found: Vec<&Quote<'a>> = match content_words(topic).is_empty() {
             true if speaker.is_some() => said,
@@ -123,14 +135,23 @@ impl<'a> Quotes<'a> {
     pub fn sentence(&self, quote: &Quote<'_>, asker: &UserId) -> String {
         let (language, when) = (self.language, self.when(quote));
         let speaker = Name(&quote.speaker);
-        match (quote.is_kept, quote.message.author.id == *asker) {
-            (true, true) => {
-                texts::builtin::you_asked_to_keep(language, &capitalize(&when), &quote.text)
+        let is_askers = quote.message.author.id == *asker;
+        match (quote.kind, is_askers) {
+            (QuoteKind::Kept, true) => {
+                let when = capitalize(&when);
+                texts::builtin::you_asked_to_keep(language, speaker, &when, &quote.text)
             }
-            (true, false) => {
-                texts::builtin::asked_to_keep(language, speaker, &capitalize(&when), &quote.text)
+            (QuoteKind::Kept, false) => {
+                let when = capitalize(&when);
+                texts::builtin::asked_to_keep(language, speaker, &when, &quote.text)
             }
-            (false, _) => texts::builtin::said(language, speaker, &when, &quote.text),
+            (QuoteKind::Told, true) => {
+                let when = capitalize(&when);
+                texts::builtin::you_told_me(language, speaker, &when, &quote.text)
+            }
+            (QuoteKind::Told | QuoteKind::Said, _) => {
+                texts::builtin::said(language, speaker, &when, &quote.text)
+            }
         }
     }
 
@@ -170,14 +191,14 @@ impl<'a> Quotes<'a> {
 
 /// What there is to quote in a message, and whether it is what the mind was asked to keep. What people only ask of the mind is
 /// no news for anybody.
-fn quotable_text(message: &Message, persona: &str) -> Option<(String, bool)> {
+fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)> {
     if !message.is_addressed() {
-        return Some((message.text.to_string(), false));
+        return Some((message.text.to_string(), QuoteKind::Said));
     }
     match Request::parse(&message.text, persona, std::iter::empty()) {
-        Request::Keep(text) => Some((text, true)),
+        Request::Keep(text) => Some((text, QuoteKind::Kept)),
         Request::Statement | Request::News(_) => {
-            Some((without_call(&message.text, persona), false))
+            Some((without_call(&message.text, persona), QuoteKind::Told))
         }
         Request::Call
         | Request::Greeting
@@ -203,7 +224,7 @@ fn nearest<'q, 'a>(quotes: &'q [Quote<'a>], question: &str) -> Option<&'q Quote<
     let mut best: Option<(f64, &Quote<'a>)> = None;
     for (share, quote) in rank(question, &statements) {
         let is_better = best.is_none_or(|(known, other)| {
-            share > known || (share == known && (quote.is_kept || !other.is_kept))
+            share > known || (share == known && quote.kind >= other.kind)
         });
         if share > MIN_SHARE && is_better {
             best = Some((share, quote));
