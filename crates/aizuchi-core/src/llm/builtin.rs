@@ -3,13 +3,13 @@
 //! host: it says who it is, keeps what it is asked to keep, and answers by quoting what was said. It never pretends to be
 //! a model.
 
-mod judge;
-mod memory;
-mod phrases;
-mod quotes;
-mod reply;
-mod request;
 mod vocabulary;
+mod phrases;
+mod request;
+mod quotes;
+mod judge;
+mod reply;
+mod memory;
 
 use async_trait::async_trait;
 

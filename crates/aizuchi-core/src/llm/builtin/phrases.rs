@@ -1,6 +1,66 @@
 //! The phrases by which the built-in mind knows what is wanted of it, in English and Japanese, in lower case.
 
-use crate::llm::builtin::request::Topic;
+/// What can be told from a phrase alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Time,
+    Date,
+    /// Who it is.
+    Identity,
+    /// Whether it is a bot.
+    IsBot,
+    /// Whether it is a person.
+    IsHuman,
+    /// Whether it is another assistant that people know.
+    IsOtherModel,
+    /// What it can do.
+    Abilities,
+    /// How to connect a model, or which one it has.
+    Model,
+    Joke,
+    /// What was said last.
+    Recap,
+    /// The same in short.
+    Summary,
+    /// Its answer was wrong.
+    Correction,
+    Insult,
+    Thanks,
+    Apology,
+    Praise,
+    /// How it is.
+    Mood,
+    /// Whether it is there.
+    Presence,
+    Goodbye,
+}
+
+impl Topic {
+    /// Whether a question may be about it. "Is the boring meeting over?" is no insult.
+    pub fn is_asked(self) -> bool {
+        match self {
+            Topic::Time
+            | Topic::Date
+            | Topic::Identity
+            | Topic::IsBot
+            | Topic::IsHuman
+            | Topic::IsOtherModel
+            | Topic::Summary
+            | Topic::Abilities
+            | Topic::Model
+            | Topic::Joke
+            | Topic::Recap
+            | Topic::Mood
+            | Topic::Presence => true,
+            Topic::Correction
+            | Topic::Insult
+            | Topic::Thanks
+            | Topic::Apology
+            | Topic::Praise
+            | Topic::Goodbye => false,
+        }
+    }
+}
 
 /// How a phrase has to stand in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

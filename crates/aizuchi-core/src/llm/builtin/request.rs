@@ -2,44 +2,9 @@
 
 use crate::llm::builtin::phrases::{
     ABOUT, ABOUT_JAPANESE, BAD_NEWS, GOOD_NEWS, GREETINGS, KEEP_BEFORE, KEEP_BEHIND, Place, SAID,
-    TOPICS,
+    TOPICS, Topic,
 };
 use aizuchi_structure::cues::Cues;
-
-/// What can be told from a phrase alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
-    Time,
-    Date,
-    /// Who it is.
-    Identity,
-    /// Whether it is a bot.
-    IsBot,
-    /// Whether it is a person.
-    IsHuman,
-    /// Whether it is another assistant that people know.
-    IsOtherModel,
-    /// What it can do.
-    Abilities,
-    /// How to connect a model, or which one it has.
-    Model,
-    Joke,
-    /// What was said last.
-    Recap,
-    /// The same in short.
-    Summary,
-    /// Its answer was wrong.
-    Correction,
-    Insult,
-    Thanks,
-    Apology,
-    Praise,
-    /// How it is.
-    Mood,
-    /// Whether it is there.
-    Presence,
-    Goodbye,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -118,33 +83,6 @@ impl Request {
             None if asks => Request::Question(rest.to_owned()),
             None if is_laugh(rest) => Request::Laugh,
             None => Request::Statement,
-        }
-    }
-}
-
-impl Topic {
-    /// Whether a question may be about it. "Is the boring meeting over?" is no insult.
-    fn is_asked(self) -> bool {
-        match self {
-            Topic::Time
-            | Topic::Date
-            | Topic::Identity
-            | Topic::IsBot
-            | Topic::IsHuman
-            | Topic::IsOtherModel
-            | Topic::Summary
-            | Topic::Abilities
-            | Topic::Model
-            | Topic::Joke
-            | Topic::Recap
-            | Topic::Mood
-            | Topic::Presence => true,
-            Topic::Correction
-            | Topic::Insult
-            | Topic::Thanks
-            | Topic::Apology
-            | Topic::Praise
-            | Topic::Goodbye => false,
         }
     }
 }
