@@ -182,7 +182,8 @@ pub struct Agent {
     pub seed: u64,
 }
 
-/// The model behind each verb.
+/// The model behind each verb. Clones share the models.
+#[derive(Clone)]
 pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
@@ -324,7 +325,7 @@ impl Agent {
             now: self.now(),
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
-            token_factor: self.token_corrections.factor(mind.models.name()),
+            token_factor: self.token_corrections.factor(&mind.models.name()),
             judge_options: JudgeOptions::default(),
         }
     }

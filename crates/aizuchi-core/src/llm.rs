@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};
 
@@ -30,6 +31,21 @@ pub trait Llm: Send + Sync {
     /// How often one prompt is asked at most, if answers are charged and of no use.
     fn max_attempts(&self) -> u32 {
         1
+    }
+
+    /// Whether replies may be offered tools.
+    fn takes_tools(&self) -> bool {
+        true
+    }
+
+    /// Why its last call failed, while none has succeeded since.
+    fn problem(&self) -> Option<ModelProblem> {
+        None
+    }
+
+    /// Looks for a problem without using a token. What cannot be told so is no problem.
+    async fn probe(&self) -> Option<ModelProblem> {
+        None
     }
 
     /// Answers one prompt, with at most one request that is charged. Dropping the future cancels the call.

@@ -61,7 +61,10 @@ impl Agent {
         language: Language,
         began: Timestamp,
     ) -> Result<Option<Toolbox>, StoreError> {
-        let Some(tools) = &self.tools else { return Ok(None) };
+        let Some(tools) = self.tools.as_ref().filter(|_| self.minds.response.models.takes_tools())
+        else {
+            return Ok(None);
+        };
         let conversation = context.conversation.clone();
         let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
         let origin = MemoOrigin {

@@ -28,6 +28,10 @@ impl Llm for BuiltinMind {
         "builtin"
     }
 
+    fn takes_tools(&self) -> bool {
+        false
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let text = match prompt.verb {
             PromptVerb::Judge => judge(prompt),
