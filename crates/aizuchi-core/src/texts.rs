@@ -37,6 +37,7 @@ macro_rules! texts {
 pub mod commands;
 pub mod judging;
 pub mod replies;
+pub mod models;
 pub mod prompts;
 pub mod tools;
 pub mod memos;

@@ -80,7 +80,7 @@ impl Agent {
                 Err(error) => tries.fail(error, self.now(), deadline),
             }
         }
-        Err(tries.into_error().into())
+        Err(StepError::from_llm(tries.into_error(), mind.models.problem()))
     }
 
     /// Makes one request and records it.
