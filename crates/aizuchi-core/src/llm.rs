@@ -6,6 +6,7 @@ pub mod fallback;
 pub mod model;
 pub mod price;
 pub mod provider;
+pub mod discover;
 pub mod scripted;
 
 use std::sync::Arc;

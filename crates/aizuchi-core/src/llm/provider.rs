@@ -156,7 +156,7 @@ impl ProviderMind {
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
         Ok(Self {
-            client: Client::builder().with_reqwest(relay_client()?).build()?,
+            client: Client::builder().with_reqwest(loopback_client()?).build()?,
             http: http_client(settings.connect_timeout)?,
             target,
             provider: settings.provider,
@@ -457,8 +457,8 @@ fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Clien
     Ok(client.build()?)
 }
 
-/// Builds a client for the way to the relay.
-fn relay_client() -> anyhow::Result<reqwest::Client> {
+/// Builds a client for servers on this machine: a relay, or a model.
+pub fn loopback_client() -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let client = reqwest::Client::builder()
         .no_proxy()
