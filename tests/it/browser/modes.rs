@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::program::Home;
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 const STATUS: &str = "return document.getElementById('manner').textContent.trim()";
 const SELECTED_MODE: &str =
@@ -89,8 +90,15 @@ async fn a_mute_is_shown_and_lifted() {
 
 #[tokio::test]
 async fn spending_is_shown_on_a_phone_in_japanese() {
+    let server = Server::start(ServerLimits::default()).await;
     let home = Home::new(0.1);
-    home.add("language: ja\nbudget: {tokens_per_day: 1, money_per_month: 2.5}\n");
+    home.add(&format!(
+        "language: ja
+budget: {{tokens_per_day: 1, money_per_month: 2.5}}
+agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'}}}}}}
+",
+        server.base
+    ));
     let program = home.start();
     let browser = Browser::start_touched().await;
     let hana = browser.blank().await;

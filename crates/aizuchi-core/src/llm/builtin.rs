@@ -15,7 +15,6 @@ use crate::decision::Usage;
 use crate::llm::builtin::vocabulary::{shared_words, truncate_quote};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::persona::Language;
-use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, PromptVerb};
 use crate::texts;
 use aizuchi_structure::cues::Cues;
@@ -40,12 +39,8 @@ impl Llm for BuiltinMind {
             // The state is a judgment that keywords cannot make.
             PromptVerb::State => "ACTIVE".to_owned(),
         };
-        let usage = Usage {
-            input_tokens: prompt.tokens,
-            output_tokens: estimate(&text),
-            ..Usage::default()
-        };
-        Ok(LlmResponse::new(text, usage))
+        // Rules use no tokens.
+        Ok(LlmResponse::new(text, Usage::default()))
     }
 }
 
