@@ -397,6 +397,12 @@ const JAPANESE = {
 };
 
 const WORDS = settings.language === "ja" ? JAPANESE : ENGLISH;
+/** Kana, kanji, and the mark that repeats one. */
+const JAPANESE_LETTER = "[々\\u3040-\\u30ff\\u3400-\\u9fff\\uf900-\\ufaff]";
+const BEGINS_JAPANESE = new RegExp(`^${JAPANESE_LETTER}`);
+const ENDS_JAPANESE = new RegExp(`${JAPANESE_LETTER}$`);
+/** A place for a value, with the spaces that set it off from Japanese words. */
+const PLACE = new RegExp(`((?<=${JAPANESE_LETTER}) )?\\{(\\w+)\\}( (?=${JAPANESE_LETTER}))?`, "g");
 
 /**
  * The sentence for a key, with its `{places}` filled.
@@ -405,7 +411,12 @@ const WORDS = settings.language === "ja" ? JAPANESE : ENGLISH;
  */
 export function say(key, values = {}) {
   const known = { persona: settings.persona, ...values };
-  return WORDS[key].replace(/\{(\w+)\}/g, (place, name) => known[name] ?? place);
+  return WORDS[key].replace(PLACE, (place, before = "", name, after = "") => {
+    if (known[name] === undefined) return place;
+    const value = String(known[name]);
+    // Beside a Japanese name, the space has no place.
+    return `${BEGINS_JAPANESE.test(value) ? "" : before}${value}${ENDS_JAPANESE.test(value) ? "" : after}`;
+  });
 }
 
 /**

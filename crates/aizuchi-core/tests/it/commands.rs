@@ -152,7 +152,7 @@ async fn mute_in_japanese() {
     [m000] spoke by command: 私への指示でした ()
     [m001] muted by muted: ここではミュートされています ()
     [m002] spoke by command: 私への指示でした ()
-    [m003] spoke: 太郎 さんに聞かれました (reply kept)
+    [m003] spoke: 太郎さんに聞かれました (reply kept)
     ");
 }
 
