@@ -5,6 +5,7 @@ pub mod peer;
 pub mod server;
 mod attempts;
 mod sessions;
+mod language;
 pub mod auth;
 mod sign_in;
 mod markdown;

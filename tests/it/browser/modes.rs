@@ -100,7 +100,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
         server.base
     ));
     let program = home.start();
-    let browser = Browser::start_touched().await;
+    let browser = Browser::start_touched_in("ja").await;
     let hana = browser.blank().await;
     let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": false });
     hana.send_devtools("Emulation.setDeviceMetricsOverride", size).await;
