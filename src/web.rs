@@ -6,6 +6,7 @@ pub mod server;
 mod attempts;
 mod sessions;
 mod language;
+mod problem_page;
 pub mod auth;
 mod sign_in;
 mod markdown;
@@ -22,12 +23,12 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
+use axum::{Extension, Router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -178,7 +179,7 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 /// An error response with a message for the user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ApiProblem {
     status: StatusCode,
     detail: String,
@@ -206,6 +207,8 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(json!({ "error": self.detail }))).into_response()
+        let json = axum::Json(json!({ "error": self.detail }));
+        // A browser gets a page in its place.
+        (self.status, Extension(self), json).into_response()
     }
 }

@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 
 use crate::config::secret::Secret;
 use crate::web::attempts::Attempts;
+use crate::web::language::language_of;
 use crate::web::peer::{Client, Peer};
+use crate::web::problem_page::{is_for_people, page_for};
 use crate::web::sessions::{Session, Sessions};
 use crate::web::{ApiProblem, Web};
 
@@ -84,6 +86,8 @@ pub(super) async fn require_access(
     next: Next,
 ) -> Response {
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
+    let page_language = is_for_people(request.method(), request.uri().path(), request.headers())
+        .then(|| language_of(request.headers()).unwrap_or(web.persona.language));
     let mut response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {
@@ -91,6 +95,9 @@ pub(super) async fn require_access(
             next.run(request).await
         }
     };
+    if let Some(language) = page_language {
+        response = page_for(response, language);
+    }
     let headers = response.headers_mut();
     add_security_headers(headers);
     // Static files are the same for everybody.

@@ -218,3 +218,22 @@ async fn locks(tab: &Tab) -> Value {
         navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))";
     tab.evaluate_later(read, vec![]).await
 }
+
+#[tokio::test]
+async fn people_who_are_lost_find_a_way_back() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    for path in ["/nowhere", "/decisions/99", "/static/nothing.js"] {
+        alice.open_page(&format!("{}{path}", program.address)).await;
+        let title = "return document.querySelector('h1').textContent";
+        alice.expect_result(title, json!("There is nothing here.")).await;
+    }
+    alice.click("back").await;
+    alice.find("name-input").await;
+    // A program gets JSON.
+    let (status, answer) = program.send("GET", "/nowhere", None).await;
+    assert_eq!((status, answer), (404, json!({ "error": "there is nothing at this address" })));
+    browser.close().await;
+}
