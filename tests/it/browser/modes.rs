@@ -89,6 +89,31 @@ async fn a_mute_is_shown_and_lifted() {
 }
 
 #[tokio::test]
+async fn orders_in_words_are_shown_at_the_head() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    for (order, state) in [
+        ("@Aizuchi mode mention_only", "When mentioned"),
+        ("@Aizuchi mute", "Muted"),
+        ("@Aizuchi unmute", "When mentioned"),
+    ] {
+        alice.post(order).await;
+        for tab in [&alice, &bob] {
+            let starts = format!("{STATUS}.startsWith({})", json!(state));
+            tab.expect_result(&starts, json!(true)).await;
+        }
+    }
+    // A command's line needs no note: it has its answer.
+    let notes = "return [...document.querySelectorAll('[data-kind=settled]')].length";
+    alice.expect_result(notes, json!(0)).await;
+    let told = "return [...new Set([...document.querySelectorAll('[data-kind=spoke] span')].map((it) => it.textContent))]";
+    alice.expect_result(told, json!(["answered a command"])).await;
+    browser.close().await;
+}
+#[tokio::test]
 async fn spending_is_shown_on_a_phone_in_japanese() {
     let server = Server::start(ServerLimits::default()).await;
     let home = Home::new(0.1);
