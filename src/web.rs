@@ -137,6 +137,7 @@ fn router(web: Arc<Web>) -> Router {
     Router::new()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
+        .route("/api/room", get(api::room))
         .route("/api/channels", get(api::channels).post(api::add_channel))
         .route("/api/people", get(api::users).post(api::add_user))
         .route("/api/messages", get(api::messages).post(api::post_message))

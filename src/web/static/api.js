@@ -30,6 +30,15 @@ export function fetchChannels() {
 }
 
 /**
+ * Everything that is shown at first, in one request.
+ * @returns {Promise<{channels: {id: string, name: string}[], muted_until: ?number, revision: number,
+ *   talks: {channel: string, messages: Object[], decisions: Object[]}[]}>}
+ */
+export function fetchRoom() {
+  return ask("/api/room");
+}
+
+/**
  * @returns {Promise<{catching_up?: {channels: number, read: number, told: string}[]}>}
  */
 export function fetchReadiness() {

@@ -1,6 +1,6 @@
 /** The local room: puts the parts together. The address (`#/channel/thread`) says what is open. */
 
-import { Refusal, fetchChannels, fetchRevision } from "./api.js";
+import { Refusal, fetchRevision, fetchRoom } from "./api.js";
 import { addressOf, keepAddress, readAddress } from "./address.js";
 import { announce, announceMessage, retract } from "./announcer.js";
 import { startCatchingUp } from "./catching-up.js";
@@ -114,11 +114,11 @@ function cast() {
 async function loadAll() {
   for (;;) {
     try {
-      const { channels, muted_until } = await fetchChannels();
+      const { channels, muted_until, talks, revision } = await fetchRoom();
       state.channels = channels;
       state.mutedUntil = muted_until;
-      const revisions = await Promise.all(state.channels.map(({ id }) => history.meet(id)));
-      return Math.min(...revisions);
+      history.meetAll(talks);
+      return revision;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       await new Promise((resolve) => setTimeout(resolve, LOAD_RETRY_MS));
