@@ -137,6 +137,9 @@ const ENGLISH = {
   used_money: "Cost in {where}",
   used_everywhere: "all channels",
   used_of: "{used} of {limit}",
+  price_unknown: "unknown",
+  reached_free: "The built-in rules use no tokens and cost nothing.",
+  reached_unlimited: "No limit is set.",
   reached_within: "No limit is near.",
   reached_soft: "A limit is near: {persona} says nothing unasked.",
   reached_hard: "A limit is reached: {persona} does not think about mentions either.",
@@ -147,14 +150,18 @@ const ENGLISH = {
   name_save: "Speak under this name",
 
   intro_who:
-    "In this room are you, {persona} (a bot), and everyone else who opens this page. " +
-    "{persona} listens and decides by itself when to speak. Often it stays silent, and says why.",
-  intro_try: "Things to try:",
+    "You share this room with {persona} (a bot) and everyone who opens this page. " +
+    "{persona} decides for itself when to speak, and says why when it stays silent.",
+  intro_try: "Things to try",
   intro_ask: "ask a question and wait about {wait}",
   intro_mention: "mention @{persona} for an answer at once",
   intro_two: "add a second person under People and let the two talk to each other",
   intro_own_wait: "Here it waits about {wait} before it decides; in a real workspace it would wait up to about {usual_wait}.",
   intro_usual_wait: "It waits about {wait} before it decides.",
+  intro_facilitator: "In this channel it listens while people talk, and helps a discussion along.",
+  intro_mention_only: "In this channel it speaks only when it is mentioned.",
+  intro_observe: "In this channel it only listens and remembers. It says nothing here.",
+  intro_off: "In this channel it is off: it does not listen and says nothing.",
   intro_builtin: "{persona} decides and answers by built-in rules here, a handful of them, without a language model.",
   intro_model: "The model {mind} decides and answers for {persona} here, not the built-in rules.",
   intro_models: "The model {mind} answers for {persona} here; the model {judge} decides when to speak.",
@@ -334,6 +341,9 @@ const JAPANESE = {
   used_money: "費用（{where}）",
   used_everywhere: "全チャンネル",
   used_of: "{used} / {limit}",
+  price_unknown: "不明",
+  reached_free: "内蔵のルールはトークンを使わず、費用もかかりません。",
+  reached_unlimited: "上限は設定されていません。",
   reached_within: "上限にはまだ余裕があります。",
   reached_soft: "上限が近いため、{persona} は自分からは話しません。",
   reached_hard: "上限に達したため、{persona} はメンションにも考えて答えることができません。",
@@ -344,14 +354,18 @@ const JAPANESE = {
   name_save: "この名前で話す",
 
   intro_who:
-    "この部屋には、あなたと {persona}（ボット）、そしてこのページを開いた人たちがいます。" +
-    "{persona} は会話を聞いて、いつ話すかを自分で決めます。黙っていることも多く、その理由を示します。",
-  intro_try: "試してみてください:",
+    "この部屋には、あなたと {persona}（ボット）、このページを開いた人たちがいます。" +
+    "{persona} はいつ話すかを自分で決め、黙っているときは理由を示します。",
+  intro_try: "試してみる",
   intro_ask: "質問を書いて {wait}ほど待つ",
   intro_mention: "@{persona} を付けて書き、すぐに答えてもらう",
   intro_two: "「メンバー」にもう一人追加して、二人で会話させる",
   intro_own_wait: "ここでは {wait}ほど待ってから判断します。実際のワークスペースでは最長で {usual_wait}ほど待ちます。",
   intro_usual_wait: "{wait}ほど待ってから判断します。",
+  intro_facilitator: "このチャンネルでは、話している間も聞いていて、話し合いを助けます。",
+  intro_mention_only: "このチャンネルでは、メンションされたときだけ話します。",
+  intro_observe: "このチャンネルでは、聞いて覚えるだけで、話しません。",
+  intro_off: "このチャンネルではオフになっていて、聞くことも話すこともしません。",
   intro_builtin: "ここの {persona} は内蔵のルールで判断し、答えます。いくつかのルールだけで、言語モデルではありません。",
   intro_model: "ここでは内蔵のルールではなく、モデル {mind} が {persona} として判断し、答えます。",
   intro_models: "ここではモデル {mind} が {persona} として答え、いつ話すかはモデル {judge} が判断します。",

@@ -113,6 +113,38 @@ async fn orders_in_words_are_shown_at_the_head() {
     alice.expect_result(told, json!(["answered a command"])).await;
     browser.close().await;
 }
+
+#[tokio::test]
+async fn the_intro_says_what_holds_in_the_channel() {
+    let home = Home::new(12.0);
+    home.add("channels: {'#random': {mode: observe}}\n");
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let intro = "return document.querySelector('[data-testid=intro-mode]').textContent";
+    let asks = "return document.getElementById('intro-ask').checkVisibility()";
+    alice.expect_result(intro, json!("It waits about 12 s before it decides.")).await;
+    alice.expect_result(asks, json!(true)).await;
+    alice.click("channel-random").await;
+    let told = "In this channel it only listens and remembers. It says nothing here.";
+    alice.expect_result(intro, json!(told)).await;
+    alice.expect_result(asks, json!(false)).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn no_limit_is_said_to_be_near_where_none_is_set() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("manner").await;
+    expect_parts(&alice, "reached", &["use no tokens and cost nothing"]).await;
+    let table = "return document.querySelector('[data-testid=spending]').hidden";
+    alice.expect_result(table, json!(true)).await;
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn spending_is_shown_on_a_phone_in_japanese() {
     let server = Server::start(ServerLimits::default()).await;
@@ -144,6 +176,8 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     hana.click("manner").await;
     let reached = "上限に達したため、Aizuchi はメンションにも考えて答えることができません。";
     expect_parts(&hana, "reached", &[reached]).await;
+    // The model has no price.
+    expect_parts(&hana, "spending", &["127 / 1", "不明"]).await;
     hana.click("mute-hour").await;
     expect_parts(&hana, "mute-state", &["まで、Aizuchi はメンションにも答えません。"]).await;
     let wide = "const dialog = document.getElementById('manner-dialog');
