@@ -13,6 +13,7 @@ mod markdown;
 pub mod views;
 mod api;
 mod orders;
+mod models;
 pub mod event_streams;
 pub mod room_feed;
 mod events;
@@ -21,6 +22,7 @@ mod page;
 pub mod health;
 mod webhooks;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
@@ -34,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
@@ -68,10 +71,10 @@ pub struct Web {
     pub room_wait_seconds: f64,
     /// The wait on a chat platform, in seconds.
     pub platform_wait_seconds: f64,
-    /// The model that answers, or `builtin`.
-    pub response_model: String,
-    /// The model that judges, or `builtin`.
-    pub judgment_model: String,
+    /// Which models think, and which others could.
+    pub models: Arc<ModelsInUse>,
+    /// Where the pages are served.
+    pub address: SocketAddr,
     /// The currency of all prices.
     pub currency: String,
     /// Opens the pages to other machines. Without it, only requests from this machine are answered.
@@ -149,6 +152,11 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/mode", post(orders::set_mode))
         .route("/api/opt-out", post(orders::opt_out))
         .route("/api/spending", get(orders::spending))
+        .route(
+            "/api/models",
+            get(models::models).post(models::choose).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
+        .route("/api/models/look", post(models::look))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))

@@ -183,8 +183,13 @@ fn is_foreign(request: &Request) -> bool {
 
 /// Whether a request comes from this machine, and not through a proxy on it.
 pub(super) fn is_from_here(request: &Request) -> bool {
-    let is_local = request.extensions().get::<Client>().is_some_and(|client| client.is_local);
-    is_local && is_host_local(request.headers())
+    let client = request.extensions().get::<Client>();
+    client.is_some_and(|client| is_direct(*client, request.headers()))
+}
+
+/// Whether a client is a program on this machine that addresses it as such.
+pub(super) fn is_direct(client: Client, headers: &HeaderMap) -> bool {
+    client.is_local && is_host_local(headers)
 }
 
 fn is_host_local(headers: &HeaderMap) -> bool {

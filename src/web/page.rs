@@ -49,8 +49,8 @@ pub async fn room(
         "persona": web.persona.name,
         "wait_seconds": web.room_wait_seconds,
         "usual_wait_seconds": web.platform_wait_seconds,
-        "mind": web.response_model,
-        "judge": web.judgment_model,
+        "mind": web.models.response(),
+        "judge": web.models.judgment(),
         "gates": gates,
     });
     let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());

@@ -177,6 +177,11 @@ impl RoomFeed {
         Ok(event)
     }
 
+    /// Which models think, and what is wrong with them.
+    pub fn models_event(summary: &Value) -> Bytes {
+        event("models", summary, None)
+    }
+
     fn status_event(&self, steps: &[Value]) -> Bytes {
         let (store, now) = (self.archive.installation(), views::seconds(self.clock.now()));
         event("status", &json!({ "store": store, "now": now, "steps": steps }), None)

@@ -7,6 +7,7 @@ mod history;
 mod keyboard;
 mod languages;
 mod messages;
+mod models;
 mod modes;
 mod narrow;
 mod reactions;

@@ -14,6 +14,7 @@ import { say, settings } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
 import { Manner } from "./manner.js";
+import { Models } from "./models.js";
 import { askName, myName, speakAs } from "./name.js";
 import { decisionNote } from "./note.js";
 import { fillPage } from "./page.js";
@@ -58,6 +59,7 @@ async function start() {
   startCatchingUp();
   fitViewport(room);
   wire();
+  const models = new Models();
   const asked = myName() === "" ? askName() : Promise.resolve();
   showConnection("reconnecting");
   const revision = await loadAll();
@@ -73,6 +75,7 @@ async function start() {
       draw();
     },
     onRoom: hearRoom,
+    onModels: (summary) => models.hear(summary),
     onConnection: showConnection,
     currentRevision: fetchRevision,
     onStartOver: () => location.reload(),
