@@ -1,5 +1,5 @@
-//! Assembles the application and shuts it down. This is the only module that names concrete adapters and spawns
-//! tasks. The first task to end stops all others.
+//! Assembles the application and shuts it down. This is the only module that spawns tasks and, models aside, names
+//! concrete adapters. The first task to end stops all others.
 
 mod serving;
 
@@ -18,8 +18,9 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::config::budget::describe_limits;
-use crate::config::minds;
 use crate::config::values::Port;
+use crate::models::prompts::load_prompts;
+use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
@@ -31,24 +32,17 @@ use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent, Minds};
+use aizuchi_core::agent::{self, Agent};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::runner::Runner;
@@ -62,6 +56,7 @@ pub struct App {
     /// The limits in force, for the log.
     limits: String,
     metrics: Arc<Metrics>,
+    models: Arc<ModelsInUse>,
     pages: Server,
     health: Option<Server>,
     /// Runs from the moment the database is open, because the active process has to renew its claim on the database.
@@ -72,6 +67,8 @@ pub struct App {
     forgetter: Forgetter,
     room: Arc<LocalRoom>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
+    /// Where this process listens.
+    own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
 }
 
@@ -79,6 +76,8 @@ impl App {
     /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
+        let limits = describe_limits(&config.rulebook());
+        let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let health = match &config.health_check.port {
@@ -145,6 +144,13 @@ impl App {
             metrics.clone(),
             seed,
         )?;
+        let models = ModelsInUse::new(
+            config,
+            agent.minds.clone(),
+            agent.settings.secrets.clone(),
+            clock.clone(),
+        );
+        let models = Arc::new(models);
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
@@ -172,20 +178,23 @@ impl App {
             persona,
             room_wait_seconds: config.room_wait_settings().min_wait_seconds,
             platform_wait_seconds: config.wait_settings().min_wait_seconds,
-            judgment_model: config.minds.judgment.model.id.to_string(),
+            models: models.clone(),
             currency: config.models.currency.0.clone(),
-            response_model: config.minds.response.model.id.to_string(),
+            address,
             authenticator: config.http.token.as_ref().map(|token| Authenticator::new(&token.0)),
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
         });
+        let own_addresses =
+            [Some(address), health.as_ref().and_then(|health| health.local_addr().ok())];
         let health_limits = ServerLimits::health(max_files, &proxies);
         Ok(Self {
             address,
             started,
-            limits: describe_limits(&config.rulebook()),
+            limits,
             metrics,
+            models,
             health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
             pages: web::pages_server(listener, web, page_limits),
             writer,
@@ -195,8 +204,14 @@ impl App {
             forgetter,
             room,
             remotes,
+            own_addresses: own_addresses.into_iter().flatten().collect(),
             shutdown,
         })
+    }
+
+    /// The models, and which others could be used.
+    pub fn models(&self) -> Arc<ModelsInUse> {
+        self.models.clone()
     }
 
     /// Who the bot is on each connected platform.
@@ -210,6 +225,7 @@ impl App {
             started,
             limits,
             metrics,
+            models,
             mut writer,
             writer_stop,
             runner,
@@ -219,6 +235,7 @@ impl App {
             remotes,
             pages,
             health,
+            own_addresses,
             shutdown,
             ..
         } = self;
@@ -237,6 +254,11 @@ impl App {
             let name = format!("connection to {}", remote.account().platform);
             tasks.spawn(async move { (name, remote.run(remote_stop).await) });
         }
+        // They only look: they neither delay the start nor end anything.
+        let mut looks = JoinSet::new();
+        let looking = models.clone();
+        looks.spawn(async move { looking.look_around(&own_addresses).await });
+        looks.spawn(async move { models.watch().await });
         let servers = [("web", Some(pages)), ("health", health)];
         for (name, server) in servers {
             let Some(server) = server else { continue };
@@ -316,12 +338,7 @@ pub fn build_agent(
         command_answers: command_replies,
         store,
         platforms,
-        minds: Minds {
-            judgment: build_mind(&config.minds.judgment, &persona, &clock)?,
-            response: build_mind(&config.minds.response, &persona, &clock)?,
-            memory: build_mind(&config.minds.memory, &persona, &clock)?,
-            state: build_mind(&config.minds.state, &persona, &clock)?,
-        },
+        minds: build_minds(config, &clock)?,
         dispatches: Dispatches::new(clock.clone()),
         clock,
         metrics,
@@ -330,8 +347,7 @@ pub fn build_agent(
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
-        tools: has_tools(config)
-            .then(|| ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
+        tools: Some(ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
         settings: agent::AgentSettings {
             workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
             ..config.agent_settings()
@@ -355,38 +371,6 @@ pub fn build_command_answers(
     })
 }
 
-/// The built-in mind does not use tools, so only hosted models get them.
-fn has_tools(config: &Config) -> bool {
-    config.minds.response.model.id.provider().is_some()
-}
-
-/// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
-/// messages.
-pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
-    let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
-    let required = PromptVerb::ALL.map(|verb| {
-        let minds = &config.minds;
-        let (mind, tools) = match verb {
-            PromptVerb::Judge => (&minds.judgment, Vec::new()),
-            PromptVerb::Reply if has_tools(config) => {
-                (&minds.response, ToolSettings::specs(config.language))
-            }
-            PromptVerb::Reply => (&minds.response, Vec::new()),
-            PromptVerb::Remember => (&minds.memory, Vec::new()),
-            PromptVerb::State => (&minds.state, Vec::new()),
-        };
-        prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
-    });
-    let required = required.into_iter().max().unwrap_or(0);
-    let available = config.context.budget().max_tokens;
-    anyhow::ensure!(
-        available >= required,
-        "context.max_tokens is {available}, but it must be at least {required}: the instructions, the persona's \
-         prompt and the tools leave too little room for what was said"
-    );
-    Ok(prompts)
-}
-
 fn unexpected_end(
     ended: Result<(String, anyhow::Result<()>), tokio::task::JoinError>,
 ) -> anyhow::Error {
@@ -403,37 +387,4 @@ pub fn all_interfaces(port: &Port) -> SocketAddr {
     // A machine without IPv6 cannot bind the IPv6 wildcard, which would cover IPv4 as well.
     let has_v6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
     if has_v6 { (Ipv6Addr::UNSPECIFIED, port).into() } else { (Ipv4Addr::UNSPECIFIED, port).into() }
-}
-
-/// One verb's model with its fallback, and the persona that it plays.
-pub fn build_mind(
-    config: &minds::ResolvedMind,
-    persona: &Arc<Persona>,
-    clock: &Clock,
-) -> anyhow::Result<agent::Mind> {
-    let primary = build_model(&config.model, clock)?;
-    let fallback = config.fallback.as_ref().map(|fallback| build_model(fallback, clock));
-    let models = Arc::new(Models::new(primary, fallback.transpose()?));
-    Ok(agent::Mind { models, persona: persona_of(config, persona) })
-}
-
-/// The persona, with the additional system prompt of this mind if it has one.
-fn persona_of(config: &minds::ResolvedMind, persona: &Arc<Persona>) -> Arc<Persona> {
-    match &config.system_prompt {
-        None => persona.clone(),
-        Some(addition) => {
-            let system_prompt = format!("{}\n\n{}", persona.system_prompt, addition);
-            Arc::new(Persona { system_prompt, ..(**persona).clone() })
-        }
-    }
-}
-
-fn build_model(model: &minds::ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
-    Ok(match model.settings() {
-        None => Arc::new(BuiltinMind),
-        Some(settings) => {
-            let mind = ProviderMind::new(&settings, clock.clone());
-            Arc::new(mind.with_context(|| format!("preparing {}", model.id))?)
-        }
-    })
 }

@@ -9,6 +9,7 @@ mod eval;
 mod forget;
 mod import;
 mod log;
+mod model;
 mod prompt;
 mod replay;
 mod search;
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
+use crate::cli::model::ModelFlag;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
@@ -42,8 +44,9 @@ pub struct Cli {
     config: Option<PathBuf>,
     /// Think with this model, whatever the config says. Its key comes from the environment, or from
     /// the config where that has a model of the same provider.
+    /// With `auto`: the first model that a server on this machine has (Ollama, LM Studio, llama.cpp, vLLM).
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
-    model: Option<ModelId>,
+    model: Option<ModelFlag>,
     #[command(subcommand)]
     command: Option<CliCommand>,
 }
@@ -93,8 +96,9 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
+        let model = self.model.as_ref().map(ModelFlag::find).transpose()?;
         let selection =
-            self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
+            model.as_ref().map_or(ModelSelection::Configured, |model| model.selection());
         match self.command.unwrap_or(CliCommand::Run) {
             CliCommand::Run => run_app(self.config.as_deref(), selection),
             CliCommand::Check => check::run(self.config.as_deref(), selection),
@@ -145,10 +149,12 @@ fn run_app(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
         print(&welcome_text(&config, &app))?;
+        let offers = model::print_offers(app.models(), config.language);
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {
             ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
             () = stops.recv() => {}
+            () = offers => {}
         }
         stop.cancel();
         tokio::select! {

@@ -24,7 +24,10 @@ pub mod network;
 pub mod http;
 pub mod logging;
 pub mod tools;
+pub mod chosen;
 pub mod minds;
+pub mod env_file;
+pub mod model_sources;
 mod to_provider;
 mod to_discord;
 mod to_slack;
@@ -52,6 +55,7 @@ use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::ResolvedMinds;
+use crate::config::model_sources::{Discover, ModelSources};
 use crate::config::models::ModelsConfig;
 use crate::config::platforms::{
     DiscordConfig, ResolvedDiscordConfig, ResolvedSlackConfig, SlackConfig,
@@ -100,6 +104,9 @@ pub struct Config {
     /// A folder of prompts; a file there takes the place of the prompt of the same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
+    /// Whether to look on this machine for programs that run models (Ollama, LM Studio, llama.cpp, vLLM), to offer
+    /// theirs while the built-in mind is used.
+    pub discover: Discover,
     pub models: ModelsConfig,
     pub response: ResponseConfig,
     pub decision: DecisionConfig,
@@ -125,6 +132,9 @@ pub struct Config {
     /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
     pub minds: ResolvedMinds,
+    /// What the models were resolved from, besides the config's text.
+    #[serde(skip)]
+    pub model_sources: ModelSources,
 }
 
 /// Who it is.
@@ -145,6 +155,9 @@ pub enum ModelSelection<'a> {
     /// This model for all agents. Its client arguments come from an agent with a model of the same provider, if the
     /// file has one.
     Override(&'a ModelId),
+    /// This model, which a server on this machine has at this base URL, for all agents. Without a URL it is the
+    /// provider's own.
+    Found { model: &'a ModelId, api_base: Option<&'a str> },
     /// No model will be called, so no API key is needed.
     NoModel,
 }
@@ -170,6 +183,7 @@ impl Config {
             config
                 .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
+            config.model_sources.env_file = PathBuf::from(".env");
             return Ok(LoadedConfig { config, warnings: Vec::new() });
         };
         let file_name = file.display().to_string();
@@ -177,8 +191,11 @@ impl Config {
             .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
-        let environment = Environment::from_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::parse_with_warnings(&text, &file_name, &environment, selection)
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let environment = Environment::from_process(folder)?;
+        let mut loaded = Self::parse_with_warnings(&text, &file_name, &environment, selection)?;
+        loaded.config.model_sources.env_file = folder.join(".env");
+        Ok(loaded)
     }
 
     /// Parses a config without variables and without resolving models, for replays and tests.
@@ -231,13 +248,8 @@ impl Config {
         tree: &ConfigNode,
         environment: &Environment,
     ) -> Result<(), ConfigProblem> {
-        self.minds = match selection {
-            ModelSelection::Configured => ResolvedMinds::resolve(self, tree, environment, None)?,
-            ModelSelection::Override(model) => {
-                ResolvedMinds::resolve(self, tree, environment, Some(model))?
-            }
-            ModelSelection::NoModel => ResolvedMinds::builtin(),
-        };
+        self.minds = ResolvedMinds::resolve(self, tree, environment, selection)?;
+        self.model_sources = ModelSources::new(selection, &self.agents, environment);
         Ok(())
     }
 
@@ -464,6 +476,11 @@ impl Config {
         }
     }
 
+    /// The same config for a program in which a model may be chosen later.
+    pub fn with_room_for_models(&self) -> Self {
+        Self { budget: self.budget.with_room_for_models(), ..self.clone() }
+    }
+
     pub fn agent_settings(&self) -> agent::AgentSettings {
         agent::AgentSettings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
@@ -479,9 +496,15 @@ impl Config {
             prices: self.models.prices(),
             keeps_exchanges: self.retention.keeps_prompts(),
             secrets: self.secret_scanner(),
-            model_timeout: self.minds.longest_call(),
+            model_timeout: self.longest_call(),
             ..agent::AgentSettings::default()
         }
+    }
+
+    /// How long a model call may take, also to a model that is chosen while the program runs.
+    fn longest_call(&self) -> SignedDuration {
+        let chosen = duration_from_seconds(self.models.timeout_seconds.0 as f64 + 1.0);
+        self.minds.longest_call().max(chosen)
     }
 
     /// The runner's settings. The lease outlasts the longest possible step.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission};
+use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 use aizuchi_core::texts::{self, Name};
@@ -223,8 +223,11 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         LabeledValue::new(texts::ledger::model(language), attempt.model.to_string()),
         LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
         LabeledValue::new(texts::ledger::took(language), took),
-        LabeledValue::new(tokens_name, tokens),
     ];
+    // The built-in mind uses none.
+    if usage != Usage::default() {
+        values.push(LabeledValue::new(tokens_name, tokens));
+    }
     let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
     values.extend(price.map(|price| LabeledValue::new(texts::ledger::price(language), price)));
     let omissions = attempt.omissions.iter().map(|omission| describe_omission(omission, language));

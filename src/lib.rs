@@ -6,6 +6,9 @@
 // The configuration file.
 pub mod config;
 
+// The models that the config names, and how another is chosen.
+pub mod models;
+
 // Measuring: the pipeline on a virtual clock, and a model against labeled cases.
 pub mod replay;
 pub mod eval;

@@ -5,12 +5,15 @@ pub mod peer;
 pub mod server;
 mod attempts;
 mod sessions;
+mod language;
+mod problem_page;
 pub mod auth;
 mod sign_in;
 mod markdown;
 pub mod views;
 mod api;
 mod orders;
+mod models;
 pub mod event_streams;
 pub mod room_feed;
 mod events;
@@ -19,19 +22,21 @@ mod page;
 pub mod health;
 mod webhooks;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
+use axum::{Extension, Router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
@@ -66,10 +71,10 @@ pub struct Web {
     pub room_wait_seconds: f64,
     /// The wait on a chat platform, in seconds.
     pub platform_wait_seconds: f64,
-    /// The model that answers, or `builtin`.
-    pub response_model: String,
-    /// The model that judges, or `builtin`.
-    pub judgment_model: String,
+    /// Which models think, and which others could.
+    pub models: Arc<ModelsInUse>,
+    /// Where the pages are served.
+    pub address: SocketAddr,
     /// The currency of all prices.
     pub currency: String,
     /// Opens the pages to other machines. Without it, only requests from this machine are answered.
@@ -135,6 +140,7 @@ fn router(web: Arc<Web>) -> Router {
     Router::new()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
+        .route("/api/room", get(api::room))
         .route("/api/channels", get(api::channels).post(api::add_channel))
         .route("/api/people", get(api::users).post(api::add_user))
         .route("/api/messages", get(api::messages).post(api::post_message))
@@ -146,6 +152,11 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/mode", post(orders::set_mode))
         .route("/api/opt-out", post(orders::opt_out))
         .route("/api/spending", get(orders::spending))
+        .route(
+            "/api/models",
+            get(models::models).post(models::choose).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
+        .route("/api/models/look", post(models::look))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
@@ -177,7 +188,7 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 /// An error response with a message for the user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ApiProblem {
     status: StatusCode,
     detail: String,
@@ -205,6 +216,8 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(json!({ "error": self.detail }))).into_response()
+        let json = axum::Json(json!({ "error": self.detail }));
+        // A browser gets a page in its place.
+        (self.status, Extension(self), json).into_response()
     }
 }

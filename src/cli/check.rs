@@ -15,6 +15,7 @@ use crate::config::budget::describe_limits;
 use crate::config::exposure;
 use crate::config::minds::ResolvedModel;
 use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::models::prompts::load_prompts;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
@@ -99,7 +100,7 @@ async fn check_platforms(config: &Config) -> Vec<CheckResult> {
 }
 
 fn check_prompts(config: &Config) -> Result<String, String> {
-    app::load_prompts(config).map_err(|error| format!("{error:#}"))?;
+    load_prompts(config).map_err(|error| format!("{error:#}"))?;
     Ok(config.prompts_dir().map_or("built in".to_owned(), |folder| folder.display().to_string()))
 }
 

@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::app;
 use crate::cli::{log, print};
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::eval::case::{self, Case, read_file};
@@ -19,6 +18,7 @@ use crate::eval::prompts::{CasePrompts, ask_all};
 use crate::eval::report::StateReport;
 use crate::eval::table::tables;
 use crate::eval::{StateAnswer, answers, baseline, decide};
+use crate::models;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::prompt::Prompt;
@@ -68,7 +68,8 @@ impl EvalArgs {
         let asks_model =
             self.mind == MindChoice::Model && self.answers.is_none() && self.dump_prompts.is_none();
         anyhow::ensure!(
-            asks_model || !matches!(selection, ModelSelection::Override(_)),
+            asks_model
+                || !matches!(selection, ModelSelection::Override(_) | ModelSelection::Found { .. }),
             "--model goes with --mind model, where no answers are given and no prompts are written"
         );
         let selection = if asks_model { selection } else { ModelSelection::NoModel };
@@ -81,7 +82,7 @@ impl EvalArgs {
 
     fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
-        let mind = app::build_mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
+        let mind = models::build_mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
         let prompt_builder = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = items.iter().map(|item| prompt_builder.prompt(item)).collect();
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
@@ -120,7 +121,7 @@ impl EvalArgs {
 
     fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let cases = case::open(&self.cases)?;
-        let mind = app::build_mind(&config.minds.state, &config.persona(), &Clock::system())?;
+        let mind = models::build_mind(&config.minds.state, &config.persona(), &Clock::system())?;
         let prompt_builder = CasePrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();

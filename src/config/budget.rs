@@ -106,6 +106,13 @@ impl BudgetConfig {
         }
     }
 
+    /// With the limit that a model gets if the config names none, for when one is chosen while the program runs. The
+    /// built-in mind never reaches it.
+    pub fn with_room_for_models(&self) -> Self {
+        let limit = self.tokens_per_day.unwrap_or(LimitSetting::Most(TOKENS_PER_DAY));
+        Self { tokens_per_day: Some(limit), ..self.clone() }
+    }
+
     /// The limits of channels without settings of their own.
     pub fn channel_limits(&self) -> BudgetLimits {
         let posts_per_hour = self.posts_per_channel_per_hour.most();

@@ -1,7 +1,7 @@
 //! Environment variables: those of the process first, then those of a `.env` file. The environment of the process is
 //! never changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,6 +12,8 @@ use anyhow::Context as _;
 #[derive(Clone, Default, PartialEq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+    /// The names of those that the process has.
+    of_process: BTreeSet<String>,
 }
 
 impl Environment {
@@ -41,6 +43,7 @@ impl Environment {
         file: &str,
     ) -> anyhow::Result<Self> {
         let mut variables = BTreeMap::new();
+        let mut of_process = BTreeSet::new();
         let text = escape_bare_dollars(text);
         for pair in dotenvy::from_read_iter(text.as_bytes()) {
             let (name, value) = pair.map_err(|error| line_error(&error, &text, file))?;
@@ -49,10 +52,28 @@ impl Environment {
         for (name, value) in process {
             // An empty variable of the process does not override one of the file.
             if !value.is_empty() || !variables.contains_key(&name) {
+                of_process.insert(name.clone());
                 variables.insert(name, value);
             }
         }
-        Ok(Self { variables })
+        Ok(Self { variables, of_process })
+    }
+
+    /// The same after these changes to the file, where `None` removes a variable.
+    pub fn with(&self, changes: &[(&'static str, Option<String>)]) -> Self {
+        let mut changed = self.clone();
+        for (name, value) in changes.iter().filter(|(name, _)| !self.is_from_process(name)) {
+            match value {
+                Some(value) => changed.variables.insert((*name).to_owned(), value.clone()),
+                None => changed.variables.remove(*name),
+            };
+        }
+        changed
+    }
+
+    /// Whether the process has this variable, so that one of the file does not count.
+    pub fn is_from_process(&self, name: &str) -> bool {
+        self.of_process.contains(name) && self.get_non_empty(name).is_some()
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::Config;
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, ModelParamsConfig};
+use crate::config::chosen::{MODEL_VARIABLE, chosen_agents};
 use crate::config::environment::Environment;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::Secret;
 use crate::config::tree::ConfigNode;
+use crate::config::values::WebUrl;
+use crate::config::{Config, ModelSelection};
 use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_import::kotonoha::to_model_id;
@@ -76,14 +78,32 @@ impl ResolvedMinds {
         Self::default()
     }
 
-    /// Resolves the minds of a config. With `all`, every agent uses that model. Fails if a model needs an API key and
-    /// there is none. The tree provides the locations for errors.
+    /// Resolves the minds of a config. If the config names no model, that of the variable [`MODEL_VARIABLE`] is used.
+    /// Fails if a model needs an API key and there is none. The tree provides the locations for errors.
     pub fn resolve(
         config: &Config,
         tree: &ConfigNode,
         environment: &Environment,
-        all: Option<&ModelId>,
+        selection: ModelSelection<'_>,
     ) -> Result<Self, ConfigProblem> {
+        let (all, api_base) = match selection {
+            ModelSelection::NoModel => return Ok(Self::builtin()),
+            ModelSelection::Configured => (None, None),
+            ModelSelection::Override(model) => (Some(model), None),
+            ModelSelection::Found { model, api_base } => (Some(model), api_base),
+        };
+        let chosen = match all {
+            Some(_) => None,
+            None => chosen_agents(&config.agents, environment)?,
+        };
+        let source = match &chosen {
+            Some(_) => ModelSource::Variable(MODEL_VARIABLE),
+            None => ModelSource::Config,
+        };
+        let config = match chosen {
+            Some(agents) => &Config { agents, ..config.clone() },
+            None => config,
+        };
         let agents = &config.agents;
         if *agents == AgentsConfig::default() && all.is_none() {
             return Ok(Self::builtin());
@@ -95,7 +115,8 @@ impl ResolvedMinds {
         if let Some(model) = all {
             let state = inherit_settings(agents.state.as_ref(), &judgment);
             let mind = |agent: &AgentConfig, name: &str| {
-                resolver.resolve_mind(&resolver.with_model(agent, model), name, ModelSource::Flag)
+                let agent = resolver.with_model(agent, model, api_base);
+                resolver.resolve_mind(&agent, name, ModelSource::Flag)
             };
             return Ok(Self {
                 response: mind(&response, "response")?,
@@ -104,12 +125,12 @@ impl ResolvedMinds {
                 state: mind(&state, "state")?,
             });
         }
-        let (state, source) = resolver.state_agent(&judgment)?;
+        let (state, state_source) = resolver.state_agent(&judgment, source)?;
         Ok(Self {
-            response: resolver.resolve_mind(&response, "response", ModelSource::Config)?,
-            judgment: resolver.resolve_mind(&judgment, "judgment", ModelSource::Config)?,
-            memory: resolver.resolve_mind(&memory, "memory", ModelSource::Config)?,
-            state: resolver.resolve_mind(&state, "state", source)?,
+            response: resolver.resolve_mind(&response, "response", source)?,
+            judgment: resolver.resolve_mind(&judgment, "judgment", source)?,
+            memory: resolver.resolve_mind(&memory, "memory", source)?,
+            state: resolver.resolve_mind(&state, "state", state_source)?,
         })
     }
 }
@@ -160,7 +181,12 @@ struct MindResolver<'a> {
 impl MindResolver<'_> {
     /// The same agent with another model and no fallback. The client arguments come from an agent of the same provider.
     /// Parameters that may exist only at one provider are dropped if the provider changes.
-    fn with_model(&self, agent: &AgentConfig, model: &ModelId) -> AgentConfig {
+    fn with_model(
+        &self,
+        agent: &AgentConfig,
+        model: &ModelId,
+        api_base: Option<&str>,
+    ) -> AgentConfig {
         let is_same_provider =
             agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
         let params = agent.params.as_ref();
@@ -174,10 +200,12 @@ impl MindResolver<'_> {
             } else {
                 params.map(ModelParamsConfig::without_unknown_keys)
             },
-            client_args: if is_same_provider {
-                agent.client_args.clone()
-            } else {
-                other_client_args()
+            client_args: match api_base {
+                Some(base) => {
+                    ClientArgs { api_base: Some(WebUrl(base.to_owned())), ..Default::default() }
+                }
+                None if is_same_provider => agent.client_args.clone(),
+                None => other_client_args(),
             },
             fallback: None,
         }
@@ -187,6 +215,7 @@ impl MindResolver<'_> {
     fn state_agent(
         &self,
         judgment: &AgentConfig,
+        source: ModelSource,
     ) -> Result<(AgentConfig, ModelSource), ConfigProblem> {
         let own = self.config.agents.state.as_ref();
         if own.is_some_and(|own| own.model_id.is_some()) {
@@ -217,7 +246,7 @@ impl MindResolver<'_> {
                 ModelId::Hosted { provider: anthropic, name: DEFAULT_STATE_MODEL.to_owned() };
             return Ok((agent_for(model_id), ModelSource::Config));
         }
-        Ok((inherit_settings(own, judgment), ModelSource::Config))
+        Ok((inherit_settings(own, judgment), source))
     }
 
     /// The client arguments of the first agent that has a key for this provider.

@@ -9,6 +9,9 @@ use crate::config::values::{BoundedInteger, Money};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::{ModelPrice, Prices};
 
+/// What list prices are in.
+const LIST_CURRENCY: &str = "USD";
+
 /// What holds for all models.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -21,7 +24,8 @@ pub struct ModelsConfig {
     pub attempts: BoundedInteger<1, 11>,
     /// What prices are in: three letters.
     pub currency: Currency,
-    /// Prices by model, for a million tokens; they fill the ledger's column of costs.
+    /// Prices by model, for a million tokens; they fill the ledger's column of costs. Left out: the list prices of
+    /// common models, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, PriceConfig>")]
     pub prices: BTreeMap<ModelId, PriceConfig>,
 }
@@ -46,8 +50,17 @@ pub struct PriceConfig {
 pub struct Currency(pub String);
 
 impl ModelsConfig {
-    /// The price table of the agent.
+    /// The price table of the agent: what is configured, then the list prices.
     pub fn prices(&self) -> Prices {
+        let mut prices = match self.currency.0.as_str() {
+            LIST_CURRENCY => Prices::list(),
+            _ => Prices::default(),
+        };
+        prices.0.extend(self.configured_prices().0);
+        prices
+    }
+
+    fn configured_prices(&self) -> Prices {
         let price = |(id, price): (&ModelId, &PriceConfig)| {
             let cached_input = price.cached_input.unwrap_or(price.input).0;
             let price = ModelPrice { input: price.input.0, cached_input, output: price.output.0 };
@@ -63,7 +76,7 @@ impl Default for ModelsConfig {
             connect_timeout_seconds: BoundedInteger(10),
             timeout_seconds: BoundedInteger(60),
             attempts: BoundedInteger(3),
-            currency: Currency("USD".to_owned()),
+            currency: Currency(LIST_CURRENCY.to_owned()),
             prices: BTreeMap::new(),
         }
     }

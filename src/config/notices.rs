@@ -11,6 +11,7 @@ use crate::config::suggestions::{join_list, misspelled_word};
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
 use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::Prices;
 
 struct Notice {
     path: &'static [&'static str],
@@ -170,11 +171,13 @@ fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigP
 /// The warning that a limit on money cannot work, because a model has no price.
 fn missing_prices_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let (limit, location) = first_money_limit(tree)?;
+    let Prices(prices) = config.models.prices();
     let models: Vec<String> = config
         .minds
         .models_in_use(config.decision.state)
-        .filter(|id| **id != ModelId::Builtin && !config.models.prices.contains_key(id))
+        .filter(|id| **id != ModelId::Builtin)
         .map(ToString::to_string)
+        .filter(|id| !prices.contains_key(id))
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();

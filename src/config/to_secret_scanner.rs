@@ -1,7 +1,7 @@
 //! The installation's own keys and tokens, which nothing that a model writes may show.
 
 use crate::config::Config;
-use crate::config::minds::ResolvedMind;
+use crate::config::minds::{ResolvedMind, ResolvedMinds};
 use crate::config::secret::Secret;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 
@@ -16,11 +16,16 @@ impl Config {
         let discord = self.discord.iter().flat_map(|discord| &discord.token);
         let http = self.http.token.iter().map(|token| &token.0);
         let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
-        let minds = &self.minds;
-        let minds = [&minds.response, &minds.judgment, &minds.memory, &minds.state];
-        let models = minds.into_iter().flat_map(model_secrets);
-        let secrets = slack.chain(discord).chain(http).chain(search).chain(models);
+        let secrets = slack.chain(discord).chain(http).chain(search).chain(self.minds.keys());
         SecretScanner::new(secrets.map(Secret::expose))
+    }
+}
+
+impl ResolvedMinds {
+    /// The keys and headers of all models.
+    pub fn keys(&self) -> impl Iterator<Item = &Secret> {
+        let minds = [&self.response, &self.judgment, &self.memory, &self.state];
+        minds.into_iter().flat_map(model_secrets)
     }
 }
 

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use crate::web::{ApiProblem, MAX_BODY_BYTES, Web, views};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange};
 use aizuchi_core::event::DeadLetter;
+use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
 use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
@@ -39,6 +40,50 @@ pub async fn channels(State(web): State<Arc<Web>>) -> ApiResult {
         "muted_until": muted_until,
         "revision": revision,
     })))
+}
+
+/// All that a page shows at first: the channels, and the newest messages of each with the decisions about them.
+pub async fn room(State(web): State<Arc<Web>>) -> ApiResult {
+    // Read the revision before everything else, so that this is at least as new.
+    let revision = *web.revisions.borrow();
+    let controls = web.room.controls().await?;
+    let mut talks = Vec::new();
+    for ChannelControls { channel, .. } in &controls.channels {
+        talks.push(talk(&web, &channel.id).await?);
+    }
+    let (channels, muted_until) = views::participation(&controls);
+    Ok(Json(json!({
+        "channels": channels,
+        "muted_until": muted_until,
+        "talks": talks,
+        "revision": revision,
+    })))
+}
+
+async fn talk(web: &Web, channel: &ChannelId) -> Result<Value, ApiProblem> {
+    let query = MessageQuery {
+        workspace: workspace_id(),
+        channel: channel.clone(),
+        thread: None,
+        range: MessageRange::Newest,
+        limit: PAGE,
+    };
+    let stored = web.archive.messages(query).await?;
+    let messages: Vec<Value> = stored.iter().map(views::message).collect();
+    let decisions = decisions_about(web, channel, &stored).await?;
+    Ok(json!({ "channel": channel, "messages": messages, "decisions": decisions }))
+}
+
+async fn decisions_about(
+    web: &Web,
+    channel: &ChannelId,
+    messages: &[StoredMessage],
+) -> Result<Vec<Value>, ApiProblem> {
+    let messages = messages.iter().map(|message| message.message.id.clone()).collect();
+    let channel = channel.clone();
+    let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages };
+    let decisions = web.archive.decisions(query).await?;
+    Ok(decisions.iter().map(views::decision).collect())
 }
 
 #[derive(Deserialize)]
@@ -109,10 +154,7 @@ pub async fn messages(
         response["parent"] = json!(parent.as_ref().map(views::message));
     }
     if wants_decisions {
-        let messages = stored.iter().map(|message| message.message.id.clone()).collect();
-        let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages };
-        let decisions = web.archive.decisions(query).await?;
-        response["decisions"] = decisions.iter().map(views::decision).collect();
+        response["decisions"] = decisions_about(&web, &channel, &stored).await?.into();
     }
     Ok(Json(response))
 }

@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 
 use crate::config::secret::Secret;
 use crate::web::attempts::Attempts;
+use crate::web::language::language_of;
 use crate::web::peer::{Client, Peer};
+use crate::web::problem_page::{is_for_people, page_for};
 use crate::web::sessions::{Session, Sessions};
 use crate::web::{ApiProblem, Web};
 
@@ -84,6 +86,8 @@ pub(super) async fn require_access(
     next: Next,
 ) -> Response {
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
+    let page_language = is_for_people(request.method(), request.uri().path(), request.headers())
+        .then(|| language_of(request.headers()).unwrap_or(web.persona.language));
     let mut response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {
@@ -91,6 +95,9 @@ pub(super) async fn require_access(
             next.run(request).await
         }
     };
+    if let Some(language) = page_language {
+        response = page_for(response, language);
+    }
     let headers = response.headers_mut();
     add_security_headers(headers);
     // Static files are the same for everybody.
@@ -176,8 +183,13 @@ fn is_foreign(request: &Request) -> bool {
 
 /// Whether a request comes from this machine, and not through a proxy on it.
 pub(super) fn is_from_here(request: &Request) -> bool {
-    let is_local = request.extensions().get::<Client>().is_some_and(|client| client.is_local);
-    is_local && is_host_local(request.headers())
+    let client = request.extensions().get::<Client>();
+    client.is_some_and(|client| is_direct(*client, request.headers()))
+}
+
+/// Whether a client is a program on this machine that addresses it as such.
+pub(super) fn is_direct(client: Client, headers: &HeaderMap) -> bool {
+    client.is_local && is_host_local(headers)
 }
 
 fn is_host_local(headers: &HeaderMap) -> bool {

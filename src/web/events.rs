@@ -13,14 +13,15 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::web::auth::Visitor;
 use crate::web::event_streams::StreamSlot;
 use crate::web::peer::Client;
-use crate::web::room_feed::Place;
-use crate::web::{ApiProblem, Web};
+use crate::web::room_feed::{Place, RoomFeed};
+use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::store::StoreError;
 
 /// A comment is sent after this time without a change, so that proxies keep the connection.
@@ -47,6 +48,8 @@ pub async fn events(
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
+    let mut model_changes = web.models.subscribe();
+    model_changes.mark_changed();
     let slot = web.event_streams.open(client.peer).ok_or_else(|| {
         tracing::debug!(client = %client.peer, "refusing an event stream: there are too many");
         let sentence = "there are too many event streams; close one, or try again later";
@@ -57,6 +60,8 @@ pub async fn events(
         revisions,
         room_changes,
         has_room: false,
+        model_changes,
+        models: None,
         queue: VecDeque::new(),
         web: web.clone(),
         _slot: slot,
@@ -85,6 +90,9 @@ struct EventStream {
     room_changes: watch::Receiver<u64>,
     /// The page has got a snapshot of the room.
     has_room: bool,
+    model_changes: watch::Receiver<u64>,
+    /// What the page was told of the models.
+    models: Option<Value>,
     queue: VecDeque<Bytes>,
     _slot: StreamSlot,
 }
@@ -106,12 +114,29 @@ impl EventStream {
                     changed.ok()?;
                     self.read_changes().await
                 }
-                () = sleep(KEEP_ALIVE) => return Some(COMMENT),
+                changed = self.model_changes.changed() => {
+                    changed.ok()?;
+                    Ok(())
+                }
+                () = sleep(KEEP_ALIVE) => {
+                    self.queue.push_back(COMMENT);
+                    Ok(())
+                }
             };
+            // A call that fails or succeeds comes with a change of its step.
+            self.read_models();
             if let Err(error) = read {
                 tracing::warn!(%error, "the store failed; closing an event stream");
                 return None;
             }
+        }
+    }
+
+    fn read_models(&mut self) {
+        let summary = models::summary(&self.web.models);
+        if self.models.as_ref() != Some(&summary) {
+            self.queue.push_back(RoomFeed::models_event(&summary));
+            self.models = Some(summary);
         }
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::web::auth::{Visitor, is_from_here};
-use crate::web::{ApiProblem, Web};
+use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::metrics::GaugeSnapshot;
 use aizuchi_core::persona::Language;
@@ -67,7 +67,7 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// Whether it is ready; for this machine and for those who have the token with the reason why not, or with the
-/// progress of a backfill.
+/// progress of a backfill and with what is wrong with the models.
 pub async fn ready(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -81,10 +81,16 @@ pub async fn ready(
     let to_json = |progress: BackfillProgress| backfill_json(&progress, web.persona.language);
     let backfills: Vec<Value> =
         web.platforms.backfill_progress().into_iter().map(to_json).collect();
-    if backfills.is_empty() {
-        return Json(json!({ "status": "ready" })).into_response();
+    let mut ready = json!({ "status": "ready" });
+    if !backfills.is_empty() {
+        ready["catching_up"] = json!(backfills);
     }
-    Json(json!({ "status": "ready", "catching_up": backfills })).into_response()
+    // Without its model it still hears, remembers and obeys.
+    let problems = models::problems(&web.models, web.persona.language);
+    if !problems.is_empty() {
+        ready["models"] = json!(problems);
+    }
+    Json(ready).into_response()
 }
 
 /// What has been read, and which channels are behind. Only ids: a private channel's name is no matter of operation.

@@ -12,6 +12,7 @@ use rust_embed::RustEmbed;
 use serde_json::json;
 
 use crate::web::auth::Visitor;
+use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::texts;
@@ -35,21 +36,21 @@ struct Files;
 pub async fn room(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
-    // The gates that settle a message when it is heard. The page needs no reason for the persona's own messages.
-    let gates =
-        [Gate::OptedOut, Gate::OtherBot, Gate::Backfilled, Gate::ChannelMode, Gate::Command];
-    let language = web.persona.language;
+    // The gates that settle a message when it is heard. The persona's own messages need no reason, and a command has
+    // its answer.
+    let gates = [Gate::OptedOut, Gate::OtherBot, Gate::Backfilled, Gate::ChannelMode];
     let gates =
         gates.map(|gate| (gate.name(), texts::judging::gate_reason_when_heard(language, gate)));
     let gates: BTreeMap<&str, &str> = gates.into();
     let settings = json!({
-        "language": web.persona.language.tag(),
+        "language": language.tag(),
         "persona": web.persona.name,
         "wait_seconds": web.room_wait_seconds,
         "usual_wait_seconds": web.platform_wait_seconds,
-        "mind": web.response_model,
-        "judge": web.judgment_model,
+        "mind": web.models.response(),
+        "judge": web.models.judgment(),
         "gates": gates,
     });
     let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
@@ -57,7 +58,7 @@ pub async fn room(
     let page = RoomPage {
         catching_up: backfills.join(" "),
         has_session: visitor.session.is_some(),
-        language: web.persona.language.tag(),
+        language: language.tag(),
         persona: &web.persona.name,
         // A name with `</script>` must not close the element.
         settings: settings.to_string().replace('<', "\\u003c"),

@@ -28,7 +28,8 @@ pub struct Client {
 /// The bits of an IPv6 address that name the network of a subscriber.
 const SUBSCRIBER_BITS: u128 = !0 << 64;
 /// The headers by which a proxy tells that it stands for others.
-const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
+const PROXY_HEADERS: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 impl Peer {
     pub fn new(address: IpAddr) -> Self {

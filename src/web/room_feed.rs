@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use crate::web::views;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
@@ -41,6 +42,8 @@ struct KeptEvents {
 struct Change {
     revision: u64,
     event: Bytes,
+    /// It is a message that was a command, which may have changed the persona's mode or mutes.
+    is_command: bool,
 }
 
 /// The pending steps. The number rises with each change of them.
@@ -116,6 +119,10 @@ impl RoomFeed {
     /// Keeps the next batch of changes after those that are kept, and the present status.
     async fn read_on(&self, kept: &mut KeptEvents, newest: u64) -> Result<(), StoreError> {
         let (changes, until) = self.read_changes(kept.until, newest).await?;
+        // Its order was applied before the message was stored.
+        if changes.iter().any(|change| change.is_command) {
+            self.room.notice_command();
+        }
         let steps = self.archive.pending_steps(&workspace_id()).await?;
         let now = self.clock.now();
         let steps: Vec<Value> = steps.iter().map(|step| views::step(step, now)).collect();
@@ -170,6 +177,11 @@ impl RoomFeed {
         Ok(event)
     }
 
+    /// Which models think, and what is wrong with them.
+    pub fn models_event(summary: &Value) -> Bytes {
+        event("models", summary, None)
+    }
+
     fn status_event(&self, steps: &[Value]) -> Bytes {
         let (store, now) = (self.archive.installation(), views::seconds(self.clock.now()));
         event("status", &json!({ "store": store, "now": now, "steps": steps }), None)
@@ -219,6 +231,13 @@ impl RoomChange<'_> {
             RoomChange::Decision(decision) => decision.revision,
         }
     }
+
+    fn is_command(&self) -> bool {
+        match self {
+            RoomChange::Message(message) => message.gate == Some(Gate::Command),
+            RoomChange::Decision(_) => false,
+        }
+    }
 }
 
 /// Only the last change of a revision carries its id: a page that reconnects after an earlier one must get the rest of
@@ -232,7 +251,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
             RoomChange::Message(message) => event("message", &views::message(message), id),
             RoomChange::Decision(decision) => event("decision", &views::decision(decision), id),
         };
-        Change { revision, event }
+        Change { revision, event, is_command: change.is_command() }
     };
     changes.iter().zip(next).map(render).collect()
 }
@@ -248,7 +267,7 @@ mod tests {
     use super::*;
 
     fn change(revision: u64) -> Change {
-        Change { revision, event: Bytes::new() }
+        Change { revision, event: Bytes::new(), is_command: false }
     }
 
     #[test]

@@ -12,9 +12,11 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::web::auth::{SESSION_COOKIE, TokenCheck, Visitor};
+use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
 use crate::web::sessions::SESSION_AGE;
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -33,34 +35,39 @@ pub struct SignInForm {
     token: String,
 }
 
-pub async fn page(State(web): State<Arc<Web>>) -> Result<Response, ApiProblem> {
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    PageLanguage(language): PageLanguage,
+) -> Result<Response, ApiProblem> {
     if web.authenticator.is_none() {
         return Ok(Redirect::to("/").into_response());
     }
-    Ok(render(&web, None)?.into_response())
+    Ok(render(&web, language, None)?.into_response())
 }
 
 pub async fn sign_in(
     State(web): State<Arc<Web>>,
     Extension(client): Extension<Client>,
+    PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Result<Response, ApiProblem> {
     let Some(authenticator) = &web.authenticator else {
         return Ok(Redirect::to("/").into_response());
     };
-    let language = web.persona.language;
     let token = form.map_or(String::new(), |Form(form)| form.token);
     let now = web.clock.now();
     match authenticator.check(&token, client.peer, now) {
         TokenCheck::Right => {}
         TokenCheck::Wrong => {
             let error = texts::pages::wrong_token(language);
-            return Ok((StatusCode::UNAUTHORIZED, render(&web, Some(error))?).into_response());
+            return Ok(
+                (StatusCode::UNAUTHORIZED, render(&web, language, Some(error))?).into_response()
+            );
         }
         TokenCheck::TooSoon(wait) => {
             let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
-            let page = render(&web, Some(&error))?;
+            let page = render(&web, language, Some(&error))?;
             return Ok((StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page).into_response());
         }
     }
@@ -109,8 +116,7 @@ fn is_https(headers: &HeaderMap) -> bool {
         || text("origin").is_some_and(|origin| origin.starts_with("https://"))
 }
 
-fn render(web: &Web, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
-    let language = web.persona.language;
+fn render(web: &Web, language: Language, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
     let page = SignInPage {
         language: language.tag(),
         persona: &web.persona.name,

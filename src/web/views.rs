@@ -37,7 +37,7 @@ pub fn participation(controls: &RoomControls) -> (Vec<Value>, Option<f64>) {
     (controls.channels.iter().map(channel).collect(), controls.muted_until.map(seconds))
 }
 
-/// The spending and its limits, for the workspace and for each channel.
+/// The spending and its limits, for the workspace and for each channel. A price that is not known is `null`.
 pub fn spending(
     spendings: &[Spending],
     channels: &[Channel],
@@ -48,11 +48,14 @@ pub fn spending(
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
         let money = |micros: u64| micros as f64 / 1e6;
+        // Tokens that cost nothing are those of a model without a price.
+        let price = |micros: u64, tokens: u64| (micros > 0 || tokens == 0).then(|| money(micros));
+        let tokens_in_month = found.map_or(0, |found| found.tokens_in_month);
         json!({
             "tokens_in_day": spent.tokens_in_day,
-            "tokens_in_month": found.map_or(0, |found| found.tokens_in_month),
-            "price_in_day": money(spent.micros_in_day),
-            "price_in_month": money(spent.micros_in_month),
+            "tokens_in_month": tokens_in_month,
+            "price_in_day": price(spent.micros_in_day, spent.tokens_in_day),
+            "price_in_month": price(spent.micros_in_month, tokens_in_month),
             "limits": {
                 "tokens_per_day": limits.tokens_per_day,
                 "price_per_day": limits.micros_per_day.map(money),

@@ -7,6 +7,7 @@ mod history;
 mod keyboard;
 mod languages;
 mod messages;
+mod models;
 mod modes;
 mod narrow;
 mod reactions;
@@ -37,21 +38,32 @@ struct Browser {
 }
 
 impl Browser {
-    /// Starts with a wide window and a mouse.
+    /// Starts with a wide window and a mouse, for a reader of English.
     async fn start() -> Self {
-        Self::start_with(MOUSE).await
+        Self::start_with(MOUSE, "en-US").await
+    }
+
+    /// Starts for a reader of another language.
+    async fn start_in(language: &str) -> Self {
+        Self::start_with(MOUSE, language).await
     }
 
     /// Starts with a touch screen.
     async fn start_touched() -> Self {
-        Self::start_with(TOUCH).await
+        Self::start_touched_in("en-US").await
     }
 
-    async fn start_with(pointer: &str) -> Self {
+    async fn start_touched_in(language: &str) -> Self {
+        Self::start_with(TOUCH, language).await
+    }
+
+    async fn start_with(pointer: &str, language: &str) -> Self {
         // chromedriver picks a free port, and fails if that port is taken in the other address family.
         let (driver, port) = (0..10).find_map(|_| start_driver()).expect("chromedriver starts");
         let profile = tempfile::tempdir().unwrap();
         let folder = format!("--user-data-dir={}", profile.path().display());
+        let lang = format!("--lang={language}");
+        let accepted = format!("--accept-lang={language}");
         let args = [
             "--headless",
             "--no-sandbox",
@@ -61,7 +73,8 @@ impl Browser {
             "--disable-background-networking",
             "--disable-component-update",
             "--window-size=1280,900",
-            "--lang=en-US",
+            &lang,
+            &accepted,
             &folder,
             pointer,
         ];

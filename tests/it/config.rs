@@ -1,6 +1,7 @@
 //! The config file: variables, locations and defaults.
 
 mod bad;
+mod chosen;
 mod discord;
 mod example;
 mod kotonoha;

@@ -19,6 +19,7 @@ mod import;
 mod log;
 mod persistence;
 mod model_settings;
+mod models;
 mod orders;
 mod program;
 mod prompt_command;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 const MUTE_SHAPE: &str = r#"send {"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
 const MODE_SHAPE: &str = r#"send {"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
@@ -171,8 +172,22 @@ async fn invalid_orders_are_refused() {
 
 #[tokio::test]
 async fn spending_is_shown_with_its_limits() {
+    let server = Server::start(ServerLimits::default()).await;
+    let silence = json!({
+        "should_respond": false, "reason": "no", "confidence": 0.9, "delay_seconds": null,
+        "conversation_state": "active", "about": null, "reaction": null, "look_again_seconds": null,
+    });
+    server.will_say(&[&silence.to_string()]);
     let home = Home::new(0.1);
-    home.add("budget: {tokens_per_day: 1, money_per_month: 2.5}\nchannels:\n  '#general': {budget: {tokens_per_day: 1000000000}}\n");
+    home.add(&format!(
+        "budget: {{tokens_per_day: 1, money_per_month: 2.5}}
+channels:
+  '#general': {{budget: {{tokens_per_day: 1000000000}}}}
+models: {{prices: {{openai/large-1: {{input: 2, output: 10}}}}}}
+agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'}}}}}}
+",
+        server.base
+    ));
     let program = home.start();
     let nothing = |limits: Value| json!({ "tokens_in_day": 0, "tokens_in_month": 0, "price_in_day": 0.0, "price_in_month": 0.0, "limits": limits, "reached": "within" });
     let limits = json!({ "tokens_per_day": 1, "price_per_day": null, "price_per_month": 2.5 });
@@ -195,6 +210,8 @@ async fn spending_is_shown_with_its_limits() {
         assert_eq!(spending["reached"], reached);
     }
     assert_eq!(after["channels"][1]["tokens_in_day"], 0);
+    let price = &after["workspace"]["price_in_day"];
+    assert!(price.as_f64().is_some_and(|price| price > 0.0), "{price}");
     // Over budget, the gate keeps the bot silent.
     let more = program.says("alice", "who cooks dinner?").await;
     let row = closed(&program, &more).await;

@@ -55,7 +55,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Reason: nobody asked the room anything
       Confidence: 0.0
       About: alice: my lunch was [0mgood
-      Call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
+      Call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: chose silence — nobody asked the room anything
     ");
     let asked = program.says("bob", "@Aizuchi are you there?").await;
@@ -70,7 +70,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Closed: 0-0-0 0:0:0 UTC
       Mode: companion
       Rules that let it pass: channel mode, muted, budget
-      Call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
+      Call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: spoke — bob asked me
       Said: 0-0-0 0:0:0 UTC  Aizuchi: Yes, bob, I’m here.
     ");
@@ -107,7 +107,7 @@ async fn a_decision_is_explained_in_japanese() {
       理由：みんなへの質問はありませんでした
       確信度：0.0
       判断の対象：hana: 私のお昼はおいしかったです
-      呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s、トークン（入力・うちキャッシュ・出力）：0 · 0 · 0）
+      呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s）
       結果：黙っていることにしました — みんなへの質問はありませんでした
     ");
 }

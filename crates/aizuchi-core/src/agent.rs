@@ -35,6 +35,7 @@ use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::limit::Limit;
+use crate::decision::model_problem::ModelProblem;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use crate::llm::fallback::Models;
@@ -182,7 +183,8 @@ pub struct Agent {
     pub seed: u64,
 }
 
-/// The model behind each verb.
+/// The model behind each verb. Clones share the models.
+#[derive(Clone)]
 pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
@@ -230,7 +232,7 @@ impl Agent {
     ) -> Outcome {
         if claim.attempt > MAX_ATTEMPTS {
             let error = format!("it did not come to an end in {MAX_ATTEMPTS} attempts");
-            return Outcome::new(self.give_up(claim, error));
+            return Outcome::new(self.give_up(claim, error, None));
         }
         if let Some(result) = self.deferral(claim) {
             return Outcome::new(result);
@@ -272,14 +274,17 @@ impl Agent {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 StepResult::Retry { due: self.clock.now() + wait }
             }
-            StepError::Retryable { error, .. } | StepError::Permanent { error } => {
-                self.give_up(claim, error)
-            }
+            StepError::Retryable { error, problem, .. }
+            | StepError::Permanent { error, problem } => self.give_up(claim, error, problem),
         }
     }
 
-    fn give_up(&self, claim: &Claim, error: String) -> StepResult {
-        let why = texts::replies::something_went_wrong(self.persona.language).to_owned();
+    fn give_up(&self, claim: &Claim, error: String, problem: Option<ModelProblem>) -> StepResult {
+        let language = self.persona.language;
+        let why = problem.map_or(texts::replies::something_went_wrong(language), |problem| {
+            texts::models::problem(language, problem)
+        });
+        let why = why.to_owned();
         match &claim.event {
             Event::Judge(_) => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))
@@ -324,7 +329,7 @@ impl Agent {
             now: self.now(),
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
-            token_factor: self.token_corrections.factor(mind.models.name()),
+            token_factor: self.token_corrections.factor(&mind.models.name()),
             judge_options: JudgeOptions::default(),
         }
     }
@@ -362,33 +367,43 @@ pub enum StepError {
     /// A limit forbids the next model call.
     OverBudget(Limit),
     /// Try again later.
-    Retryable { error: String, retry_after: Option<SignedDuration> },
+    Retryable {
+        error: String,
+        retry_after: Option<SignedDuration>,
+        /// Set if it is the model's fault.
+        problem: Option<ModelProblem>,
+    },
     /// Trying again will not help.
-    Permanent { error: String },
+    Permanent { error: String, problem: Option<ModelProblem> },
+}
+
+impl StepError {
+    fn retryable(error: String, retry_after: Option<SignedDuration>) -> Self {
+        Self::Retryable { error, retry_after, problem: None }
+    }
+
+    fn permanent(error: String) -> Self {
+        Self::Permanent { error, problem: None }
+    }
+
+    /// No model has answered, because of this problem if one is known.
+    fn from_llm(failure: LlmError, problem: Option<ModelProblem>) -> Self {
+        let error = failure.to_string();
+        match failure {
+            LlmError::Busy { retry_after, .. } => Self::Retryable { error, retry_after, problem },
+            LlmError::TimedOut(_) => Self::Retryable { error, retry_after: None, problem },
+            LlmError::Refused(_) | LlmError::Unusable { .. } => Self::Permanent { error, problem },
+        }
+    }
 }
 
 impl From<StoreError> for StepError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy(_) | StoreError::Broken(_) => {
-                StepError::Retryable { error: error.to_string(), retry_after: None }
+                StepError::retryable(error.to_string(), None)
             }
-            StoreError::Refused(_) => StepError::Permanent { error: error.to_string() },
-        }
-    }
-}
-
-impl From<LlmError> for StepError {
-    fn from(error: LlmError) -> Self {
-        let message = error.to_string();
-        match error {
-            LlmError::Busy { retry_after, .. } => {
-                StepError::Retryable { error: message, retry_after }
-            }
-            LlmError::TimedOut(_) => StepError::Retryable { error: message, retry_after: None },
-            LlmError::Refused(_) | LlmError::Unusable { .. } => {
-                StepError::Permanent { error: message }
-            }
+            StoreError::Refused(_) => StepError::permanent(error.to_string()),
         }
     }
 }
@@ -397,16 +412,10 @@ impl From<PlatformError> for StepError {
     fn from(error: PlatformError) -> Self {
         let message = error.to_string();
         match error {
-            PlatformError::Busy { retry_after, .. } => {
-                StepError::Retryable { error: message, retry_after }
-            }
-            PlatformError::Queued { wait } => {
-                StepError::Retryable { error: message, retry_after: Some(wait) }
-            }
-            PlatformError::OutcomeUnknown(_) => {
-                StepError::Retryable { error: message, retry_after: None }
-            }
-            PlatformError::Refused(_) => StepError::Permanent { error: message },
+            PlatformError::Busy { retry_after, .. } => StepError::retryable(message, retry_after),
+            PlatformError::Queued { wait } => StepError::retryable(message, Some(wait)),
+            PlatformError::OutcomeUnknown(_) => StepError::retryable(message, None),
+            PlatformError::Refused(_) => StepError::permanent(message),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod limit;
 pub mod gate;
+pub mod model_problem;
 pub mod verdict;
 
 use std::fmt;

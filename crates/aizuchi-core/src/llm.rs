@@ -6,6 +6,7 @@ pub mod fallback;
 pub mod model;
 pub mod price;
 pub mod provider;
+pub mod discover;
 pub mod scripted;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};
 
@@ -30,6 +32,16 @@ pub trait Llm: Send + Sync {
     /// How often one prompt is asked at most, if answers are charged and of no use.
     fn max_attempts(&self) -> u32 {
         1
+    }
+
+    /// Why its last call failed, while none has succeeded since.
+    fn problem(&self) -> Option<ModelProblem> {
+        None
+    }
+
+    /// Looks for a problem without using a token. What cannot be told so is no problem.
+    async fn probe(&self) -> Option<ModelProblem> {
+        None
     }
 
     /// Answers one prompt, with at most one request that is charged. Dropping the future cancels the call.

@@ -39,6 +39,7 @@ macro_rules! texts {
 pub mod commands;
 pub mod judging;
 pub mod replies;
+pub mod models;
 pub mod prompts;
 pub mod tools;
 pub mod memos;
@@ -71,5 +72,22 @@ fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
     match language {
         Language::En => en,
         Language::Ja => ja,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_japanese_name_stands_close_to_its_honorific() {
+        for (name, expected) in [
+            ("健", "健さんに聞かれました"),
+            ("さくら", "さくらさんに聞かれました"),
+            ("佐々", "佐々さんに聞かれました"),
+            ("Ken", "Ken さんに聞かれました"),
+        ] {
+            assert_eq!(replies::asked_by(Language::Ja, Name(name)), expected);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde_json::{Value, json};
@@ -71,6 +71,10 @@ struct Inner {
     limits: ServerLimits,
     requests: Mutex<Vec<ProviderRequest>>,
     next: Mutex<VecDeque<ProviderResponse>>,
+    /// What the lists of models have.
+    models: Mutex<Vec<String>>,
+    /// The only key that is accepted, if any key is not.
+    key: Mutex<Option<String>>,
     /// How many requests have come, and how many were aborted by the client.
     came: watch::Sender<usize>,
     abandoned: watch::Sender<usize>,
@@ -83,6 +87,8 @@ impl Server {
             limits,
             requests: Mutex::default(),
             next: Mutex::default(),
+            models: Mutex::default(),
+            key: Mutex::default(),
             came: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
             is_released: watch::Sender::new(false),
@@ -102,6 +108,16 @@ impl Server {
     /// Answers the next requests with these texts.
     pub fn will_say(&self, texts: &[&str]) {
         self.then(texts.iter().map(|text| ProviderResponse::Says((*text).to_owned())));
+    }
+
+    /// Lists these models, as Ollama and as servers that are compatible with OpenAI do.
+    pub fn has_models(&self, names: &[&str]) {
+        *self.state.models.lock().unwrap() = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+
+    /// Refuses requests with any other bearer key from now on.
+    pub fn accepts_only(&self, key: &str) {
+        *self.state.key.lock().unwrap() = Some(key.to_owned());
     }
 
     /// The prompt of the last request.
@@ -155,6 +171,12 @@ impl Drop for Watched<'_> {
 async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
+    let key = state.key.lock().unwrap().clone().map(|key| format!("Bearer {key}"));
+    let offered = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+    let is_refused = key.is_some() && offered != key.as_deref();
+    if head.method == Method::GET {
+        return if is_refused { refused() } else { list(&path, &state.models.lock().unwrap()) };
+    }
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let request = ProviderRequest { path: path.clone(), headers: head.headers, body };
@@ -162,6 +184,10 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     state.requests.lock().unwrap().push(request.clone());
     state.came.send_modify(|count| *count += 1);
     let mut watched = Watched(Some(&state.abandoned));
+    if is_refused {
+        watched.0 = None;
+        return refused();
+    }
     if let Some((status, complaint)) = complaint {
         watched.0 = None;
         let body = json!({ "error": { "code": "invalid_request_error", "message": complaint } });
@@ -201,6 +227,21 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     };
     watched.0 = None;
     response
+}
+
+fn refused() -> Response {
+    let body = json!({ "error": { "code": "invalid_api_key", "message": "wrong key" } });
+    (StatusCode::UNAUTHORIZED, axum::Json(body)).into_response()
+}
+
+/// A list of models. Looking at it is no use of a model, so it is not recorded.
+fn list(path: &str, names: &[String]) -> Response {
+    let list = |key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
+    match path {
+        "/api/tags" => axum::Json(json!({ "models": list("name") })).into_response(),
+        "/v1/models" => axum::Json(json!({ "object": "list", "data": list("id") })).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 fn provider_api(path: &str) -> Option<ProviderApi> {

@@ -3,6 +3,8 @@
 import { say } from "./i18n.js";
 
 const PATIENCE_MS = 15_000;
+/** A model on this machine may have to be loaded first. */
+const LONG_PATIENCE_MS = 150_000;
 
 /** The server said no, or nothing; `message` is a sentence for the person. */
 export class Refusal extends Error {
@@ -27,6 +29,33 @@ export class Refusal extends Error {
  */
 export function fetchChannels() {
   return ask("/api/channels");
+}
+
+/**
+ * Everything that is shown at first, in one request.
+ * @returns {Promise<{channels: {id: string, name: string}[], muted_until: ?number, revision: number,
+ *   talks: {channel: string, messages: Object[], decisions: Object[]}[]}>}
+ */
+export function fetchRoom() {
+  return ask("/api/room");
+}
+
+/** @returns {Promise<Object>} which models think here, and which could */
+export function fetchModels() {
+  return ask("/api/models");
+}
+
+/** Looks for models again. */
+export function lookForModels() {
+  return send("POST", "/api/models/look", {});
+}
+
+/**
+ * Tries a model and uses it from now on.
+ * @param {Object} choice
+ */
+export function postModel(choice) {
+  return send("POST", "/api/models", choice, LONG_PATIENCE_MS);
 }
 
 /**
@@ -116,14 +145,15 @@ export function addPerson(name) {
   return send("POST", "/api/people", { name });
 }
 
-function send(method, address, body) {
-  return ask(address, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+function send(method, address, body, patience = PATIENCE_MS) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(address, { method, headers, body: JSON.stringify(body) }, patience);
 }
 
-async function ask(address, options = {}) {
+async function ask(address, options = {}, patience = PATIENCE_MS) {
   let response;
   try {
-    response = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS), ...options });
+    response = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(patience), ...options });
   } catch (error) {
     throw new Refusal(say(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
   }

@@ -34,6 +34,19 @@ export class History {
     return talk.revision;
   }
 
+  /**
+   * The newest lines of channels, as they came with the room.
+   * @param {{channel: string, messages: Object[], decisions: Object[]}[]} talks
+   */
+  meetAll(talks) {
+    for (const { channel, ...talk } of talks) {
+      this.#apply(talk);
+      this.#begun.add(channel);
+      this.#reachBack(channel, talk.messages);
+      this.#reading.meet(channel, this.#state.messages(channel));
+    }
+  }
+
   /** @param {string} channel */
   isMet(channel) {
     return this.#begun.has(channel);
@@ -83,10 +96,14 @@ export class History {
 
   async #fetch(channel, span) {
     const talk = await fetchMessages(channel, span);
-    for (const message of talk.messages) this.#state.applyMessage(message);
-    for (const decision of talk.decisions) this.#state.applyDecision(decision);
-    if (talk.parent) this.#state.applyMessage(talk.parent);
+    this.#apply(talk);
     return talk;
+  }
+
+  #apply({ messages, decisions, parent }) {
+    for (const message of messages) this.#state.applyMessage(message);
+    for (const decision of decisions) this.#state.applyDecision(decision);
+    if (parent) this.#state.applyMessage(parent);
   }
 
   #reachBack(channel, messages) {

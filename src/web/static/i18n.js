@@ -96,6 +96,7 @@ const ENGLISH = {
   failed_because: "could not answer: {why}",
   spoke: "spoke by its own choice",
   spoke_because: "spoke: {why}",
+  spoke_command: "answered a command",
   reacted: "reacted",
   reacted_because: "reacted: {why}",
   muted: "was silenced",
@@ -136,9 +137,50 @@ const ENGLISH = {
   used_money: "Cost in {where}",
   used_everywhere: "all channels",
   used_of: "{used} of {limit}",
+  price_unknown: "unknown",
+  reached_free: "The built-in rules use no tokens and cost nothing.",
+  reached_unlimited: "No limit is set.",
   reached_within: "No limit is near.",
   reached_soft: "A limit is near: {persona} says nothing unasked.",
   reached_hard: "A limit is reached: {persona} does not think about mentions either.",
+
+  model: "Language model",
+  model_change: "Change",
+  model_choose: "Choose a model",
+  model_problem: "{model} does not answer: {problem}.",
+  model_found: "{server} is running here with {model}. Use it in place of the built-in rules?",
+  model_key_found: "{variable} is set. Use that provider’s model in place of the built-in rules?",
+  model_none: "{persona} runs on built-in rules, without a language model. With one, it can really talk.",
+  model_use: "Use it",
+  model_of: "Models of {server}",
+  model_other: "Other ways",
+  model_connect: "Connect a model",
+  model_keep: "Keep the built-in rules",
+  model_use_builtin: "Go back to the built-in rules",
+  model_now: "Now: {mind}",
+  model_now_builtin: "Now: built-in rules, no language model.",
+  model_here: "A model on this machine",
+  model_server_empty: "has no model that writes text",
+  model_nothing: "None was found. Start Ollama, LM Studio, llama.cpp or vLLM, then look again.",
+  model_look: "Look again",
+  model_looking: "Looking…",
+  model_hosted: "A provider’s model",
+  model_hosted_why:
+    "What is said in the room is then sent to the provider. The key is kept in the file .env on this machine and is not shown again.",
+  model_provider: "Provider",
+  model_name: "Model",
+  model_key: "Key",
+  model_key_there: "{variable} is used",
+  model_try: "Try it and use it",
+  model_trying: "Trying {model}… A model on this machine may have to be loaded first.",
+  model_builtin: "The built-in rules",
+  model_builtin_why: "A few rules. They cost nothing, and nothing leaves this machine.",
+  provider_openai: "OpenAI",
+  provider_anthropic: "Anthropic",
+  provider_gemini: "Google Gemini",
+  provider_openrouter: "OpenRouter",
+  provider_compatible: "Another server (compatible with OpenAI)",
+  model_address: "Address",
 
   name_question: "Under which name do you speak?",
   name_why: "Each name is a person of its own. Every tab can speak under another one, and you can switch at any time.",
@@ -146,14 +188,18 @@ const ENGLISH = {
   name_save: "Speak under this name",
 
   intro_who:
-    "In this room are you, {persona} (a bot), and everyone else who opens this page. " +
-    "{persona} listens and decides by itself when to speak. Often it stays silent, and says why.",
-  intro_try: "Things to try:",
+    "You share this room with {persona} (a bot) and everyone who opens this page. " +
+    "{persona} decides for itself when to speak, and says why when it stays silent.",
+  intro_try: "Things to try",
   intro_ask: "ask a question and wait about {wait}",
   intro_mention: "mention @{persona} for an answer at once",
   intro_two: "add a second person under People and let the two talk to each other",
   intro_own_wait: "Here it waits about {wait} before it decides; in a real workspace it would wait up to about {usual_wait}.",
   intro_usual_wait: "It waits about {wait} before it decides.",
+  intro_facilitator: "In this channel it listens while people talk, and helps a discussion along.",
+  intro_mention_only: "In this channel it speaks only when it is mentioned.",
+  intro_observe: "In this channel it only listens and remembers. It says nothing here.",
+  intro_off: "In this channel it is off: it does not listen and says nothing.",
   intro_builtin: "{persona} decides and answers by built-in rules here, a handful of them, without a language model.",
   intro_model: "The model {mind} decides and answers for {persona} here, not the built-in rules.",
   intro_models: "The model {mind} answers for {persona} here; the model {judge} decides when to speak.",
@@ -292,6 +338,7 @@ const JAPANESE = {
   failed_because: "答えられませんでした: {why}",
   spoke: "自分で決めて話しました",
   spoke_because: "話した理由: {why}",
+  spoke_command: "コマンドへの返事です",
   reacted: "リアクションしました",
   reacted_because: "リアクションした理由: {why}",
   muted: "話しませんでした",
@@ -332,9 +379,50 @@ const JAPANESE = {
   used_money: "費用（{where}）",
   used_everywhere: "全チャンネル",
   used_of: "{used} / {limit}",
+  price_unknown: "不明",
+  reached_free: "内蔵のルールはトークンを使わず、費用もかかりません。",
+  reached_unlimited: "上限は設定されていません。",
   reached_within: "上限にはまだ余裕があります。",
   reached_soft: "上限が近いため、{persona} は自分からは話しません。",
   reached_hard: "上限に達したため、{persona} はメンションにも考えて答えることができません。",
+
+  model: "言語モデル",
+  model_change: "変更",
+  model_choose: "モデルを選ぶ",
+  model_problem: "{model} が答えません: {problem}。",
+  model_found: "このマシンの {server} で {model} を使えます。内蔵のルールの代わりに使いますか？",
+  model_key_found: "{variable} が設定されています。内蔵のルールの代わりに、そのモデルを使いますか？",
+  model_none: "{persona} は言語モデルなしで、内蔵のルールだけで動いています。モデルをつなぐと、ずっと自然に話せます。",
+  model_use: "使う",
+  model_of: "{server} のモデル",
+  model_other: "ほかの方法",
+  model_connect: "モデルをつなぐ",
+  model_keep: "内蔵のルールのまま使う",
+  model_use_builtin: "内蔵のルールに戻す",
+  model_now: "現在: {mind}",
+  model_now_builtin: "現在: 内蔵のルール（言語モデルなし）",
+  model_here: "このマシンのモデル",
+  model_server_empty: "文章を書くモデルがありません",
+  model_nothing: "見つかりませんでした。Ollama、LM Studio、llama.cpp、vLLM のどれかを起動して、もう一度探してください。",
+  model_look: "もう一度探す",
+  model_looking: "探しています…",
+  model_hosted: "プロバイダーのモデル",
+  model_hosted_why:
+    "部屋での発言がプロバイダーに送られるようになります。キーはこのマシンの .env ファイルに保存され、再び表示されることはありません。",
+  model_provider: "プロバイダー",
+  model_name: "モデル",
+  model_key: "API キー",
+  model_key_there: "{variable} を使います",
+  model_try: "試してから使う",
+  model_trying: "{model} を試しています… このマシンのモデルは、読み込みに時間がかかることがあります。",
+  model_builtin: "内蔵のルール",
+  model_builtin_why: "いくつかのルールです。費用はかからず、何もこのマシンの外に出ません。",
+  provider_openai: "OpenAI",
+  provider_anthropic: "Anthropic",
+  provider_gemini: "Google Gemini",
+  provider_openrouter: "OpenRouter",
+  provider_compatible: "その他のサーバー（OpenAI 互換）",
+  model_address: "アドレス",
 
   name_question: "どの名前で話しますか？",
   name_why: "名前ごとに別の人になります。タブごとに別の名前で話せて、いつでも切り替えられます。",
@@ -342,14 +430,18 @@ const JAPANESE = {
   name_save: "この名前で話す",
 
   intro_who:
-    "この部屋には、あなたと {persona}（ボット）、そしてこのページを開いた人たちがいます。" +
-    "{persona} は会話を聞いて、いつ話すかを自分で決めます。黙っていることも多く、その理由を示します。",
-  intro_try: "試してみてください:",
+    "この部屋には、あなたと {persona}（ボット）、このページを開いた人たちがいます。" +
+    "{persona} はいつ話すかを自分で決め、黙っているときは理由を示します。",
+  intro_try: "試してみる",
   intro_ask: "質問を書いて {wait}ほど待つ",
   intro_mention: "@{persona} を付けて書き、すぐに答えてもらう",
   intro_two: "「メンバー」にもう一人追加して、二人で会話させる",
   intro_own_wait: "ここでは {wait}ほど待ってから判断します。実際のワークスペースでは最長で {usual_wait}ほど待ちます。",
   intro_usual_wait: "{wait}ほど待ってから判断します。",
+  intro_facilitator: "このチャンネルでは、話している間も聞いていて、話し合いを助けます。",
+  intro_mention_only: "このチャンネルでは、メンションされたときだけ話します。",
+  intro_observe: "このチャンネルでは、聞いて覚えるだけで、話しません。",
+  intro_off: "このチャンネルではオフになっていて、聞くことも話すこともしません。",
   intro_builtin: "ここの {persona} は内蔵のルールで判断し、答えます。いくつかのルールだけで、言語モデルではありません。",
   intro_model: "ここでは内蔵のルールではなく、モデル {mind} が {persona} として判断し、答えます。",
   intro_models: "ここではモデル {mind} が {persona} として答え、いつ話すかはモデル {judge} が判断します。",
@@ -397,6 +489,12 @@ const JAPANESE = {
 };
 
 const WORDS = settings.language === "ja" ? JAPANESE : ENGLISH;
+/** Kana, kanji, and the mark that repeats one. */
+const JAPANESE_LETTER = "[々\\u3040-\\u30ff\\u3400-\\u9fff\\uf900-\\ufaff]";
+const BEGINS_JAPANESE = new RegExp(`^${JAPANESE_LETTER}`);
+const ENDS_JAPANESE = new RegExp(`${JAPANESE_LETTER}$`);
+/** A place for a value, with the spaces that set it off from Japanese words. */
+const PLACE = new RegExp(`((?<=${JAPANESE_LETTER}) )?\\{(\\w+)\\}( (?=${JAPANESE_LETTER}))?`, "g");
 
 /**
  * The sentence for a key, with its `{places}` filled.
@@ -405,7 +503,12 @@ const WORDS = settings.language === "ja" ? JAPANESE : ENGLISH;
  */
 export function say(key, values = {}) {
   const known = { persona: settings.persona, ...values };
-  return WORDS[key].replace(/\{(\w+)\}/g, (place, name) => known[name] ?? place);
+  return WORDS[key].replace(PLACE, (place, before = "", name, after = "") => {
+    if (known[name] === undefined) return place;
+    const value = String(known[name]);
+    // Beside a Japanese name, the space has no place.
+    return `${BEGINS_JAPANESE.test(value) ? "" : before}${value}${ENDS_JAPANESE.test(value) ? "" : after}`;
+  });
 }
 
 /**

@@ -1,20 +1,42 @@
 /** The card that says what this room is. Once closed it stays closed, until it is asked for. */
 
-const KEY = "intro closed";
+import { say } from "./i18n.js";
+import { sayWait } from "./page.js";
 
-/** Wires the card and the button that brings it back. */
+const KEY = "intro closed";
+/** In these modes the persona decides by itself whether to speak. */
+const DECIDING = ["companion", "facilitator"];
+
+/** Wires the card and the button that brings it back. On a phone its first sentence has to do until more is asked for. */
 export function startIntro() {
   const intro = document.getElementById("intro");
   const about = document.getElementById("about");
+  const more = document.getElementById("intro-more");
   const set = (isShown) => {
     intro.hidden = !isShown;
     about.setAttribute("aria-expanded", String(isShown));
   };
+  more.open = matchMedia("(min-width: 641px)").matches;
   set(localStorage.getItem(KEY) === null);
-  about.addEventListener("click", () => set(intro.hidden));
+  about.addEventListener("click", () => {
+    more.open = true;
+    set(intro.hidden);
+  });
   document.getElementById("intro-close").addEventListener("click", () => {
     localStorage.setItem(KEY, "yes");
     set(false);
     about.focus();
   });
+}
+
+/**
+ * Says of the open channel only what holds there.
+ * @param {string} mode
+ */
+export function drawIntro(mode) {
+  const decides = DECIDING.includes(mode);
+  document.getElementById("intro-ask").hidden = mode !== "companion";
+  document.getElementById("intro-mention").hidden = !decides && mode !== "mention_only";
+  document.getElementById("intro-mode").textContent = mode === "companion" ? sayWait("intro") : say(`intro_${mode}`);
+  document.getElementById("fact-wait").hidden = mode !== "companion";
 }

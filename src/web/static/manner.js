@@ -3,11 +3,13 @@
 import { Refusal, fetchSpending, postOrder } from "./api.js";
 import { openDialog } from "./dialogs.js";
 import { build } from "./elements.js";
+import { drawIntro } from "./intro.js";
 import { say, settings } from "./i18n.js";
 import { clock, moment } from "./time.js";
 
 const MODES = ["companion", "facilitator", "mention_only", "observe", "off"];
 const MUTES = { "mute-hour": 60, "mute-hours": 480, "mute-on": null };
+const BUILTIN = "builtin";
 const DAY_SECONDS = 86_400;
 /** Whoever mutes without an end gets a far one. */
 const FOR_GOOD_SECONDS = 100 * 365 * DAY_SECONDS;
@@ -48,6 +50,7 @@ export class Manner {
     this.#print = print;
     this.#button.hidden = channel.mode === undefined;
     if (this.#button.hidden) return;
+    drawIntro(channel.mode);
     const state = until === null ? say(`mode_${channel.mode}`) : muted("here", until, this.#state);
     const label = say("manner_button", { state });
     this.#button.lastElementChild.textContent = state;
@@ -87,13 +90,17 @@ export class Manner {
     try {
       const { currency, workspace, channels } = await fetchSpending();
       const here = channels.find(({ id }) => id === channel.id) ?? workspace;
+      const isFree = settings.mind === BUILTIN && settings.judge === BUILTIN && workspace.tokens_in_month === 0;
+      table.hidden = isFree;
       table.replaceChildren(
         row("th", "", say("used_day"), say("used_month")),
         ...used(`#${channel.name}`, here, currency),
         ...used(say("used_everywhere"), workspace, currency),
       );
       const worst = ["hard", "soft", "within"].find((reach) => [here.reached, workspace.reached].includes(reach));
-      reached.textContent = say(`reached_${worst}`);
+      const isLimited = [here, workspace].some(({ limits }) => Object.values(limits).some((limit) => limit !== null));
+      if (worst === "within" && isFree) reached.textContent = say("reached_free");
+      else reached.textContent = say(worst === "within" && !isLimited ? "reached_unlimited" : `reached_${worst}`);
       reached.dataset.reached = worst;
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
@@ -161,7 +168,11 @@ function muted(what, until, state) {
 }
 
 function used(where, { limits, ...spent }, currency) {
-  const money = (amount, limit) => `${of(amount, limit, MONEY)} ${currency}`;
+  const money = (amount, limit) => {
+    // Of a model without a price nobody knows what it costs.
+    if (amount === null) return say("price_unknown");
+    return `${of(amount, limit, MONEY)} ${currency}`;
+  };
   return [
     row(
       "td",

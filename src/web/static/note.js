@@ -49,7 +49,9 @@ export function settledNote({ gate, deleted }) {
  * @param {Object} decision a closed one
  * @returns {Note}
  */
-export function decisionNote({ id, ended, why }) {
+export function decisionNote({ id, ended, why, gate }) {
+  // Nothing was decided about it.
+  if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: say("spoke_command"), decision: id };
   const kind = ended === "chose_silence" ? "silent" : ended;
   return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
 }

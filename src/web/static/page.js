@@ -6,11 +6,9 @@ const BUILTIN = "builtin";
 
 /** Fills the page's places for words, once, at the start. */
 export function fillPage() {
-  const { mind } = settings;
-  const judge = settings.judge ?? mind;
   const wait = sayDuration(settings.wait_seconds);
   const usual_wait = sayDuration(settings.usual_wait_seconds);
-  const values = { wait, usual_wait, mind, judge };
+  const values = { wait, usual_wait };
   for (const element of document.querySelectorAll("[data-text]")) {
     element.textContent = say(element.dataset.text, values);
   }
@@ -22,13 +20,29 @@ export function fillPage() {
   for (const element of document.querySelectorAll("[data-placeholder]")) {
     element.placeholder = say(element.dataset.placeholder, values);
   }
-  for (const element of document.querySelectorAll("[data-minds]")) {
-    element.textContent = say(`${element.dataset.minds}_${minds(mind, judge)}`, values);
-  }
-  const length = wait === usual_wait ? "usual_wait" : "own_wait";
   for (const element of document.querySelectorAll("[data-wait]")) {
-    element.textContent = say(`${element.dataset.wait}_${length}`, values);
+    element.textContent = sayWait(element.dataset.wait);
   }
+  fillMinds();
+}
+
+/** Says who thinks here, which may change while the page is open. */
+export function fillMinds() {
+  const { mind } = settings;
+  const judge = settings.judge ?? mind;
+  for (const element of document.querySelectorAll("[data-minds]")) {
+    element.textContent = say(`${element.dataset.minds}_${minds(mind, judge)}`, { mind, judge });
+  }
+}
+
+/**
+ * How long the persona waits, here and in a real workspace.
+ * @param {string} where which sentence
+ */
+export function sayWait(where) {
+  const wait = sayDuration(settings.wait_seconds);
+  const usual_wait = sayDuration(settings.usual_wait_seconds);
+  return say(`${where}_${wait === usual_wait ? "usual_wait" : "own_wait"}`, { wait, usual_wait });
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The local room: puts the parts together. The address (`#/channel/thread`) says what is open. */
 
-import { Refusal, fetchChannels, fetchRevision } from "./api.js";
+import { Refusal, fetchRevision, fetchRoom } from "./api.js";
 import { addressOf, keepAddress, readAddress } from "./address.js";
 import { announce, announceMessage, retract } from "./announcer.js";
 import { startCatchingUp } from "./catching-up.js";
@@ -14,6 +14,7 @@ import { say, settings } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
 import { Manner } from "./manner.js";
+import { Models } from "./models.js";
 import { askName, myName, speakAs } from "./name.js";
 import { decisionNote } from "./note.js";
 import { fillPage } from "./page.js";
@@ -58,6 +59,7 @@ async function start() {
   startCatchingUp();
   fitViewport(room);
   wire();
+  const models = new Models();
   const asked = myName() === "" ? askName() : Promise.resolve();
   showConnection("reconnecting");
   const revision = await loadAll();
@@ -73,6 +75,7 @@ async function start() {
       draw();
     },
     onRoom: hearRoom,
+    onModels: (summary) => models.hear(summary),
     onConnection: showConnection,
     currentRevision: fetchRevision,
     onStartOver: () => location.reload(),
@@ -114,11 +117,11 @@ function cast() {
 async function loadAll() {
   for (;;) {
     try {
-      const { channels, muted_until } = await fetchChannels();
+      const { channels, muted_until, talks, revision } = await fetchRoom();
       state.channels = channels;
       state.mutedUntil = muted_until;
-      const revisions = await Promise.all(state.channels.map(({ id }) => history.meet(id)));
-      return Math.min(...revisions);
+      history.meetAll(talks);
+      return revision;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       await new Promise((resolve) => setTimeout(resolve, LOAD_RETRY_MS));

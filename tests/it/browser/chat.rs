@@ -220,3 +220,43 @@ async fn locks(tab: &Tab) -> Value {
         navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))";
     tab.evaluate_later(read, vec![]).await
 }
+
+#[tokio::test]
+async fn the_page_fetches_all_channels_at_once() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    for name in ["garden", "kitchen"] {
+        let body = json!({ "name": name });
+        assert_eq!(program.send("POST", "/api/channels", Some(&body)).await.0, 201);
+    }
+    let body = json!({ "channel": "garden", "user": "bob", "text": "the roses look ill" });
+    assert_eq!(program.post(&body).await.0, 201);
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("channel-garden").await;
+    alice.expect_messages(&["the roses look ill"]).await;
+    let requests =
+        "return performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)
+        .filter((path) => ['/api/room', '/api/messages'].includes(path))";
+    alice.expect_result(requests, json!(["/api/room"])).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn people_who_are_lost_find_a_way_back() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    for path in ["/nowhere", "/decisions/99", "/static/nothing.js"] {
+        alice.open_page(&format!("{}{path}", program.address)).await;
+        let title = "return document.querySelector('h1').textContent";
+        alice.expect_result(title, json!("There is nothing here.")).await;
+    }
+    alice.click("back").await;
+    alice.find("name-input").await;
+    // A program gets JSON.
+    let (status, answer) = program.send("GET", "/nowhere", None).await;
+    assert_eq!((status, answer), (404, json!({ "error": "there is nothing at this address" })));
+    browser.close().await;
+}

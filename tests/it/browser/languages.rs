@@ -1,4 +1,4 @@
-//! The page in the language of the config.
+//! The page in the language of the browser, the talk in the language of the config.
 
 use serde_json::json;
 
@@ -62,12 +62,11 @@ async fn the_page_is_japanese() {
 #[tokio::test]
 async fn a_visitor_signs_in_and_out_in_both_languages() {
     const TOKEN: &str = "9f86d081884c7d65";
-    let browser = Browser::start().await;
     for (language, wrong, sign_out) in
         [("en", "That is not the token.", "Sign out"), ("ja", "トークンが違います。", "ログアウト")]
     {
+        let browser = Browser::start_in(language).await;
         let home = Home::new(1000.0);
-        home.add(&format!("language: {language}\n"));
         let config = std::fs::read_to_string(home.config()).unwrap();
         let config = config.replace("http:\n", &format!("http:\n  token: {TOKEN}\n"));
         std::fs::write(home.config(), config).unwrap();
@@ -86,7 +85,23 @@ async fn a_visitor_signs_in_and_out_in_both_languages() {
         tab.find("token").await;
         tab.open_page(&program.address).await;
         tab.find("token").await;
+        browser.close().await;
     }
+}
+
+#[tokio::test]
+async fn the_page_is_in_the_reader_s_language_whatever_the_chat_s() {
+    let home = Home::new(0.1);
+    home.add("language: ja\n");
+    let program = home.start();
+    let browser = Browser::start().await;
+    let ken = browser.blank().await;
+    ken.enter(&program, "健").await;
+    ken.expect_result("return document.documentElement.lang", json!("en")).await;
+    ken.post("脚立はどこですか？").await;
+    // What the persona says and gives as a reason is in the chat's language, and a Japanese name stands close.
+    ken.expect_messages(&["", "健さんの質問"]).await;
+    ken.expect_messages(&["", "spoke: 健さんの質問に、まだ誰も答えていません"]).await;
     browser.close().await;
 }
 
@@ -94,7 +109,7 @@ async fn check_texts(texts: Texts) {
     let home = Home::new(0.1);
     home.add(&format!("language: {}\n", texts.tag));
     let program = home.start();
-    let browser = Browser::start().await;
+    let browser = Browser::start_in(texts.tag).await;
     let hana = browser.blank().await;
 
     hana.open_page(&program.address).await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::program::Home;
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 const STATUS: &str = "return document.getElementById('manner').textContent.trim()";
 const SELECTED_MODE: &str =
@@ -88,11 +89,75 @@ async fn a_mute_is_shown_and_lifted() {
 }
 
 #[tokio::test]
-async fn spending_is_shown_on_a_phone_in_japanese() {
-    let home = Home::new(0.1);
-    home.add("language: ja\nbudget: {tokens_per_day: 1, money_per_month: 2.5}\n");
+async fn orders_in_words_are_shown_at_the_head() {
+    let home = Home::new(1000.0);
     let program = home.start();
-    let browser = Browser::start_touched().await;
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    for (order, state) in [
+        ("@Aizuchi mode mention_only", "When mentioned"),
+        ("@Aizuchi mute", "Muted"),
+        ("@Aizuchi unmute", "When mentioned"),
+    ] {
+        alice.post(order).await;
+        for tab in [&alice, &bob] {
+            let starts = format!("{STATUS}.startsWith({})", json!(state));
+            tab.expect_result(&starts, json!(true)).await;
+        }
+    }
+    // A command's line needs no note: it has its answer.
+    let notes = "return [...document.querySelectorAll('[data-kind=settled]')].length";
+    alice.expect_result(notes, json!(0)).await;
+    let told = "return [...new Set([...document.querySelectorAll('[data-kind=spoke] span')].map((it) => it.textContent))]";
+    alice.expect_result(told, json!(["answered a command"])).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_intro_says_what_holds_in_the_channel() {
+    let home = Home::new(12.0);
+    home.add("channels: {'#random': {mode: observe}}\n");
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let intro = "return document.querySelector('[data-testid=intro-mode]').textContent";
+    let asks = "return document.getElementById('intro-ask').checkVisibility()";
+    alice.expect_result(intro, json!("It waits about 12 s before it decides.")).await;
+    alice.expect_result(asks, json!(true)).await;
+    alice.click("channel-random").await;
+    let told = "In this channel it only listens and remembers. It says nothing here.";
+    alice.expect_result(intro, json!(told)).await;
+    alice.expect_result(asks, json!(false)).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn no_limit_is_said_to_be_near_where_none_is_set() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("manner").await;
+    expect_parts(&alice, "reached", &["use no tokens and cost nothing"]).await;
+    let table = "return document.querySelector('[data-testid=spending]').hidden";
+    alice.expect_result(table, json!(true)).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn spending_is_shown_on_a_phone_in_japanese() {
+    let server = Server::start(ServerLimits::default()).await;
+    let home = Home::new(0.1);
+    home.add(&format!(
+        "language: ja
+budget: {{tokens_per_day: 1, money_per_month: 2.5}}
+agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'}}}}}}
+",
+        server.base
+    ));
+    let program = home.start();
+    let browser = Browser::start_touched_in("ja").await;
     let hana = browser.blank().await;
     let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": false });
     hana.send_devtools("Emulation.setDeviceMetricsOverride", size).await;
@@ -111,6 +176,8 @@ async fn spending_is_shown_on_a_phone_in_japanese() {
     hana.click("manner").await;
     let reached = "上限に達したため、Aizuchi はメンションにも考えて答えることができません。";
     expect_parts(&hana, "reached", &[reached]).await;
+    // The model has no price.
+    expect_parts(&hana, "spending", &["127 / 1", "不明"]).await;
     hana.click("mute-hour").await;
     expect_parts(&hana, "mute-state", &["まで、Aizuchi はメンションにも答えません。"]).await;
     let wide = "const dialog = document.getElementById('manner-dialog');

@@ -69,6 +69,27 @@ async fn a_phone_shows_one_panel_at_a_time() {
 }
 
 #[tokio::test]
+async fn the_intro_leaves_a_phone_s_screen_to_the_talk() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start_touched().await;
+    let alice = browser.blank().await;
+    resize(&alice, 390).await;
+    alice.open_page(&program.address).await;
+    alice.type_in("name-input", "alice").await;
+    alice.click("name-save").await;
+    alice.expect_connection("live").await;
+    let share = "const height = (id) => document.getElementById(id).offsetHeight;
+        return (height('intro') + height('model-offer')) / innerHeight < 0.34";
+    alice.expect_result(share, json!(true)).await;
+    alice.click("intro-close").await;
+    alice.reload().await;
+    alice.expect_connection("live").await;
+    alice.expect_result("return document.getElementById('intro').hidden", json!(true)).await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn nothing_is_wider_than_the_window() {
     let home = Home::new(0.1);
     let program = home.start();

@@ -251,7 +251,7 @@ impl Agent {
             }
             prompt = prompt.with_repair_request(&problem);
         }
-        Err(StepError::Permanent { error: format!("the judge's answer cannot be used: {problem}") })
+        Err(StepError::permanent(format!("the judge's answer cannot be used: {problem}")))
     }
 }
 

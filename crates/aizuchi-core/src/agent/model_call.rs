@@ -69,10 +69,10 @@ impl Agent {
         while let Some(next) = tries.next_try() {
             let waiting = self.clock.sleep_until(self.now() + next.wait);
             unless_superseded(calls.superseded, waiting).await?;
-            self.reserve(next.llm, prompt, calls).await?;
+            self.reserve(&*next.llm, prompt, calls).await?;
             // The wait for a reservation before the first request takes nothing from the time for the answer.
             let deadline = *deadline.get_or_insert(self.now() + limit);
-            match self.request(next.llm, deadline, prompt, calls).await? {
+            match self.request(&*next.llm, deadline, prompt, calls).await? {
                 Ok(response) => {
                     tries.succeed();
                     return Ok(response);
@@ -80,7 +80,7 @@ impl Agent {
                 Err(error) => tries.fail(error, self.now(), deadline),
             }
         }
-        Err(tries.into_error().into())
+        Err(StepError::from_llm(tries.into_error(), mind.models.problem()))
     }
 
     /// Makes one request and records it.

@@ -98,7 +98,7 @@ impl Agent {
                 due: self.now() + platform.settle_time().min(FIRST_LOOKUP_DELAY),
             }),
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
-                Err(StepError::Permanent { error: error.to_string() })
+                Err(StepError::permanent(error.to_string()))
             }
         }
     }
@@ -135,9 +135,9 @@ impl Agent {
                 Ok(StepResult::NotSent { due: self.now() })
             }
             Ok(Ok(None)) => {
-                Err(StepError::Permanent { error: "the platform took it at no attempt".to_owned() })
+                Err(StepError::permanent("the platform took it at no attempt".to_owned()))
             }
-            Ok(Err(PlatformError::Refused(why))) => Err(StepError::Permanent { error: why }),
+            Ok(Err(PlatformError::Refused(why))) => Err(StepError::permanent(why)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_lookups => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
                 Ok(StepResult::Retry { due: settled.max(self.now() + wait) })
@@ -148,9 +148,9 @@ impl Agent {
             Ok(Err(_)) | Err(_) if claim.attempt < max_lookups => {
                 Ok(StepResult::Retry { due: settled.max(self.now() + self.backoff(claim)) })
             }
-            Ok(Err(error)) => Err(StepError::Permanent { error: error.to_string() }),
+            Ok(Err(error)) => Err(StepError::permanent(error.to_string())),
             Err(_timed_out) => {
-                Err(StepError::Permanent { error: "the history could not be read".to_owned() })
+                Err(StepError::permanent("the history could not be read".to_owned()))
             }
         }
     }

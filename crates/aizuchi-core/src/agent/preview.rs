@@ -21,7 +21,7 @@ impl Agent {
             StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
                 anyhow::anyhow!("the budget is used up")
             }
-            StepError::Retryable { error, .. } | StepError::Permanent { error } => {
+            StepError::Retryable { error, .. } | StepError::Permanent { error, .. } => {
                 anyhow::anyhow!(error)
             }
         })

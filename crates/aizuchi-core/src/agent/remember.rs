@@ -192,7 +192,7 @@ impl Agent {
             let known = |entry| MemorySource::Entry(KnownEntry { owner: EntryOwner::Part, entry });
             sources = entries.into_iter().map(known).collect();
         }
-        Err(StepError::Permanent { error: "there is too much to remember at once".to_owned() })
+        Err(StepError::permanent("there is too much to remember at once".to_owned()))
     }
 
     /// The prompts that would be sent for a memory now.
@@ -256,9 +256,7 @@ impl Agent {
             }
             prompt = prompt.with_repair_request(&problem);
         }
-        Err(StepError::Permanent {
-            error: format!("the memory's answer cannot be used: {problem}"),
-        })
+        Err(StepError::permanent(format!("the memory's answer cannot be used: {problem}")))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
+use crate::decision::model_problem::ModelProblem;
 use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::memo::MemoChange;
@@ -143,10 +144,12 @@ impl Agent {
             Err(StepError::OverBudget(limit)) if claim.is_owed => {
                 self.refuse_by_gate(claim, Gate::from_limit(limit), Some(limit), &context)
             }
-            Err(StepError::Retryable { .. }) if claim.is_owed && is_last => {
-                self.draft_apology(&context)
+            Err(StepError::Retryable { problem, .. }) if claim.is_owed && is_last => {
+                self.apologize_for(problem, &context)
             }
-            Err(StepError::Permanent { .. }) if claim.is_owed => self.draft_apology(&context),
+            Err(StepError::Permanent { problem, .. }) if claim.is_owed => {
+                self.apologize_for(problem, &context)
+            }
             Err(error) => return Err(error),
         };
         Ok(with_settled_messages(result, settled))
@@ -406,6 +409,18 @@ impl Agent {
         }
     }
 
+    /// An apology whose row in the ledger says what is wrong with the model, if that is known.
+    fn apologize_for(&self, problem: Option<ModelProblem>, context: &Context) -> StepResult {
+        let apology = self.draft_apology(context);
+        match problem {
+            Some(problem) => {
+                let why = texts::models::problem(self.persona.language, problem);
+                with_reason(apology, why.to_owned())
+            }
+            None => apology,
+        }
+    }
+
     fn draft_apology(&self, context: &Context) -> StepResult {
         let text = texts::replies::apology(self.persona.language).to_owned();
         let posts = DraftContent::Text(vec![text]);
@@ -494,7 +509,7 @@ fn final_text(last: String, prompt: &Prompt) -> String {
 }
 
 fn empty_answer() -> StepError {
-    StepError::Retryable { error: "the model's answer is empty".to_owned(), retry_after: None }
+    StepError::retryable("the model's answer is empty".to_owned(), None)
 }
 
 /// The posts that a text is split into, at most [`MAX_POSTS`].

@@ -60,7 +60,7 @@ impl Agent {
                 | StepError::AwaitingBudget { .. }
                 | StepError::OverBudget(_)),
             ) => return Err(error),
-            Err(StepError::Retryable { error, .. } | StepError::Permanent { error }) => {
+            Err(StepError::Retryable { error, .. } | StepError::Permanent { error, .. }) => {
                 error!(error = %error, "Error in conversation state analysis: {error}");
                 return Ok(ConversationState::Active);
             }

@@ -15,7 +15,6 @@ use async_trait::async_trait;
 
 use crate::decision::Usage;
 use crate::llm::{Llm, LlmError, LlmResponse};
-use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, PromptVerb};
 
 pub struct BuiltinMind;
@@ -34,15 +33,11 @@ impl Llm for BuiltinMind {
             // The state is a judgment that keywords cannot make.
             PromptVerb::State => text("ACTIVE".to_owned()),
         };
-        let usage = Usage {
-            input_tokens: prompt.tokens,
-            output_tokens: estimate(&response.text),
-            ..Usage::default()
-        };
-        Ok(LlmResponse { usage, ..response })
+        Ok(response)
     }
 }
 
+/// Rules use no tokens.
 fn text(text: String) -> LlmResponse {
     LlmResponse::new(text, Usage::default())
 }

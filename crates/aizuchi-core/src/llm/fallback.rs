@@ -1,16 +1,17 @@
 //! Which model is asked next for a prompt: the primary, again after an answer that was charged and is of no use, then
 //! the fallback. While the primary is known to be down, the fallback is asked first, so that users do not wait for the
-//! primary's timeout each time.
+//! primary's timeout each time. Both can be exchanged while the program runs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tracing::{info, warn};
 
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
@@ -19,8 +20,10 @@ const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
 /// The longest such pause, whatever the primary asks for.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
 
-/// A model, and perhaps a second one for when it is down.
-pub struct Models {
+/// A model, and perhaps a second one for when it is down. A prompt goes on with the models that it began with.
+pub struct Models(RwLock<Arc<ModelPair>>);
+
+struct ModelPair {
     primary: Arc<dyn Llm>,
     fallback: Option<Arc<dyn Llm>>,
     down_until: Mutex<Option<Timestamp>>,
@@ -28,24 +31,45 @@ pub struct Models {
 
 impl Models {
     pub fn new(primary: Arc<dyn Llm>, fallback: Option<Arc<dyn Llm>>) -> Self {
-        Self { primary, fallback, down_until: Mutex::default() }
+        Self(RwLock::new(Arc::new(ModelPair::new(primary, fallback))))
+    }
+
+    /// Asks these models from the next prompt on.
+    pub fn replace(&self, primary: Arc<dyn Llm>, fallback: Option<Arc<dyn Llm>>) {
+        *self.0.write() = Arc::new(ModelPair::new(primary, fallback));
     }
 
     /// The name of the primary.
-    pub fn name(&self) -> &str {
-        self.primary.model()
+    pub fn name(&self) -> String {
+        self.pair().primary.model().to_owned()
+    }
+
+    /// The models, the primary first.
+    pub fn all(&self) -> Vec<Arc<dyn Llm>> {
+        let pair = self.pair();
+        [&pair.primary].into_iter().chain(&pair.fallback).cloned().collect()
+    }
+
+    /// Why the last prompt got no answer, if that was a model's fault.
+    pub fn problem(&self) -> Option<ModelProblem> {
+        self.all().iter().find_map(|model| model.problem())
     }
 
     /// The calls that a prompt may take. Each is a request of its own, which may be charged.
-    pub fn tries<'m>(&'m self, prompt: &'m Prompt, now: Timestamp) -> Tries<'m> {
-        let mut queue = VecDeque::from([(Role::Primary, &*self.primary)]);
-        match &self.fallback {
-            Some(fallback) if self.is_down(now) => queue.push_front((Role::Fallback, &**fallback)),
-            Some(fallback) => queue.push_back((Role::Fallback, &**fallback)),
+    pub fn tries<'p>(&self, prompt: &'p Prompt, now: Timestamp) -> Tries<'p> {
+        let models = self.pair();
+        let mut queue = VecDeque::from([(Role::Primary, models.primary.clone())]);
+        match models.fallback.clone() {
+            Some(fallback) if models.is_down(now) => queue.push_front((Role::Fallback, fallback)),
+            Some(fallback) => queue.push_back((Role::Fallback, fallback)),
             None => {}
         }
         let wait = SignedDuration::ZERO;
-        Tries { models: self, prompt, queue, attempt: 1, wait, error: None }
+        Tries { models, prompt, queue, attempt: 1, wait, error: None }
+    }
+
+    fn pair(&self) -> Arc<ModelPair> {
+        self.0.read().clone()
     }
 
     /// Asks until there is an answer, for those who reserve nothing.
@@ -74,10 +98,16 @@ impl Models {
         }
         Err(tries.into_error())
     }
+}
+
+impl ModelPair {
+    fn new(primary: Arc<dyn Llm>, fallback: Option<Arc<dyn Llm>>) -> Self {
+        Self { primary, fallback, down_until: Mutex::default() }
+    }
 
     fn record_answer(&self) {
         if self.down_until().take().is_some() {
-            info!(model = self.name(), "the model answers again");
+            info!(model = self.primary.model(), "the model answers again");
         }
     }
 
@@ -103,11 +133,11 @@ impl Models {
 }
 
 /// What is left to try for one prompt.
-pub struct Tries<'m> {
-    models: &'m Models,
-    prompt: &'m Prompt,
+pub struct Tries<'p> {
+    models: Arc<ModelPair>,
+    prompt: &'p Prompt,
     /// The models that have not given up, the next one first.
-    queue: VecDeque<(Role, &'m dyn Llm)>,
+    queue: VecDeque<(Role, Arc<dyn Llm>)>,
     /// How often the next one will have been asked.
     attempt: u32,
     wait: SignedDuration,
@@ -122,15 +152,15 @@ enum Role {
 }
 
 /// The next call.
-pub struct NextTry<'m> {
-    pub llm: &'m dyn Llm,
+pub struct NextTry {
+    pub llm: Arc<dyn Llm>,
     /// How long to wait before it.
     pub wait: SignedDuration,
 }
 
-impl<'m> Tries<'m> {
-    pub fn next_try(&self) -> Option<NextTry<'m>> {
-        let (_, llm) = *self.queue.front()?;
+impl Tries<'_> {
+    pub fn next_try(&self) -> Option<NextTry> {
+        let (_, llm) = self.queue.front()?.clone();
         Some(NextTry { llm, wait: self.wait })
     }
 
@@ -145,9 +175,9 @@ impl<'m> Tries<'m> {
     /// The next one has failed. It is asked again if its answer was charged and another one may be better, and if there
     /// is time before `deadline`.
     pub fn fail(&mut self, error: LlmError, now: Timestamp, deadline: Timestamp) {
-        let Some((role, llm)) = self.queue.front().copied() else { return };
+        let Some((role, llm)) = self.queue.front().cloned() else { return };
         if let LlmError::Busy { retry_after, usage, .. } = &error {
-            let wait = retry_after.unwrap_or_default().max(self.backoff(llm));
+            let wait = retry_after.unwrap_or_default().max(self.backoff(&*llm));
             let is_charged = *usage != Usage::default();
             if is_charged && self.attempt < llm.max_attempts() && now + wait < deadline {
                 self.attempt += 1;

@@ -1,5 +1,6 @@
-//! What models cost: the operator's table, per million tokens. Prices change and differ by
-//! contract, so none are built in.
+//! What models cost, per million tokens: the operator's table, and for what it leaves out the list prices of common
+//! models at the time of [`LIST_DATE`]. Prices change and differ by contract, so the operator's go first, and a model
+//! that stands in neither table has no price at all.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,42 @@ pub struct ModelPrice {
     pub output: f64,
 }
 
+/// When the list prices were looked up.
+pub const LIST_DATE: &str = "2025-11-30";
+
+/// List prices in US dollars as of [`LIST_DATE`], for prompts of ordinary length and without discounts: what is sent,
+/// what of it came from the provider's cache, and what is answered. Only models whose price is certain.
+const LIST_PRICES: [(&str, f64, f64, f64); 18] = [
+    ("openai/gpt-5", 1.25, 0.125, 10.0),
+    ("openai/gpt-5-mini", 0.25, 0.025, 2.0),
+    ("openai/gpt-5-nano", 0.05, 0.005, 0.4),
+    ("openai/gpt-4.1", 2.0, 0.5, 8.0),
+    ("openai/gpt-4.1-mini", 0.4, 0.1, 1.6),
+    ("openai/gpt-4.1-nano", 0.1, 0.025, 0.4),
+    ("openai/gpt-4o", 2.5, 1.25, 10.0),
+    ("openai/gpt-4o-mini", 0.15, 0.075, 0.6),
+    ("openai/o3", 2.0, 0.5, 8.0),
+    ("openai/o4-mini", 1.1, 0.275, 4.4),
+    ("anthropic/claude-haiku-4-5", 1.0, 0.1, 5.0),
+    ("anthropic/claude-sonnet-4-5", 3.0, 0.3, 15.0),
+    ("anthropic/claude-sonnet-4-0", 3.0, 0.3, 15.0),
+    ("anthropic/claude-opus-4-1", 15.0, 1.5, 75.0),
+    ("anthropic/claude-opus-4-5", 5.0, 0.5, 25.0),
+    // Of these, what the cache saves is not certain.
+    ("gemini/gemini-2.5-pro", 1.25, 1.25, 10.0),
+    ("gemini/gemini-2.5-flash", 0.3, 0.3, 2.5),
+    ("gemini/gemini-2.5-flash-lite", 0.1, 0.1, 0.4),
+];
+
 impl Prices {
+    /// The list prices of common models, in US dollars.
+    pub fn list() -> Self {
+        let price = |(model, input, cached_input, output): (&str, f64, f64, f64)| {
+            (model.to_owned(), ModelPrice { input, cached_input, output })
+        };
+        Self(LIST_PRICES.into_iter().map(price).collect())
+    }
+
     /// What a call cost; `None` if the model is not in the table.
     pub fn cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let price = self.0.get(model)?;
@@ -34,6 +70,7 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::model::ModelId;
 
     #[test]
     fn the_cost_follows_the_price_table() {
@@ -43,5 +80,17 @@ mod tests {
             Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50, ..Usage::default() };
         assert_eq!(prices.cost("openai/large", usage), Some(Price { micros: 1200 + 200 + 400 }));
         assert_eq!(prices.cost("openai/small", usage), None);
+    }
+
+    #[test]
+    fn list_prices_are_plausible() {
+        let Prices(list) = Prices::list();
+        assert_eq!(list.len(), LIST_PRICES.len(), "each model has one price");
+        for (model, price) in list {
+            model.parse::<ModelId>().unwrap();
+            let ModelPrice { input, cached_input, output } = price;
+            assert!(0.0 < cached_input && cached_input <= input && input < output, "{model}");
+            assert!(output < 100.0, "{model}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod usage;
 mod response;
 mod tools;
 mod error;
+mod probe;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -19,6 +20,7 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
@@ -26,6 +28,7 @@ use tracing::warn;
 
 use crate::clock::{Clock, seeded_random};
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::model::Provider;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
@@ -84,6 +87,9 @@ pub struct ProviderMind {
     /// Calls the provider.
     http: reqwest::Client,
     target: ServiceTarget,
+    provider: Provider,
+    model_name: String,
+    api_key: Option<SecretString>,
     api_base: String,
     options: ChatOptions,
     is_reasoning: bool,
@@ -98,6 +104,8 @@ pub struct ProviderMind {
     without_tools_until_ms: AtomicI64,
     /// It was logged that the server reports no usage.
     has_warned_of_usage: AtomicBool,
+    /// Why the last call failed, if it did.
+    problem: Mutex<Option<ModelProblem>>,
 }
 
 /// A request, before it takes the shape that a server accepts.
@@ -148,9 +156,12 @@ impl ProviderMind {
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
         Ok(Self {
-            client: Client::builder().with_reqwest(relay_client()?).build()?,
+            client: Client::builder().with_reqwest(loopback_client()?).build()?,
             http: http_client(settings.connect_timeout)?,
             target,
+            provider: settings.provider,
+            model_name: settings.model_name.clone(),
+            api_key: settings.api_key.clone(),
             api_base: api_base(settings),
             options: chat_options(settings),
             is_reasoning: is_reasoning(&settings.params),
@@ -161,6 +172,7 @@ impl ProviderMind {
             request_shape: AtomicUsize::new(shape),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
             has_warned_of_usage: AtomicBool::new(false),
+            problem: Mutex::default(),
         })
     }
 
@@ -178,21 +190,30 @@ impl ProviderMind {
                 result => result,
             }
         };
-        match self.clock.timeout(self.timeout, checked).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(CallError::Retryable { why, retry_after, usage })) => {
+        let Ok(checked) = self.clock.timeout(self.timeout, checked).await else {
+            return Err(self.timeout_error());
+        };
+        self.record(&checked);
+        match checked {
+            Ok(_) => Ok(()),
+            Err(CallError::Retryable { why, retry_after, usage, .. }) => {
                 Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after, usage })
             }
-            Ok(Err(
-                CallError::Permanent(why)
+            Err(
+                CallError::Permanent { why, .. }
                 | CallError::RequestRejected(why)
                 | CallError::Unusable { why, .. },
-            )) => Err(LlmError::Refused(format!("{}: {why}", self.model))),
-            Err(_timed_out) => Err(self.timeout_error()),
+            ) => Err(LlmError::Refused(format!("{}: {why}", self.model))),
         }
     }
 
+    /// Remembers how a call ended, for those who look after the models.
+    fn record<T>(&self, ended: &Result<T, CallError>) {
+        *self.problem.lock() = ended.as_ref().err().and_then(CallError::problem);
+    }
+
     fn timeout_error(&self) -> LlmError {
+        *self.problem.lock() = Some(ModelProblem::TimedOut);
         LlmError::TimedOut(format!("{}: no answer within {:#}", self.model, self.timeout))
     }
 
@@ -201,9 +222,11 @@ impl ProviderMind {
         let deadline = self.clock.now() + self.timeout;
         let mut attempt = 1;
         loop {
-            let (why, retry_after, usage) = match self.call(prompt).await {
+            let called = self.call(prompt).await;
+            self.record(&called);
+            let (why, retry_after, usage) = match called {
                 Ok(answer) => return Ok(answer),
-                Err(CallError::Permanent(why) | CallError::RequestRejected(why)) => {
+                Err(CallError::Permanent { why, .. } | CallError::RequestRejected(why)) => {
                     return Err(LlmError::Refused(format!("{}: {why}", self.model)));
                 }
                 Err(CallError::Unusable { why, usage }) => {
@@ -212,7 +235,9 @@ impl ProviderMind {
                         usage,
                     });
                 }
-                Err(CallError::Retryable { why, retry_after, usage }) => (why, retry_after, usage),
+                Err(CallError::Retryable { why, retry_after, usage, .. }) => {
+                    (why, retry_after, usage)
+                }
             };
             let draw = seeded_random(0, &[&prompt.hash(), &self.model, &attempt.to_string()]);
             let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
@@ -352,7 +377,7 @@ impl ProviderMind {
         let response = result.or_else(tools::recover_tool_calls).map_err(|error| {
             let may_be_tools = has_tools && is_not_found(&error);
             match from_genai(error, self.clock.now()) {
-                CallError::Permanent(why) if may_be_tools => CallError::RequestRejected(why),
+                CallError::Permanent { why, .. } if may_be_tools => CallError::RequestRejected(why),
                 other => other.with_usage(usage),
             }
         })?;
@@ -371,10 +396,10 @@ impl ProviderMind {
         request: ChatRequest,
         options: &ChatOptions,
     ) -> Result<(Option<genai::Result<ChatResponse>>, Transfer), CallError> {
-        let base =
-            Url::parse(&self.api_base).map_err(|_| CallError::Permanent(UNSENDABLE.to_owned()))?;
+        let unsendable = || CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
+        let base = Url::parse(&self.api_base).map_err(|_| unsendable())?;
         let relay = Relay::open(base).await.map_err(|_| from_transfer(TransferError::Unsent))?;
-        let endpoint = relay.endpoint().map_err(|_| CallError::Permanent(UNSENDABLE.to_owned()))?;
+        let endpoint = relay.endpoint().map_err(|_| unsendable())?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(endpoint.to_string()),
             ..self.target.clone()
@@ -396,6 +421,14 @@ impl Llm for ProviderMind {
 
     fn max_attempts(&self) -> u32 {
         self.max_attempts
+    }
+
+    fn problem(&self) -> Option<ModelProblem> {
+        *self.problem.lock()
+    }
+
+    async fn probe(&self) -> Option<ModelProblem> {
+        self.look_for_problem().await
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
@@ -424,8 +457,8 @@ fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Clien
     Ok(client.build()?)
 }
 
-/// Builds a client for the way to the relay.
-fn relay_client() -> anyhow::Result<reqwest::Client> {
+/// Builds a client for servers on this machine: a relay, or a model.
+pub fn loopback_client() -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let client = reqwest::Client::builder()
         .no_proxy()

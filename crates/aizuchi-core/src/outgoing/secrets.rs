@@ -1,8 +1,9 @@
 //! Secrets in a text: keys and tokens by their shape, and this installation's own by their value.
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::RwLock;
 use regex::Regex;
 
 use crate::persona::Language;
@@ -38,35 +39,48 @@ const SHAPES: [&str; 12] = [
 static SHAPE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&SHAPES.join("|")).expect("the shapes are valid patterns"));
 
-/// Finds secrets in texts.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// Finds secrets in texts. Clones know the same secrets.
+#[derive(Clone, Default)]
 pub struct SecretScanner {
     /// This installation's own keys and tokens, longest first.
-    own: Vec<String>,
+    own: Arc<RwLock<Vec<String>>>,
 }
 
 impl SecretScanner {
     /// Finds these values too, wherever they occur.
     pub fn new<'a>(own: impl IntoIterator<Item = &'a str>) -> Self {
-        let own = own.into_iter().filter(|secret| secret.len() >= MIN_OWN_LENGTH);
-        let mut own: Vec<String> = own.map(str::to_owned).collect();
-        own.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        own.dedup();
-        Self { own }
+        let scanner = Self::default();
+        own.into_iter().for_each(|secret| scanner.learn(secret));
+        scanner
+    }
+
+    /// Finds this value too from now on.
+    pub fn learn(&self, secret: &str) {
+        let mut own = self.own.write();
+        if secret.len() >= MIN_OWN_LENGTH && own.iter().all(|known| known != secret) {
+            own.push(secret.to_owned());
+            own.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        }
     }
 
     /// Puts a notice in the place of every secret.
     pub fn redact(&self, text: &str, language: Language) -> String {
         let notice = texts::replies::secret_removed(language);
         let replace_own = |text: String, secret: &String| text.replace(secret, notice);
-        let text = self.own.iter().fold(text.to_owned(), replace_own);
+        let text = self.own.read().iter().fold(text.to_owned(), replace_own);
         SHAPE.replace_all(&text, notice).into_owned()
+    }
+}
+
+impl PartialEq for SecretScanner {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.own, &other.own) || *self.own.read() == *other.own.read()
     }
 }
 
 impl fmt::Debug for SecretScanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SecretScanner").field("own", &self.own.len()).finish()
+        f.debug_struct("SecretScanner").field("own", &self.own.read().len()).finish()
     }
 }
 

@@ -116,9 +116,14 @@ impl LocalRoom {
         Ok(channels)
     }
 
-    /// Notifies whenever a user or channel is added, or an order is applied.
+    /// Notifies whenever a user or channel is added, or an order is applied, also one in words.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Tells those who are subscribed that an order was given in words.
+    pub fn notice_command(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Adds a user. Returns the name and whether it is new.

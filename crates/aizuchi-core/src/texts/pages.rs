@@ -18,6 +18,10 @@ texts! {
         "The words are no longer kept: their time is up, or a line in them was edited or deleted."
         / "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。";
 
+    // The page for what cannot be shown.
+    nothing_here: "There is nothing here." / "ここには何もありません。";
+    not_shown: "This cannot be shown." / "表示できません。";
+
     // The page that asks for the token.
     token_needed:
         "This room is open to those who know its token."

@@ -24,6 +24,7 @@ mod forgetting;
 mod memory;
 mod memos;
 mod models;
+mod model_problems;
 mod orders;
 mod outgoing;
 mod postgres;

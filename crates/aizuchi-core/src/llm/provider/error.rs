@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::llm::provider::relay::TransferError;
 use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
 use crate::platform::log_sentence::to_log_sentence;
@@ -18,27 +19,48 @@ use crate::platform::log_sentence::to_log_sentence;
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallError {
     /// Waiting. The call may have cost tokens.
-    Retryable { why: String, retry_after: Option<SignedDuration>, usage: Usage },
+    Retryable {
+        problem: ModelProblem,
+        why: String,
+        retry_after: Option<SignedDuration>,
+        usage: Usage,
+    },
     /// A request of another shape.
     RequestRejected(String),
     /// Nothing; the operator should look.
-    Permanent(String),
+    Permanent { problem: ModelProblem, why: String },
     /// Nothing, and the call cost tokens.
     Unusable { why: String, usage: Usage },
 }
 
 impl CallError {
-    fn retryable(why: &str) -> Self {
-        Self::Retryable { why: why.to_owned(), retry_after: None, usage: Usage::default() }
+    fn retryable(problem: ModelProblem, why: &str) -> Self {
+        let usage = Usage::default();
+        Self::Retryable { problem, why: why.to_owned(), retry_after: None, usage }
+    }
+
+    pub fn permanent(problem: ModelProblem, why: impl Into<String>) -> Self {
+        Self::Permanent { problem, why: why.into() }
+    }
+
+    /// What stands between the program and the model. `None` if it answered, though to no use.
+    pub fn problem(&self) -> Option<ModelProblem> {
+        match self {
+            Self::Retryable { problem, .. } | Self::Permanent { problem, .. } => Some(*problem),
+            Self::RequestRejected(_) => Some(ModelProblem::RequestRejected),
+            Self::Unusable { .. } => None,
+        }
     }
 
     /// The same error of a call that used these tokens.
     pub fn with_usage(self, usage: Usage) -> Self {
         match self {
-            Self::Retryable { why, retry_after, .. } => Self::Retryable { why, retry_after, usage },
+            Self::Retryable { problem, why, retry_after, .. } => {
+                Self::Retryable { problem, why, retry_after, usage }
+            }
             Self::Unusable { why, .. } => Self::Unusable { why, usage },
             // The provider did not take the request.
-            Self::RequestRejected(_) | Self::Permanent(_) => self,
+            Self::RequestRejected(_) | Self::Permanent { .. } => self,
         }
     }
 }
@@ -57,7 +79,9 @@ pub fn from_transfer(failure: TransferError) -> CallError {
             usage: Usage::default(),
         },
         TransferError::Broken(error) => transport_error(&error),
-        TransferError::Unsent => CallError::retryable("the request could not be sent"),
+        TransferError::Unsent => {
+            CallError::retryable(ModelProblem::Unreachable, "the request could not be sent")
+        }
     }
 }
 
@@ -70,14 +94,12 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
                     status_error(status, &body, &headers, now)
                 }
                 webc::Error::ResponseFailedNotJson { .. } => {
-                    CallError::retryable("its answer is not JSON")
+                    CallError::retryable(ModelProblem::Garbled, "its answer is not JSON")
                 }
                 webc::Error::ResponseFailedInvalidJson { .. } => {
-                    CallError::retryable("its answer is broken JSON")
+                    CallError::retryable(ModelProblem::Garbled, "its answer is broken JSON")
                 }
-                webc::Error::JsonValueExt(_) => {
-                    CallError::retryable("its answer has an unknown shape")
-                }
+                webc::Error::JsonValueExt(_) => unknown_shape(),
                 webc::Error::Reqwest(error) => transport_error(&error),
             }
         }
@@ -96,12 +118,16 @@ pub fn from_genai(error: Error, now: Timestamp) -> CallError {
         | Error::InvalidJsonResponseElement { .. }
         | Error::StreamParse { .. }
         | Error::JsonValueExt(_)
-        | Error::SerdeJson(_) => CallError::retryable("its answer has an unknown shape"),
+        | Error::SerdeJson(_) => unknown_shape(),
         Error::RequiresApiKey { .. } | Error::NoAuthResolver { .. } | Error::NoAuthData { .. } => {
-            CallError::Permanent("it needs an API key".to_owned())
+            CallError::permanent(ModelProblem::KeyMissing, "it needs an API key")
         }
-        _ => CallError::Permanent("the request could not be made".to_owned()),
+        _ => CallError::permanent(ModelProblem::RequestRejected, "the request could not be made"),
     }
+}
+
+fn unknown_shape() -> CallError {
+    CallError::retryable(ModelProblem::Garbled, "its answer has an unknown shape")
 }
 
 /// Status 404: no such model, address or feature. Gateways answer it for models without tool
@@ -116,16 +142,15 @@ pub fn is_not_found(error: &Error) -> bool {
 
 /// No response, or an incomplete one.
 fn transport_error(error: &reqwest::Error) -> CallError {
-    let why = if error.is_timeout() {
-        "it did not answer in time"
+    if error.is_timeout() {
+        CallError::retryable(ModelProblem::TimedOut, "it did not answer in time")
     } else if error.is_connect() {
-        "it cannot be reached"
+        CallError::retryable(ModelProblem::Unreachable, "it cannot be reached")
     } else if error.is_redirect() || error.is_builder() {
-        return CallError::Permanent(UNSENDABLE.to_owned());
+        CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE)
     } else {
-        "the connection broke off"
-    };
-    CallError::retryable(why)
+        CallError::retryable(ModelProblem::Unreachable, "the connection broke off")
+    }
 }
 
 /// A response with an error status.
@@ -142,11 +167,12 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
         Some("context_length_exceeded" | "model_not_found" | "content_policy_violation")
     );
     if code.as_deref() == Some("API_KEY_INVALID") {
-        return CallError::Permanent(format!("it does not accept the API key ({status_text})"));
+        return key_refused(&status_text);
     }
     match status.as_u16() {
         429 | 402 if is_out_of_funds || status.as_u16() == 402 => {
-            CallError::Permanent(format!("its account has nothing left to spend ({status_text})"))
+            let why = format!("its account has nothing left to spend ({status_text})");
+            CallError::permanent(ModelProblem::NoFunds, why)
         }
         408 | 409 | 425 | 429 | 500..=599 => {
             let why = match status.as_u16() {
@@ -154,24 +180,41 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
                 _ => format!("it is in trouble itself ({status_text})"),
             };
             let retry_after = retry_after(headers, now);
-            CallError::Retryable { why, retry_after, usage: Usage::default() }
+            let problem = ModelProblem::Overloaded;
+            CallError::Retryable { problem, why, retry_after, usage: Usage::default() }
         }
-        401 | 403 => {
-            CallError::Permanent(format!("it does not accept the API key ({status_text})"))
+        401 | 403 => key_refused(&status_text),
+        404 => {
+            let why = format!("it knows no such model or address ({status_text})");
+            CallError::permanent(ModelProblem::UnknownModel, why)
         }
-        404 => CallError::Permanent(format!("it knows no such model or address ({status_text})")),
-        300..=399 => CallError::Permanent(format!(
-            "it sends us elsewhere ({status_text}), which we do not follow; set api_base to the final address"
-        )),
+        300..=399 => CallError::permanent(
+            ModelProblem::RequestRejected,
+            format!(
+                "it sends us elsewhere ({status_text}), which we do not follow; set api_base to the final address"
+            ),
+        ),
         400 | 422 if !is_permanent => {
             CallError::RequestRejected(format!("it does not take the request ({status_text})"))
         }
-        _ => CallError::Permanent(format!("it does not take the request ({status_text})")),
+        _ => {
+            let is_unknown = code.as_deref() == Some("model_not_found");
+            let problem = match is_unknown {
+                true => ModelProblem::UnknownModel,
+                false => ModelProblem::RequestRejected,
+            };
+            CallError::permanent(problem, format!("it does not take the request ({status_text})"))
+        }
     }
 }
 
+fn key_refused(status_text: &str) -> CallError {
+    let why = format!("it does not accept the API key ({status_text})");
+    CallError::permanent(ModelProblem::KeyRefused, why)
+}
+
 /// The provider's error code, if it looks like one.
-fn error_code(body: &str) -> Option<String> {
+pub fn error_code(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
     // Gemini wraps errors of streams into a list.
     let error = body.get(0).unwrap_or(&body).get("error")?;

@@ -3,6 +3,7 @@
 use genai::chat::{ChatResponse, StopReason};
 
 use crate::decision::Usage;
+use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
 use crate::llm::provider::error::{CallError, DECLINED};
 use crate::llm::provider::usage::complete_usage;
@@ -58,7 +59,8 @@ pub fn parse_response(
         }
         (true, false) => {
             let why = "its answer is empty".to_owned();
-            Err(CallError::Retryable { why, retry_after: None, usage })
+            let problem = ModelProblem::Garbled;
+            Err(CallError::Retryable { problem, why, retry_after: None, usage })
         }
     }
 }

@@ -1,0 +1,253 @@
+//! Looks for model servers on this machine, so that nobody has to know how they are addressed. It asks loopback
+//! addresses only, and what it is told there is untrusted.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::{Client, Url};
+use serde_json::Value;
+
+use crate::llm::model::{ModelId, Provider};
+use crate::llm::provider::loopback_client;
+use crate::platform::http_body::read_body;
+
+/// A server that runs here answers within this time.
+pub const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(300);
+/// A list of models is far shorter.
+const MAX_LIST_BYTES: usize = 512 * 1024;
+/// In characters.
+const MAX_NAME_LENGTH: usize = 120;
+/// How many models of a server are offered.
+const MAX_MODELS: usize = 50;
+/// Parts of the names of models that write no text.
+const EMBEDDING_NAMES: [&str; 6] = ["embed", "bge-", "minilm", "rerank", "gte-", "e5-"];
+
+/// A program that runs models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalServer {
+    Ollama,
+    LmStudio,
+    LlamaCpp,
+    Vllm,
+}
+
+/// Where a server may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub server: LocalServer,
+    pub address: SocketAddr,
+}
+
+/// A server that answers, with the models that write text, in its own order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundServer {
+    pub place: Place,
+    pub models: Vec<ModelId>,
+}
+
+impl LocalServer {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LocalServer::Ollama => "Ollama",
+            LocalServer::LmStudio => "LM Studio",
+            LocalServer::LlamaCpp => "llama.cpp",
+            LocalServer::Vllm => "vLLM",
+        }
+    }
+
+    fn provider(self) -> Provider {
+        match self {
+            LocalServer::Ollama => Provider::Ollama,
+            LocalServer::LmStudio | LocalServer::LlamaCpp | LocalServer::Vllm => Provider::OpenAi,
+        }
+    }
+
+    fn list_path(self) -> &'static str {
+        match self {
+            // Unlike the other list, it tells embedding models.
+            LocalServer::Ollama => "/api/tags",
+            LocalServer::LmStudio | LocalServer::LlamaCpp | LocalServer::Vllm => "/v1/models",
+        }
+    }
+}
+
+impl Place {
+    /// The base URL of its API, unless that is the provider's own.
+    pub fn api_base(self) -> Option<String> {
+        let base = format!("http://{}/v1/", self.address);
+        let is_usual = self == USUAL_PLACES[0];
+        (!is_usual).then_some(base)
+    }
+}
+
+const fn at(server: LocalServer, port: u16) -> Place {
+    Place { server, address: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port) }
+}
+
+/// Where these servers listen if nobody tells them otherwise. llama.cpp's port is also that of Aizuchi's pages, so it
+/// is often moved to the next one.
+const USUAL_PLACES: [Place; 5] = [
+    at(LocalServer::Ollama, 11434),
+    at(LocalServer::LmStudio, 1234),
+    at(LocalServer::LlamaCpp, 8080),
+    at(LocalServer::LlamaCpp, 8081),
+    at(LocalServer::Vllm, 8000),
+];
+
+/// The usual places, where `ollama_host` is what the variable `OLLAMA_HOST` says, and without the addresses of this
+/// program itself.
+pub fn usual_places(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<Place> {
+    let moved = ollama_host.and_then(loopback_address);
+    let place = |usual: Place| match (usual.server, moved) {
+        (LocalServer::Ollama, Some(address)) => Place { address, ..usual },
+        _ => usual,
+    };
+    let is_own = |place: &Place| own.iter().any(|own| own.port() == place.address.port());
+    USUAL_PLACES.into_iter().map(place).filter(|place| !is_own(place)).collect()
+}
+
+/// The loopback address that the setting of a server names: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
+fn loopback_address(host: &str) -> Option<SocketAddr> {
+    let host = host.trim().trim_start_matches("http://").trim_end_matches('/');
+    let (name, port) = host.rsplit_once(':')?;
+    let ip = match name {
+        // A server that listens everywhere listens here.
+        "" | "localhost" | "0.0.0.0" => Ipv4Addr::LOCALHOST.into(),
+        name => name.parse().ok()?,
+    };
+    let address = SocketAddr::new(ip, port.parse().ok()?);
+    address.ip().is_loopback().then_some(address)
+}
+
+/// The servers that answer in time, in the order of the places.
+pub async fn discover(places: &[Place]) -> Vec<FoundServer> {
+    let Ok(client) = loopback_client() else { return Vec::new() };
+    let looks = places.iter().map(|place| {
+        let looked = tokio::time::timeout(DISCOVERY_TIMEOUT, look(&client, *place));
+        async { looked.await.ok().flatten() }
+    });
+    join_all(looks).await.into_iter().flatten().collect()
+}
+
+async fn look(client: &Client, place: Place) -> Option<FoundServer> {
+    let url = Url::parse(&format!("http://{}{}", place.address, place.server.list_path())).ok()?;
+    let response = client.get(url).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let body = read_body(response, MAX_LIST_BYTES).await.ok()?;
+    let models = text_models(place.server, &serde_json::from_slice(&body).ok()?)?;
+    Some(FoundServer { place, models })
+}
+
+/// The models of a list that write text on this machine. `None` if it is no list of models.
+fn text_models(server: LocalServer, list: &Value) -> Option<Vec<ModelId>> {
+    let (list, key) = match server {
+        LocalServer::Ollama => (list.get("models")?, "name"),
+        LocalServer::LmStudio | LocalServer::LlamaCpp | LocalServer::Vllm => {
+            (list.get("data")?, "id")
+        }
+    };
+    let models = list.as_array()?.iter().filter(|model| !is_elsewhere(model) && !embeds(model));
+    let names = models.filter_map(|model| model.get(key)?.as_str());
+    let names = names.filter(|name| !has_embedding_name(name) && is_plain(name));
+    let ids = names.map(|name| ModelId::Hosted { provider: server.provider(), name: name.into() });
+    Some(ids.take(MAX_MODELS).collect())
+}
+
+/// Ollama passes some models on to a service: what they are asked leaves this machine.
+fn is_elsewhere(model: &Value) -> bool {
+    let name = model.get("name").and_then(Value::as_str).unwrap_or_default();
+    model.get("remote_host").is_some() || name.ends_with("-cloud") || name.ends_with(":cloud")
+}
+
+fn embeds(model: &Value) -> bool {
+    let family = model.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
+    family.contains("bert")
+}
+
+fn has_embedding_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    EMBEDDING_NAMES.iter().any(|part| name.contains(part))
+}
+
+/// Whether it can be shown, and written into a command or a file.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/@+".contains(letter);
+    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn names(models: Option<Vec<ModelId>>) -> Vec<String> {
+        models.unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn only_models_that_write_text_here_are_offered() {
+        let list = json!({ "models": [
+            { "name": "qwen3:8b", "details": { "family": "qwen3" } },
+            { "name": "nomic-embed-text:latest", "details": { "family": "nomic-bert" } },
+            { "name": "all-minilm:latest", "details": { "family": "bert" } },
+            { "name": "paraphrase:latest", "details": { "family": "bert" } },
+            { "name": "gpt-oss:120b-cloud", "remote_host": "https://cloud.example" },
+            { "name": "evil\u{1b}[2J" },
+            { "name": "two words" },
+            { "name": "" },
+            {},
+            { "name": "hf.co/team/small-GGUF:Q4_K_M", "details": { "family": "llama" } },
+        ]});
+        let expected = ["ollama/qwen3:8b", "ollama/hf.co/team/small-GGUF:Q4_K_M"];
+        assert_eq!(names(text_models(LocalServer::Ollama, &list)), expected);
+        let list = json!({ "object": "list", "data": [
+            { "id": "text-embedding-nomic-v1.5" },
+            { "id": "qwen/qwen3-8b", "object": "model" },
+        ]});
+        assert_eq!(names(text_models(LocalServer::LmStudio, &list)), ["openai/qwen/qwen3-8b"]);
+    }
+
+    #[test]
+    fn what_is_no_list_of_models_is_no_server() {
+        for list in [json!({}), json!([]), json!({ "status": "live" }), json!({ "data": "x" })] {
+            assert_eq!(text_models(LocalServer::LlamaCpp, &list), None, "{list}");
+        }
+    }
+
+    #[test]
+    fn the_own_ports_are_not_asked() {
+        let ports = |places: Vec<Place>| -> Vec<u16> {
+            places.iter().map(|place| place.address.port()).collect()
+        };
+        let own = ["127.0.0.1:8080".parse().unwrap(), "[::1]:8000".parse().unwrap()];
+        assert_eq!(ports(usual_places(None, &own)), [11434, 1234, 8081]);
+        assert_eq!(ports(usual_places(Some("http://localhost:5000/"), &own)), [5000, 1234, 8081]);
+    }
+
+    #[test]
+    fn ollama_is_looked_for_on_this_machine_only() {
+        for (host, expected) in [
+            ("127.0.0.1:5000", Some("127.0.0.1:5000")),
+            ("0.0.0.0:5000", Some("127.0.0.1:5000")),
+            (":5000", Some("127.0.0.1:5000")),
+            ("192.0.2.7:5000", None),
+            ("models.example:5000", None),
+            ("127.0.0.1", None),
+        ] {
+            let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
+            assert_eq!(loopback_address(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn only_ollama_at_its_usual_place_needs_no_base() {
+        let bases = USUAL_PLACES.map(Place::api_base);
+        assert_eq!(bases[0], None);
+        assert_eq!(bases[1].as_deref(), Some("http://127.0.0.1:1234/v1/"));
+        assert!(bases[2..].iter().all(Option::is_some));
+    }
+}

@@ -1,0 +1,117 @@
+//! Looks whether a provider can be reached, takes the key and has the model, by its list of models: that costs
+//! nothing, unlike a call.
+
+use std::time::Duration;
+
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+
+use crate::decision::model_problem::ModelProblem;
+use crate::llm::model::Provider;
+use crate::llm::provider::ProviderMind;
+use crate::llm::provider::error::error_code;
+use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
+
+/// A list of models comes at once.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a list of models tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    Problem(ModelProblem),
+    /// The server answered.
+    Fine,
+    /// Nothing: not every server has such a list.
+    Unknown,
+}
+
+impl ProviderMind {
+    /// Remembers the problem, if there is one, until a call succeeds. That the model cannot be reached is over as soon
+    /// as its server answers.
+    pub(super) async fn look_for_problem(&self) -> Option<ModelProblem> {
+        let listing = self.listing().await;
+        let mut problem = self.problem.lock();
+        match (listing, *problem) {
+            (Listing::Problem(found), _) => *problem = Some(found),
+            (Listing::Fine, Some(ModelProblem::Unreachable | ModelProblem::TimedOut)) => {
+                *problem = None;
+            }
+            (Listing::Fine | Listing::Unknown, _) => {}
+        }
+        *problem
+    }
+
+    async fn listing(&self) -> Listing {
+        let Some(request) = self.listing_request() else { return Listing::Unknown };
+        let response = match request.timeout(TIMEOUT).send().await {
+            Ok(response) => response,
+            Err(error) if error.is_timeout() => return Listing::Problem(ModelProblem::TimedOut),
+            Err(error) if error.is_connect() => return Listing::Problem(ModelProblem::Unreachable),
+            Err(_) => return Listing::Unknown,
+        };
+        let status = response.status();
+        // Not 403: a key may be allowed to use a model and not to list models.
+        if status == StatusCode::UNAUTHORIZED {
+            return Listing::Problem(ModelProblem::KeyRefused);
+        }
+        let Some(body) = body_of(response).await else { return Listing::Unknown };
+        let has_invalid_key = || error_code(&body).as_deref() == Some("API_KEY_INVALID");
+        match (self.provider, status.as_u16()) {
+            (Provider::Gemini, 400) if has_invalid_key() => {
+                Listing::Problem(ModelProblem::KeyRefused)
+            }
+            (Provider::Ollama, 200) if lists(&body, &self.model_name) == Some(false) => {
+                Listing::Problem(ModelProblem::UnknownModel)
+            }
+            (_, 200..=299) => Listing::Fine,
+            _ => Listing::Unknown,
+        }
+    }
+
+    fn listing_request(&self) -> Option<RequestBuilder> {
+        // OpenRouter lists its models to everybody.
+        let path = if self.provider == Provider::OpenRouter { "key" } else { "models" };
+        let url = Url::parse(&self.api_base).ok()?.join(path).ok()?;
+        let request = self.http.get(url);
+        let Some(key) = &self.api_key else { return Some(request) };
+        let key = key.expose_secret();
+        Some(match self.provider {
+            Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => request.bearer_auth(key),
+            Provider::Anthropic => {
+                request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
+            }
+            Provider::Gemini => request.header("x-goog-api-key", key),
+        })
+    }
+}
+
+async fn body_of(response: Response) -> Option<String> {
+    let body = read_body(response, MAX_MODEL_BODY_BYTES).await.ok()?;
+    String::from_utf8(body).ok()
+}
+
+/// Whether a list of models, which is complete on an own server, has this one. `None` if it is no such list.
+fn lists(body: &str, name: &str) -> Option<bool> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let mut ids =
+        body.get("data")?.as_array()?.iter().filter_map(|model| model.get("id")?.as_str());
+    // Without a tag, `latest` is meant.
+    Some(ids.any(|id| id == name || id.strip_suffix(":latest") == Some(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_may_be_named_without_its_tag() {
+        let body = r#"{"data": [{"id": "qwen3:8b"}, {"id": "tiny:latest"}]}"#;
+        for (name, expected) in
+            [("qwen3:8b", Some(true)), ("tiny", Some(true)), ("qwen3", Some(false))]
+        {
+            assert_eq!(lists(body, name), expected, "{name}");
+        }
+        assert_eq!(lists("{}", "tiny"), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! What is known of models without asking them, why one does not answer, and how one takes another's place.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::model_problem::ModelProblem;
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::discover::{LocalServer, Place, discover};
+use aizuchi_core::llm::fallback::Models;
+use aizuchi_core::llm::model::Provider;
+use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::prompt::PromptVerb;
+
+use crate::models::{EVERYONE, LIMIT, mind, prompt, settings};
+use aizuchi_harness::harness::at;
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+
+fn status(status: u16, code: &str) -> ProviderResponse {
+    let body = serde_json::json!({ "error": { "code": code } }).to_string();
+    ProviderResponse::Status(status, vec![], body)
+}
+
+#[tokio::test]
+async fn a_problem_is_known_until_a_call_succeeds() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    for provider in EVERYONE {
+        let once = ProviderSettings { max_attempts: 1, ..settings(provider, &server.base) };
+        let model = ProviderMind::new(&once, clock.clone()).unwrap();
+        assert_eq!(model.problem(), None);
+        for (response, expected) in [
+            (status(401, "x"), Some(ModelProblem::KeyRefused)),
+            (status(402, "x"), Some(ModelProblem::NoFunds)),
+            (status(404, "x"), Some(ModelProblem::UnknownModel)),
+            (status(429, "insufficient_quota"), Some(ModelProblem::NoFunds)),
+            (status(429, "x"), Some(ModelProblem::Overloaded)),
+            (status(503, "x"), Some(ModelProblem::Overloaded)),
+            (ProviderResponse::Raw("text/html", "<html>".to_owned()), Some(ModelProblem::Garbled)),
+            (ProviderResponse::BreaksOff, Some(ModelProblem::Unreachable)),
+            (ProviderResponse::Says("fine".to_owned()), None),
+        ] {
+            let what = format!("{provider:?} {response:?}");
+            server.forget();
+            server.then([response]);
+            let answer = model.ask(&prompt(PromptVerb::Reply)).await;
+            assert_eq!(answer.is_ok(), expected.is_none(), "{what}");
+            assert_eq!(model.problem(), expected, "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_models_tells_problems_and_costs_nothing() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::system();
+    server.accepts_only("another key");
+    for provider in [Provider::OpenAi, Provider::Ollama] {
+        let model = mind(provider, &server, &clock);
+        assert_eq!(model.probe().await, Some(ModelProblem::KeyRefused), "{provider:?}");
+        assert_eq!(model.problem(), Some(ModelProblem::KeyRefused), "{provider:?}");
+    }
+    let server = Server::start(ServerLimits::default()).await;
+    server.has_models(&["tiny:1b"]);
+    let mut own = settings(Provider::Ollama, &server.base);
+    let probe = async |settings: &ProviderSettings| {
+        ProviderMind::new(settings, clock.clone()).unwrap().probe().await
+    };
+    assert_eq!(probe(&own).await, Some(ModelProblem::UnknownModel));
+    own.model_name = "tiny:1b".to_owned();
+    assert_eq!(probe(&own).await, None);
+    // A provider may have models that it does not list.
+    assert_eq!(probe(&settings(Provider::OpenAi, &server.base)).await, None);
+    let away = settings(Provider::OpenAi, &format!("http://127.0.0.1:{}", free_port()));
+    assert_eq!(probe(&away).await, Some(ModelProblem::Unreachable));
+    assert!(server.requests().is_empty());
+
+    // That it cannot be reached is over as soon as its server answers.
+    let once = settings(Provider::OpenAi, &server.base);
+    let once = ProviderSettings { max_attempts: 1, ..once };
+    let model = ProviderMind::new(&once, clock.clone()).unwrap();
+    server.then([ProviderResponse::BreaksOff]);
+    model.ask(&prompt(PromptVerb::Reply)).await.unwrap_err();
+    assert_eq!(model.problem(), Some(ModelProblem::Unreachable));
+    assert_eq!(model.probe().await, None);
+    assert_eq!(model.problem(), None);
+}
+
+#[tokio::test]
+async fn a_prompt_goes_on_with_the_models_that_it_began_with() {
+    let clock = Clock::manual(at(0));
+    let says = |text: &str| {
+        let mind = ScriptedMind::default();
+        mind.set_default(PromptVerb::Reply, text);
+        Arc::new(mind)
+    };
+    let models = Models::new(says("old"), None);
+    let question = prompt(PromptVerb::Reply);
+    let begun = models.tries(&question, clock.now());
+    models.replace(says("new"), Some(says("other")));
+    let next = begun.next_try().unwrap();
+    assert_eq!(next.llm.ask(&question).await.unwrap().text, "old");
+    assert_eq!(models.ask(&question, LIMIT, &clock).await.unwrap().text, "new");
+    assert_eq!(models.all().len(), 2);
+}
+
+#[tokio::test]
+async fn servers_are_found_and_others_are_no_hindrance() {
+    let found = Server::start(ServerLimits::default()).await;
+    found.has_models(&["qwen3:8b", "nomic-embed-text:latest"]);
+    let place = |server: LocalServer, base: &str| {
+        let address: SocketAddr = base.trim_start_matches("http://").parse().unwrap();
+        Place { server, address }
+    };
+    // It accepts connections and never answers.
+    let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mute = format!("{}", mute.local_addr().unwrap());
+    let strict = Server::start(ServerLimits::default()).await;
+    strict.accepts_only("a key");
+    let places = [
+        place(LocalServer::Vllm, &mute),
+        place(LocalServer::LlamaCpp, &format!("127.0.0.1:{}", free_port())),
+        place(LocalServer::Vllm, &strict.base),
+        place(LocalServer::Ollama, &found.base),
+        place(LocalServer::LmStudio, &found.base),
+    ];
+    let began = Instant::now();
+    let servers = discover(&places).await;
+    assert!(began.elapsed() < Duration::from_secs(10), "the mute one is not waited for");
+    let names: Vec<(LocalServer, Vec<String>)> = servers
+        .iter()
+        .map(|found| (found.place.server, found.models.iter().map(ToString::to_string).collect()))
+        .collect();
+    let models = |provider: &str| vec![format!("{provider}/qwen3:8b")];
+    assert_eq!(
+        names,
+        [(LocalServer::Ollama, models("ollama")), (LocalServer::LmStudio, models("openai"))]
+    );
+    assert_eq!(servers[1].place.api_base().unwrap(), format!("{}/v1/", found.base));
+}

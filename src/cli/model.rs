@@ -1,0 +1,115 @@
+//! `--model`: a model by its name, or the first that is found on this machine. And what the start says of models that
+//! could be used.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use crate::cli::print;
+use crate::config::{Config, ModelSelection};
+use crate::models::ModelsInUse;
+use crate::models::offer::find_servers;
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::model::{ModelId, ModelIdError};
+use aizuchi_core::persona::Language;
+
+/// What is written for a model that is to be looked for.
+const AUTO: &str = "auto";
+
+#[derive(Clone, Debug)]
+pub enum ModelFlag {
+    Auto,
+    Named(ModelId),
+}
+
+/// The model that the flag selects.
+#[derive(Debug)]
+pub struct FlaggedModel {
+    id: ModelId,
+    /// Set if it was found at another address than its provider's own.
+    api_base: Option<String>,
+}
+
+impl FromStr for ModelFlag {
+    type Err = ModelIdError;
+
+    fn from_str(text: &str) -> Result<Self, ModelIdError> {
+        if text == AUTO { Ok(Self::Auto) } else { text.parse().map(Self::Named) }
+    }
+}
+
+impl ModelFlag {
+    /// Looks for a model if none is named, and says which one was found.
+    pub fn find(&self) -> anyhow::Result<FlaggedModel> {
+        match self {
+            Self::Named(id) => Ok(FlaggedModel { id: id.clone(), api_base: None }),
+            Self::Auto => find_model(),
+        }
+    }
+}
+
+impl FlaggedModel {
+    pub fn selection(&self) -> ModelSelection<'_> {
+        match &self.api_base {
+            None => ModelSelection::Override(&self.id),
+            Some(base) => ModelSelection::Found { model: &self.id, api_base: Some(base) },
+        }
+    }
+}
+
+fn find_model() -> anyhow::Result<FlaggedModel> {
+    // Only for the environment: which models it names does not matter.
+    let config = Config::load(None, ModelSelection::NoModel)?.config;
+    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    let found = runtime.block_on(find_servers(&config, &[]));
+    let Some((server, model)) = first_model(&found) else {
+        anyhow::bail!("{}", nothing_found(&found));
+    };
+    let name = server.place.server.name();
+    eprintln!("aizuchi: --model auto: {name} at {} has {model}", server.place.address);
+    Ok(FlaggedModel { id: model.clone(), api_base: server.place.api_base() })
+}
+
+fn first_model(found: &[FoundServer]) -> Option<(&FoundServer, &ModelId)> {
+    found.iter().find_map(|server| Some((server, server.models.first()?)))
+}
+
+fn nothing_found(found: &[FoundServer]) -> String {
+    match found.first() {
+        Some(server) => format!(
+            "--model auto: {} answers on this machine, but has no model that writes text; load one, or name a model \
+             with --model PROVIDER/MODEL",
+            server.place.server.name()
+        ),
+        None => "--model auto: no model server answers on this machine (Ollama, LM Studio, llama.cpp and vLLM were \
+                 looked for at their usual ports); start one, or name a model with --model PROVIDER/MODEL"
+            .to_owned(),
+    }
+}
+
+/// Says, once it is known, which models could be used in place of the built-in mind. Never ends.
+pub async fn print_offers(models: Arc<ModelsInUse>, language: Language) {
+    if let Some(offers) = models.offers(language).await {
+        // The page says it too.
+        let _ = print(&format!("\n{offers}"));
+    }
+    std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_names_a_model_or_leaves_it_open() {
+        assert!(matches!("auto".parse(), Ok(ModelFlag::Auto)));
+        assert!(matches!("ollama/qwen3:8b".parse(), Ok(ModelFlag::Named(ModelId::Hosted { .. }))));
+        assert!("automatic".parse::<ModelFlag>().is_err());
+    }
+
+    #[test]
+    fn a_failure_says_what_was_looked_for() {
+        assert!(nothing_found(&[]).contains("Ollama, LM Studio, llama.cpp and vLLM"));
+    }
+}

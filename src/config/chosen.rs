@@ -1,0 +1,67 @@
+//! The model that was chosen on the page or in the environment, for a config that names none: variables, so that it
+//! stands where the keys stand and is the same after a restart.
+
+use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs};
+use crate::config::environment::Environment;
+use crate::config::problem::ConfigProblem;
+use crate::config::secret::Secret;
+use crate::config::values::WebUrl;
+use aizuchi_core::llm::model::ModelId;
+
+/// Names the model of all agents if the config names none.
+pub const MODEL_VARIABLE: &str = "AIZUCHI_MODEL";
+/// Where that model is, if not at its provider's own address.
+pub const API_BASE_VARIABLE: &str = "AIZUCHI_MODEL_API_BASE";
+/// The key for that address. A provider's own key is never sent there.
+pub const API_KEY_VARIABLE: &str = "AIZUCHI_MODEL_API_KEY";
+
+/// The agents with the model that [`MODEL_VARIABLE`] names, if the config names none.
+pub fn chosen_agents(
+    agents: &AgentsConfig,
+    environment: &Environment,
+) -> Result<Option<AgentsConfig>, ConfigProblem> {
+    let Some(name) = environment.get_non_empty(MODEL_VARIABLE).filter(|_| !names_model(agents))
+    else {
+        return Ok(None);
+    };
+    let unusable = |variable: &str, why: &str| {
+        ConfigProblem::for_file(None, format!("the variable {variable} cannot be used: {why}"))
+    };
+    let model: ModelId =
+        name.parse().map_err(|error| unusable(MODEL_VARIABLE, &format!("{error}")))?;
+    let base = environment.get_non_empty(API_BASE_VARIABLE).map(|base| {
+        WebUrl::try_from(base.to_owned()).map_err(|why| unusable(API_BASE_VARIABLE, why))
+    });
+    let base = base.transpose()?;
+    let key = environment.get_non_empty(API_KEY_VARIABLE).filter(|_| base.is_some());
+    let chosen = agents_without_access(agents);
+    let response = chosen.response.unwrap_or_default();
+    let client_args =
+        ClientArgs { api_base: base, api_key: key.map(Secret::new), ..response.client_args };
+    let response = AgentConfig { model_id: Some(model), client_args, ..response };
+    Ok(Some(AgentsConfig { response: Some(response), ..chosen }))
+}
+
+/// The agents without the addresses, keys and headers that the config has for a model that it does not name: nobody
+/// knows for whom they are.
+fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
+    let without_access = |agent: &AgentConfig| {
+        let ClientArgs { timeout, max_retries, .. } = agent.client_args;
+        let client_args = ClientArgs { timeout, max_retries, ..ClientArgs::default() };
+        AgentConfig { client_args, ..agent.clone() }
+    };
+    let AgentsConfig { response, judgment, memory, state } = agents;
+    AgentsConfig {
+        response: response.as_ref().map(without_access),
+        judgment: judgment.as_ref().map(without_access),
+        memory: memory.as_ref().map(without_access),
+        state: state.as_ref().map(without_access),
+    }
+}
+
+/// Whether any agent has a model of its own.
+pub fn names_model(agents: &AgentsConfig) -> bool {
+    let AgentsConfig { response, judgment, memory, state } = agents;
+    let mut agents = [response, judgment, memory, state].into_iter().flatten();
+    agents.any(|agent: &AgentConfig| agent.model_id.is_some())
+}

@@ -1,0 +1,113 @@
+//! Who says which models are used, and how they become others while the program runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::agents::AgentsConfig;
+use crate::config::chosen::{MODEL_VARIABLE, names_model};
+use crate::config::env_file::{self, Change};
+use crate::config::environment::Environment;
+use crate::config::minds::ResolvedMinds;
+use crate::config::tree::ConfigNode;
+use crate::config::{Config, ModelSelection};
+use aizuchi_core::llm::model::{PROVIDERS, Provider};
+
+/// Whether model servers on this machine are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Discover(pub bool);
+
+impl Default for Discover {
+    fn default() -> Self {
+        Self(true)
+    }
+}
+
+/// Who says which models are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelOrigin {
+    /// Nobody: it is the built-in mind.
+    #[default]
+    Default,
+    /// `--model`
+    Flag,
+    /// The config's `agents`.
+    Config,
+    /// [`MODEL_VARIABLE`] in the environment of the process.
+    Variable,
+    /// [`MODEL_VARIABLE`] in the `.env` file, where a choice on the page is saved.
+    Saved,
+}
+
+/// What the config's models depend on besides its text, so that they can be resolved anew.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelSources {
+    pub origin: ModelOrigin,
+    pub environment: Arc<Environment>,
+    /// The `.env` file, whether it is there or not.
+    pub env_file: PathBuf,
+}
+
+impl ModelSources {
+    pub fn new(selection: ModelSelection<'_>, agents: &AgentsConfig, env: &Environment) -> Self {
+        let origin = match selection {
+            ModelSelection::Override(_) | ModelSelection::Found { .. } => ModelOrigin::Flag,
+            ModelSelection::Configured | ModelSelection::NoModel if names_model(agents) => {
+                ModelOrigin::Config
+            }
+            ModelSelection::Configured | ModelSelection::NoModel => {
+                match env.get_non_empty(MODEL_VARIABLE) {
+                    Some(_) if env.is_from_process(MODEL_VARIABLE) => ModelOrigin::Variable,
+                    Some(_) => ModelOrigin::Saved,
+                    None => ModelOrigin::Default,
+                }
+            }
+        };
+        Self { origin, environment: Arc::new(env.clone()), env_file: PathBuf::new() }
+    }
+
+    /// The providers whose keys stand in the environment.
+    pub fn providers_with_key(&self) -> Vec<Provider> {
+        let has_key = |provider: &Provider| {
+            let variable = provider.key_variable();
+            variable.is_some_and(|variable| self.environment.get_non_empty(variable).is_some())
+        };
+        PROVIDERS.into_iter().filter(has_key).collect()
+    }
+
+    /// The variable of the process that would go before what is saved, if there is one.
+    pub fn overriding_variable(&self, changes: &[Change]) -> Option<&'static str> {
+        let mut names = changes.iter().map(|(name, _)| *name);
+        names.find(|name| self.environment.is_from_process(name))
+    }
+}
+
+impl Config {
+    /// The same config after these changes to the `.env` file, which are not made yet.
+    pub fn with_variables(&self, changes: &[Change]) -> anyhow::Result<Self> {
+        let sources = &self.model_sources;
+        let environment = sources.environment.with(changes);
+        let mut config = self.clone();
+        config.minds = ResolvedMinds::resolve(
+            self,
+            &ConfigNode::parse("")?,
+            &environment,
+            ModelSelection::Configured,
+        )
+        .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(".env")))?;
+        let made = ModelSources::new(ModelSelection::Configured, &self.agents, &environment);
+        config.model_sources = ModelSources { env_file: sources.env_file.clone(), ..made };
+        Ok(config)
+    }
+
+    /// Writes the changes into the `.env` file.
+    pub fn save_variables(&self, changes: &[Change]) -> anyhow::Result<()> {
+        let file = &self.model_sources.env_file;
+        env_file::change(file, changes).with_context(|| format!("changing {}", file.display()))
+    }
+}

@@ -1,0 +1,222 @@
+//! The models behind the minds: how they are built from the config, which others could be used, and how somebody
+//! chooses one while the program runs.
+
+pub mod prompts;
+pub mod offer;
+pub mod choice;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use jiff::SignedDuration;
+use parking_lot::RwLock;
+use tokio::sync::{Mutex, watch};
+use tracing::{error, info};
+
+use crate::config::Config;
+use crate::config::minds::{ResolvedMind, ResolvedModel};
+use crate::config::model_sources::ModelOrigin;
+use aizuchi_core::agent::{Mind, Minds, StateCall};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::model_problem::ModelProblem;
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::fallback::Models;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::outgoing::secrets::SecretScanner;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::texts;
+
+/// How long after a look at a model that cannot be reached the next one follows.
+const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+
+/// The models in use. A choice replaces them in the minds, which the agent shares.
+pub struct ModelsInUse {
+    minds: Minds,
+    /// As it is in force, with the models of the last choice.
+    config: RwLock<Config>,
+    secrets: SecretScanner,
+    clock: Clock,
+    /// The model servers on this machine. `None` until they have been looked for.
+    found: RwLock<Option<Vec<FoundServer>>>,
+    /// Counts what changes here, for those who show it.
+    changes: watch::Sender<u64>,
+    /// One choice at a time.
+    turn: Mutex<()>,
+}
+
+impl ModelsInUse {
+    /// `secrets` learns the keys that are chosen later.
+    pub fn new(config: &Config, minds: Minds, secrets: SecretScanner, clock: Clock) -> Self {
+        Self {
+            minds,
+            config: RwLock::new(config.clone()),
+            secrets,
+            clock,
+            found: RwLock::default(),
+            changes: watch::Sender::new(0),
+            turn: Mutex::default(),
+        }
+    }
+
+    /// The model that answers, or `builtin`.
+    pub fn response(&self) -> String {
+        self.minds.response.models.name()
+    }
+
+    /// The model that judges, or `builtin`.
+    pub fn judgment(&self) -> String {
+        self.minds.judgment.models.name()
+    }
+
+    pub fn is_builtin(&self) -> bool {
+        let builtin = ModelId::Builtin.to_string();
+        self.response() == builtin && self.judgment() == builtin
+    }
+
+    pub fn origin(&self) -> ModelOrigin {
+        self.config.read().model_sources.origin
+    }
+
+    /// What stands between the program and its models, each model once.
+    pub fn problems(&self) -> Vec<(String, ModelProblem)> {
+        let mut problems: Vec<(String, ModelProblem)> = Vec::new();
+        for model in self.all() {
+            if let Some(problem) = model.problem()
+                && problems.iter().all(|(name, _)| name != model.model())
+            {
+                problems.push((model.model().to_owned(), problem));
+            }
+        }
+        problems
+    }
+
+    /// Notifies when a model was chosen, found or looked at. Calls change [`Self::problems`] as well.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Looks at the models at once, and again from time to time while one cannot be reached. Never ends.
+    pub async fn watch(&self) {
+        self.probe().await;
+        loop {
+            self.clock.sleep_until(self.clock.now() + LOOK_INTERVAL).await;
+            let is_away =
+                |problem| matches!(problem, ModelProblem::Unreachable | ModelProblem::TimedOut);
+            if self.problems().into_iter().any(|(_, problem)| is_away(problem)) {
+                self.probe().await;
+                self.notify();
+            }
+        }
+    }
+
+    /// Looks at each model without using a token, and logs what is wrong.
+    async fn probe(&self) {
+        let mut seen: Vec<String> = Vec::new();
+        for model in self.all() {
+            if seen.iter().any(|name| name == model.model()) {
+                continue;
+            }
+            seen.push(model.model().to_owned());
+            let known = model.problem();
+            if let Some(problem) = model.probe().await.filter(|problem| known != Some(*problem)) {
+                let why = texts::models::problem(Language::En, problem);
+                error!(model = model.model(), problem = problem.name(), "{why}: {}", model.model());
+                self.notify();
+            }
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Llm>> {
+        let Minds { response, judgment, memory, state } = &self.minds;
+        let state = match self.config.read().decision.state {
+            StateCall::Fused => None,
+            StateCall::Separate => Some(state),
+        };
+        let minds = [response, judgment, memory].into_iter().chain(state);
+        minds.flat_map(|mind| mind.models.all()).collect()
+    }
+
+    fn notify(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Uses the models of this config from now on.
+    fn adopt(&self, config: Config) -> anyhow::Result<()> {
+        let Minds { response, judgment, memory, state } = &self.minds;
+        let resolved = &config.minds;
+        let pairs = [
+            (response, &resolved.response),
+            (judgment, &resolved.judgment),
+            (memory, &resolved.memory),
+            (state, &resolved.state),
+        ];
+        let built: Vec<_> = pairs
+            .into_iter()
+            .map(|(mind, resolved)| Ok((mind, build_models(resolved, &self.clock)?)))
+            .collect::<anyhow::Result<_>>()?;
+        for key in config.minds.keys() {
+            self.secrets.learn(key.expose());
+        }
+        for (mind, (primary, fallback)) in built {
+            mind.models.replace(primary, fallback);
+        }
+        *self.config.write() = config;
+        info!(model = self.response(), "the model is now {}", self.response());
+        self.notify();
+        Ok(())
+    }
+}
+
+/// The minds that the config names.
+pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
+    let persona = config.persona();
+    Ok(Minds {
+        judgment: build_mind(&config.minds.judgment, &persona, clock)?,
+        response: build_mind(&config.minds.response, &persona, clock)?,
+        memory: build_mind(&config.minds.memory, &persona, clock)?,
+        state: build_mind(&config.minds.state, &persona, clock)?,
+    })
+}
+
+/// One verb's model with its fallback, and the persona that it plays.
+pub fn build_mind(
+    config: &ResolvedMind,
+    persona: &Arc<Persona>,
+    clock: &Clock,
+) -> anyhow::Result<Mind> {
+    let (primary, fallback) = build_models(config, clock)?;
+    let models = Arc::new(Models::new(primary, fallback));
+    Ok(Mind { models, persona: persona_of(config, persona) })
+}
+
+/// The persona, with the additional system prompt of this mind if it has one.
+pub fn persona_of(config: &ResolvedMind, persona: &Arc<Persona>) -> Arc<Persona> {
+    match &config.system_prompt {
+        None => persona.clone(),
+        Some(addition) => {
+            let system_prompt = format!("{}\n\n{}", persona.system_prompt, addition);
+            Arc::new(Persona { system_prompt, ..(**persona).clone() })
+        }
+    }
+}
+
+type BuiltModels = (Arc<dyn Llm>, Option<Arc<dyn Llm>>);
+
+fn build_models(config: &ResolvedMind, clock: &Clock) -> anyhow::Result<BuiltModels> {
+    let primary = build_model(&config.model, clock)?;
+    let fallback = config.fallback.as_ref().map(|fallback| build_model(fallback, clock));
+    Ok((primary, fallback.transpose()?))
+}
+
+fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
+    Ok(match model.settings() {
+        None => Arc::new(BuiltinMind),
+        Some(settings) => {
+            let mind = ProviderMind::new(&settings, clock.clone());
+            Arc::new(mind.with_context(|| format!("preparing {}", model.id))?)
+        }
+    })
+}

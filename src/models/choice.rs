@@ -1,0 +1,224 @@
+//! Choosing a model while the program runs: it is tried by a call of one token, saved in the `.env` file and used from
+//! the next prompt on.
+
+use crate::config::Config;
+use crate::config::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
+use crate::config::env_file::Change;
+use crate::config::model_sources::ModelOrigin;
+use crate::config::secret::Secret;
+use crate::models::ModelsInUse;
+use crate::models::prompts::load_prompts;
+use aizuchi_core::decision::model_problem::ModelProblem;
+use aizuchi_core::llm::Llm as _;
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// The longest key, name or address. Real ones are far shorter.
+const MAX_BYTES: usize = 512;
+
+/// What somebody chooses.
+#[derive(Debug)]
+pub enum Choice {
+    Builtin,
+    /// A model of a server on this machine, by the server's name.
+    Local {
+        server: String,
+        model: ModelId,
+    },
+    /// A provider's model, with a key unless one stands in the environment.
+    Hosted {
+        provider: Provider,
+        model: String,
+        key: Option<Secret>,
+    },
+    /// A model of any server that is compatible with OpenAI.
+    Compatible {
+        api_base: String,
+        model: String,
+        key: Option<Secret>,
+    },
+}
+
+/// Why a choice did not come into force. Nothing was changed.
+#[derive(Debug)]
+pub enum ChoiceError {
+    NamedBy(ModelOrigin),
+    NamedByVariable(&'static str),
+    MalformedModel,
+    MalformedAddress,
+    MalformedKey,
+    KeyNeeded(Provider),
+    NotFoundHere,
+    /// The model was tried and has this problem. Without one, its answer was of no use.
+    Failed {
+        model: String,
+        problem: Option<ModelProblem>,
+    },
+    NotSaved(anyhow::Error),
+}
+
+impl ChoiceError {
+    /// The error in words. It never holds a key.
+    pub fn describe(&self, language: Language) -> String {
+        match self {
+            ChoiceError::NamedBy(ModelOrigin::Flag) => {
+                texts::models::named_by_flag(language).to_owned()
+            }
+            ChoiceError::NamedBy(ModelOrigin::Variable) => {
+                texts::models::named_by_variable(language, MODEL_VARIABLE)
+            }
+            ChoiceError::NamedBy(
+                ModelOrigin::Config | ModelOrigin::Default | ModelOrigin::Saved,
+            ) => texts::models::named_by_config(language).to_owned(),
+            ChoiceError::NamedByVariable(name) => texts::models::named_by_variable(language, name),
+            ChoiceError::MalformedModel => texts::models::malformed_model(language).to_owned(),
+            ChoiceError::MalformedAddress => texts::models::malformed_address(language).to_owned(),
+            ChoiceError::MalformedKey => texts::models::malformed_key(language).to_owned(),
+            ChoiceError::KeyNeeded(provider) => {
+                texts::models::key_needed(language, provider.name())
+            }
+            ChoiceError::NotFoundHere => texts::models::not_found_here(language).to_owned(),
+            ChoiceError::Failed { model, problem: Some(problem) } => {
+                let problem = texts::models::problem(language, *problem);
+                texts::models::try_failed(language, model, problem)
+            }
+            ChoiceError::Failed { model, problem: None } => {
+                texts::models::try_failed_unusably(language, model)
+            }
+            ChoiceError::NotSaved(error) => {
+                texts::models::not_saved(language, &format!("{error:#}"))
+            }
+        }
+    }
+}
+
+impl ModelsInUse {
+    /// Tries the model, saves the choice and uses it.
+    pub async fn choose(&self, choice: Choice) -> Result<(), ChoiceError> {
+        let _turn = self.turn.lock().await;
+        if !self.is_open_to_choice() {
+            return Err(ChoiceError::NamedBy(self.origin()));
+        }
+        let config = self.config.read().clone();
+        let changes = changes(choice, &config, &self.found())?;
+        if let Some(name) = config.model_sources.overriding_variable(&changes) {
+            return Err(ChoiceError::NamedByVariable(name));
+        }
+        let chosen = config.with_variables(&changes).map_err(ChoiceError::NotSaved)?;
+        load_prompts(&chosen).map_err(ChoiceError::NotSaved)?;
+        self.try_out(&chosen).await?;
+        chosen.save_variables(&changes).map_err(ChoiceError::NotSaved)?;
+        self.adopt(chosen).map_err(ChoiceError::NotSaved)
+    }
+
+    async fn try_out(&self, chosen: &Config) -> Result<(), ChoiceError> {
+        let model = &chosen.minds.response.model;
+        let Some(settings) = model.settings() else { return Ok(()) };
+        let mind =
+            ProviderMind::new(&settings, self.clock.clone()).map_err(ChoiceError::NotSaved)?;
+        let checked = mind.check().await;
+        checked.map_err(|_| ChoiceError::Failed {
+            model: model.id.to_string(),
+            problem: mind.problem(),
+        })
+    }
+}
+
+/// What a choice changes in the `.env` file.
+fn changes(
+    choice: Choice,
+    config: &Config,
+    found: &[FoundServer],
+) -> Result<Vec<Change>, ChoiceError> {
+    let chosen = |model: ModelId, api_base: Option<String>| {
+        vec![
+            (MODEL_VARIABLE, Some(model.to_string())),
+            (API_BASE_VARIABLE, api_base),
+            (API_KEY_VARIABLE, None),
+        ]
+    };
+    match choice {
+        Choice::Builtin => Ok(chosen(ModelId::Builtin, None)),
+        Choice::Local { server, model } => {
+            let has_model = |found: &&FoundServer| {
+                found.place.server.name() == server && found.models.contains(&model)
+            };
+            let found = found.iter().find(has_model).ok_or(ChoiceError::NotFoundHere)?;
+            let api_base = found.place.api_base();
+            Ok(chosen(model, api_base))
+        }
+        Choice::Hosted { provider, model, key } => {
+            let variable = provider.key_variable().ok_or(ChoiceError::NotFoundHere)?;
+            let mut changes = chosen(hosted(provider, model)?, None);
+            match typed(key)? {
+                Some(key) => changes.push((variable, Some(key))),
+                None => {
+                    let environment = &config.model_sources.environment;
+                    let stored = environment.get_non_empty(variable);
+                    stored.ok_or(ChoiceError::KeyNeeded(provider))?;
+                }
+            }
+            Ok(changes)
+        }
+        Choice::Compatible { api_base, model, key } => {
+            let is_address = ["http://", "https://"].iter().any(|it| api_base.starts_with(it));
+            if !is_address || !is_plain(&api_base) {
+                return Err(ChoiceError::MalformedAddress);
+            }
+            let mut changes = chosen(hosted(Provider::OpenAi, model)?, Some(api_base));
+            if let Some(change) = changes.last_mut() {
+                *change = (API_KEY_VARIABLE, typed(key)?);
+            }
+            Ok(changes)
+        }
+    }
+}
+
+fn hosted(provider: Provider, name: String) -> Result<ModelId, ChoiceError> {
+    if is_plain(&name) {
+        Ok(ModelId::Hosted { provider, name })
+    } else {
+        Err(ChoiceError::MalformedModel)
+    }
+}
+
+/// The key that was typed, if one was.
+fn typed(key: Option<Secret>) -> Result<Option<String>, ChoiceError> {
+    let Some(key) = key.filter(|key| !key.expose().is_empty()) else { return Ok(None) };
+    if is_plain(key.expose()) {
+        Ok(Some(key.expose().to_owned()))
+    } else {
+        Err(ChoiceError::MalformedKey)
+    }
+}
+
+/// Whether a value can be written into a `.env` file without quotes.
+fn is_plain(value: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+=~|@%".contains(&byte);
+    (1..=MAX_BYTES).contains(&value.len()) && value.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_plainly_is_refused() {
+        for (value, expected) in [
+            ("sk-proj-a_b.c", true),
+            ("http://127.0.0.1:8000/v1", true),
+            ("", false),
+            ("two words", false),
+            ("line\nbreak", false),
+            ("quo'te", false),
+            ("$HOME", false),
+            ("#", false),
+        ] {
+            assert_eq!(is_plain(value), expected, "{value:?}");
+        }
+        assert!(!is_plain(&"a".repeat(MAX_BYTES + 1)));
+    }
+}

@@ -1,0 +1,39 @@
+//! The prompt templates, which have to leave room for what was said.
+
+use crate::config::Config;
+use crate::models::persona_of;
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::prompt::builder::PromptBuilder;
+
+/// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
+/// messages.
+pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
+    let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
+    let required = PromptVerb::ALL.map(|verb| {
+        let minds = &config.minds;
+        let (mind, tools) = match verb {
+            PromptVerb::Judge => (&minds.judgment, Vec::new()),
+            PromptVerb::Reply if has_tools(config) => {
+                (&minds.response, ToolSettings::specs(config.language))
+            }
+            PromptVerb::Reply => (&minds.response, Vec::new()),
+            PromptVerb::Remember => (&minds.memory, Vec::new()),
+            PromptVerb::State => (&minds.state, Vec::new()),
+        };
+        prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
+    });
+    let required = required.into_iter().max().unwrap_or(0);
+    let available = config.context.budget().max_tokens;
+    anyhow::ensure!(
+        available >= required,
+        "context.max_tokens is {available}, but it must be at least {required}: the instructions, the persona's \
+         prompt and the tools leave too little room for what was said"
+    );
+    Ok(prompts)
+}
+
+/// The built-in mind does not use tools, so only hosted models get them.
+fn has_tools(config: &Config) -> bool {
+    config.minds.response.model.id.provider().is_some()
+}

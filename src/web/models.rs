@@ -1,0 +1,195 @@
+//! The models on the page: which are used, what is wrong with them, and choosing another one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::secret::Secret;
+use crate::models::ModelsInUse;
+use crate::models::choice::{Choice, ChoiceError};
+use crate::models::offer::{command, example_model};
+use crate::web::api::{ApiResult, invalid_body};
+use crate::web::auth::is_direct;
+use crate::web::language::PageLanguage;
+use crate::web::peer::Client;
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::llm::discover::FoundServer;
+use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+const CHOICE_FORMAT: &str = r#"{"kind": "builtin"}, {"kind": "local", "server": "…", "model": "…"} or {"kind": "hosted", "provider": "…", "model": "…"} or {"kind": "compatible", "api_base": "…", "model": "…"} and, unless it stands in the environment, "key": "…""#;
+
+/// What is chosen. It has no `Debug` that could show a key.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ChoiceBody {
+    Builtin,
+    Local { server: String, model: ModelId },
+    Hosted { provider: String, model: String, key: Option<Secret> },
+    Compatible { api_base: String, model: String, key: Option<Secret> },
+}
+
+impl ChoiceBody {
+    fn choice(self) -> Option<Choice> {
+        Some(match self {
+            ChoiceBody::Builtin => Choice::Builtin,
+            ChoiceBody::Local { server, model } => Choice::Local { server, model },
+            ChoiceBody::Hosted { provider, model, key } => {
+                let provider = PROVIDERS.into_iter().find(|known| known.name() == provider)?;
+                Choice::Hosted { provider, model: model.trim().to_owned(), key }
+            }
+            ChoiceBody::Compatible { api_base, model, key } => {
+                let (api_base, model) = (api_base.trim().to_owned(), model.trim().to_owned());
+                Choice::Compatible { api_base, model, key }
+            }
+        })
+    }
+}
+
+/// Which models are used, what is wrong with them, and which could be used.
+pub async fn models(
+    State(web): State<Arc<Web>>,
+    Extension(client): Extension<Client>,
+    PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
+) -> Json<Value> {
+    Json(view(&web, language, is_on_this_machine(&web, client, &headers)))
+}
+
+/// Tries a model and uses it from now on. A key in the request is stored and never shown again.
+pub async fn choose(
+    State(web): State<Arc<Web>>,
+    Extension(client): Extension<Client>,
+    PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
+    body: Result<Json<ChoiceBody>, JsonRejection>,
+) -> ApiResult {
+    require_own_page(&web, client, &headers, language)?;
+    let malformed = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, CHOICE_FORMAT);
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, CHOICE_FORMAT))?;
+    let choice = body.choice().ok_or(()).map_err(malformed)?;
+    let chosen = web.models.choose(choice).await;
+    chosen.map_err(|error| choice_problem(&error, language))?;
+    Ok(Json(view(&web, language, true)))
+}
+
+/// Looks for model servers again, and at the models in use.
+pub async fn look(
+    State(web): State<Arc<Web>>,
+    Extension(client): Extension<Client>,
+    PageLanguage(language): PageLanguage,
+    headers: HeaderMap,
+) -> ApiResult {
+    require_own_page(&web, client, &headers, language)?;
+    web.models.look_around(&[web.address]).await;
+    Ok(Json(view(&web, language, true)))
+}
+
+/// What is shown without being asked for: it goes to every open page.
+pub fn summary(models: &ModelsInUse) -> Value {
+    let problem = |(model, problem): (String, _)| json!({ "model": model, "problem": problem });
+    json!({
+        "response": models.response(),
+        "judgment": models.judgment(),
+        "problems": models.problems().into_iter().map(problem).collect::<Vec<_>>(),
+        "found": models.found().len(),
+    })
+}
+
+/// What is wrong with each model, for those who look after the program.
+pub fn problems(models: &ModelsInUse, language: Language) -> Vec<Value> {
+    let problems = models.problems().into_iter();
+    let problem = |(model, problem)| {
+        let told = texts::models::problem(language, problem);
+        json!({ "model": model, "problem": problem, "told": told })
+    };
+    problems.map(problem).collect()
+}
+
+fn view(web: &Web, language: Language, is_here: bool) -> Value {
+    let models = &web.models;
+    let is_open = models.is_open_to_choice();
+    let why_not = match (is_open, is_here) {
+        (true, true) => None,
+        (true, false) => Some(texts::models::choice_needs_this_machine(language).to_owned()),
+        (false, _) => Some(ChoiceError::NamedBy(models.origin()).describe(language)),
+    };
+    let with_key = models.providers_with_key();
+    json!({
+        "response": models.response(),
+        "judgment": models.judgment(),
+        "builtin": models.is_builtin(),
+        "problems": problems(models, language),
+        "found": models.found().iter().map(server_view).collect::<Vec<_>>(),
+        "providers": PROVIDERS.into_iter().filter_map(|it| provider_view(it, &with_key)).collect::<Vec<_>>(),
+        "may_choose": why_not.is_none(),
+        "why_not": why_not,
+    })
+}
+
+fn server_view(found: &FoundServer) -> Value {
+    let model = |model: &ModelId| match model {
+        ModelId::Hosted { name, .. } => {
+            Some(json!({ "id": model.to_string(), "name": name, "command": command(found, model) }))
+        }
+        ModelId::Builtin => None,
+    };
+    json!({
+        "server": found.place.server.name(),
+        "models": found.models.iter().filter_map(model).collect::<Vec<_>>(),
+    })
+}
+
+/// A provider that takes a key. `has_key` says that one stands in the environment.
+fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<Value> {
+    let variable = provider.key_variable()?;
+    Some(json!({
+        "provider": provider.name(),
+        "variable": variable,
+        "example": example_model(provider),
+        "has_key": with_key.contains(&provider),
+    }))
+}
+
+fn choice_problem(error: &ChoiceError, language: Language) -> ApiProblem {
+    let status = match error {
+        ChoiceError::NamedBy(_) | ChoiceError::NamedByVariable(_) => StatusCode::CONFLICT,
+        ChoiceError::MalformedModel
+        | ChoiceError::MalformedAddress
+        | ChoiceError::MalformedKey
+        | ChoiceError::KeyNeeded(_)
+        | ChoiceError::NotFoundHere
+        | ChoiceError::Failed { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ChoiceError::NotSaved(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    ApiProblem::new(status, error.describe(language))
+}
+
+/// Keys are typed on this machine only: the pages are served on loopback, to a program here, and not through a proxy.
+fn is_on_this_machine(web: &Web, client: Client, headers: &HeaderMap) -> bool {
+    web.address.ip().is_loopback() && is_direct(client, headers)
+}
+
+/// The request comes from a page of this very address. Browsers name the origin of every request with a body; a
+/// request that names none comes from another program.
+fn require_own_page(
+    web: &Web,
+    client: Client,
+    headers: &HeaderMap,
+    language: Language,
+) -> Result<(), ApiProblem> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let own = text(header::HOST).map(|host| format!("http://{host}"));
+    let is_own = own.is_some() && text(header::ORIGIN) == own.as_deref();
+    if is_own && is_on_this_machine(web, client, headers) {
+        return Ok(());
+    }
+    let sentence = texts::models::choice_needs_this_machine(language);
+    Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+}

@@ -1,0 +1,230 @@
+/** Which model thinks here: an offer while none does, a banner while one does not answer, and a dialog to choose. */
+
+import { Refusal, fetchModels, lookForModels, postModel } from "./api.js";
+import { openDialog } from "./dialogs.js";
+import { build, buildButton } from "./elements.js";
+import { say, settings } from "./i18n.js";
+import { fillMinds } from "./page.js";
+
+const KEPT = "builtin mind kept";
+/** In the list of providers: any server that is compatible with OpenAI. */
+const COMPATIBLE = "compatible";
+
+/** The offer, the banner and the dialog. */
+export class Models {
+  #banner = document.getElementById("model-banner");
+  #offer = document.getElementById("model-offer");
+  #dialog = document.getElementById("model-dialog");
+  #error = this.#dialog.querySelector(".error");
+  #busy = document.getElementById("model-busy");
+  #provider = document.getElementById("model-provider");
+  #name = document.getElementById("model-name");
+  #key = document.getElementById("model-key");
+  #address = document.getElementById("model-address");
+  #models = null;
+  #print = "";
+  #isBusy = false;
+
+  constructor() {
+    for (const button of document.querySelectorAll(".model-open")) button.addEventListener("click", () => this.#show());
+    this.#onClick("model-offer-use", () => this.#use(this.#firstFound()));
+    this.#onClick("model-offer-close", () => this.#keep());
+    this.#onClick("model-look", () => this.#act(say("model_looking"), lookForModels));
+    this.#onClick("model-keep", () => this.#useBuiltin());
+    this.#onClick("model-hosted-use", () => this.#useHosted());
+    this.#provider.addEventListener("change", () => this.#fillProvider());
+    this.#refresh();
+  }
+
+  /**
+   * What the server tells every page. Its details are fetched where they have changed.
+   * @param {{response: string, judgment: string, problems: Object[], found: number}} summary
+   */
+  hear(summary) {
+    const print = JSON.stringify(summary);
+    if (print === this.#print) return;
+    this.#print = print;
+    settings.mind = summary.response;
+    settings.judge = summary.judgment;
+    fillMinds();
+    this.#refresh();
+  }
+
+  async #refresh() {
+    try {
+      this.#models = await fetchModels();
+    } catch (problem) {
+      // The stream's next word brings it again.
+      if (!(problem instanceof Refusal)) throw problem;
+      return;
+    }
+    this.#draw();
+  }
+
+  #draw() {
+    const { problems, found, providers, may_choose } = this.#models;
+    this.#banner.hidden = problems.length === 0;
+    const told = problems.map(({ model, told }) => say("model_problem", { model, problem: told }));
+    const banner = this.#banner.firstElementChild;
+    const sentence = told.join(" ");
+    if (banner.textContent !== sentence) banner.textContent = sentence;
+
+    const first = this.#firstFound();
+    const withKey = providers.find(({ has_key }) => has_key);
+    this.#offer.hidden = !this.#models.builtin || !may_choose || localStorage.getItem(KEPT) !== null;
+    document.getElementById("model-offer-use").hidden = first === null;
+    const offer = document.getElementById("model-offer-text");
+    if (first !== null) offer.textContent = say("model_found", { server: first.server, model: first.name });
+    else if (withKey !== undefined) offer.textContent = say("model_key_found", { variable: withKey.variable });
+    else offer.textContent = say("model_none");
+    document.getElementById("model-offer-more").textContent = say(first === null ? "model_connect" : "model_other");
+    this.#drawDialog(found);
+  }
+
+  #drawDialog(found) {
+    const { response, judgment, builtin, may_choose, why_not, providers } = this.#models;
+    const now = builtin ? say("model_now_builtin") : say("model_now", { mind: response, judge: judgment });
+    document.getElementById("model-now").textContent = now;
+    const why = document.getElementById("model-why-not");
+    why.hidden = may_choose;
+    why.textContent = why_not ?? "";
+    document.getElementById("model-ways").hidden = !may_choose;
+    document.getElementById("model-keep").textContent = say(builtin ? "model_keep" : "model_use_builtin");
+    document.getElementById("model-found").replaceChildren(...found.map((server) => this.#serverItem(server)));
+    document.getElementById("model-nothing").hidden = found.length > 0;
+    if (this.#provider.options.length > 0) return this.#fillProvider();
+    this.#provider.replaceChildren(
+      ...[...providers.map(({ provider }) => provider), COMPATIBLE].map((provider) => {
+        const option = build("option", "", say(`provider_${provider}`));
+        option.value = provider;
+        return option;
+      }),
+    );
+    const withKey = providers.find(({ has_key }) => has_key);
+    if (withKey !== undefined) this.#provider.value = withKey.provider;
+    this.#fillProvider();
+  }
+
+  #serverItem({ server, models }) {
+    const item = build("li", "model-server");
+    item.append(build("span", "model-server-name", server));
+    if (models.length === 0) {
+      item.append(build("span", "aside", say("model_server_empty")));
+      return item;
+    }
+    const choice = build("select");
+    choice.setAttribute("aria-label", say("model_of", { server }));
+    choice.append(
+      ...models.map(({ id, name }) => {
+        const option = build("option", "", name);
+        option.value = id;
+        return option;
+      }),
+    );
+    const use = buildButton("quiet", `model-use-${server}`, say("model_use"));
+    use.append(build("span", "unseen", ` ${say("model_of", { server })}`));
+    use.addEventListener("click", () => this.#use({ server, id: choice.value }));
+    item.append(choice, use);
+    return item;
+  }
+
+  #fillProvider() {
+    const chosen = this.#models.providers.find(({ provider }) => provider === this.#provider.value);
+    document.getElementById("model-address-field").hidden = chosen !== undefined;
+    this.#name.placeholder = chosen?.example ?? "";
+    this.#key.placeholder = chosen?.has_key ? say("model_key_there", { variable: chosen.variable }) : "";
+  }
+
+  #firstFound() {
+    const server = this.#models?.found.find(({ models }) => models.length > 0);
+    return server === undefined ? null : { server: server.server, ...server.models[0] };
+  }
+
+  #show() {
+    this.#say("");
+    this.#key.value = "";
+    openDialog(this.#dialog, null);
+    this.#refresh();
+  }
+
+  /** The offer goes; the footer still leads here. */
+  #keep() {
+    localStorage.setItem(KEPT, "yes");
+    this.#offer.hidden = true;
+    document.querySelector(".facts .model-open").focus();
+  }
+
+  async #useBuiltin() {
+    if (!this.#models.builtin && !(await this.#choose({ kind: "builtin" }))) return;
+    localStorage.setItem(KEPT, "yes");
+    this.#offer.hidden = true;
+    this.#dialog.close();
+  }
+
+  async #use({ server, id }) {
+    if (await this.#choose({ kind: "local", server, model: id })) this.#dialog.close();
+  }
+
+  async #useHosted() {
+    const model = this.#name.value.trim() || this.#name.placeholder;
+    const key = this.#key.value.trim();
+    const provider = this.#provider.value;
+    const isHosted = provider !== COMPATIBLE;
+    const choice = isHosted ? { kind: "hosted", provider, model } : { kind: COMPATIBLE, api_base: this.#address.value, model };
+    const isDone = await this.#choose(key === "" ? choice : { ...choice, key });
+    // It is never shown again.
+    this.#key.value = "";
+    if (isDone) this.#dialog.close();
+  }
+
+  /** The model is tried first, which may take a while where it has to be loaded. */
+  #choose(choice) {
+    const model = choice.model ?? "";
+    return this.#act(say("model_trying", { model }), () => postModel(choice));
+  }
+
+  /** @returns {Promise<boolean>} whether it was done */
+  async #act(doing, act) {
+    if (this.#isBusy) return false;
+    this.#setBusy(doing);
+    this.#say("");
+    try {
+      this.#models = await act();
+      settings.mind = this.#models.response;
+      settings.judge = this.#models.judgment;
+      fillMinds();
+      this.#draw();
+      return true;
+    } catch (problem) {
+      if (!(problem instanceof Refusal)) throw problem;
+      this.#say(problem.message);
+      return false;
+    } finally {
+      this.#setBusy("");
+    }
+  }
+
+  #setBusy(doing) {
+    this.#isBusy = doing !== "";
+    this.#busy.textContent = doing;
+    document.getElementById("model-offer-busy").textContent = doing;
+    this.#dialog.setAttribute("aria-busy", String(this.#isBusy));
+  }
+
+  /** Where the person looks: in the dialog, or where it was asked for without it. */
+  #say(sentence) {
+    const isOpen = this.#dialog.open;
+    const offered = document.getElementById("model-offer-error");
+    for (const [place, shown] of [
+      [this.#error, isOpen],
+      [offered, !isOpen],
+    ]) {
+      place.textContent = shown ? sentence : "";
+      place.hidden = !shown || sentence === "";
+    }
+  }
+
+  #onClick(id, act) {
+    document.getElementById(id).addEventListener("click", act);
+  }
+}

@@ -1,0 +1,118 @@
+//! The model on the page: offered, chosen, and missed.
+
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::browser::tab::Tab;
+use crate::program::Home;
+use aizuchi_harness::providers::{Server, ServerLimits};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_found_model_is_used_with_one_click() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.has_models(&["qwen3:8b"]);
+    server.will_say(&["ok", "I am the model"]);
+    let home = Home::new(1000.0);
+    let host = server.base.trim_start_matches("http://");
+    let program = home.start_with(&[], &[("OLLAMA_HOST", host)]);
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    expect_text(&alice, "model-offer-text", "Ollama is running here with qwen3:8b").await;
+    alice.click("model-offer-use").await;
+    for tab in [&alice, &bob] {
+        let fact = "return document.querySelector('[data-minds=fact]').textContent";
+        tab.expect_result(fact, json!("The model ollama/qwen3:8b decides and answers.")).await;
+        expect_hidden(tab, "model-offer").await;
+    }
+    alice.post("@Aizuchi who are you?").await;
+    bob.expect_messages(&["@Aizuchi who are you?", "I am the model"]).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_key_is_typed_on_the_page() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.accepts_only("sk-test-0123456789abcdef");
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("model-offer-open").await;
+    expect_text(&alice, "model-now", "built-in rules").await;
+    alice.click("model-provider").await;
+    let choose = "const list = document.getElementById('model-provider');
+        list.value = 'compatible'; list.dispatchEvent(new Event('change')); return list.value";
+    alice.expect_result(choose, json!("compatible")).await;
+    alice.type_in("model-address", &format!("{}/v1", server.base)).await;
+    alice.type_in("model-name", "large-1").await;
+    alice.type_in("model-key", "sk-test-wrong").await;
+    alice.click("model-hosted-use").await;
+    expect_text(&alice, "model-error", "the model refused the key. Nothing was changed.").await;
+    let key = "return document.getElementById('model-key').value";
+    alice.expect_result(key, json!("")).await;
+    alice.type_in("model-key", "sk-test-0123456789abcdef").await;
+    alice.click("model-hosted-use").await;
+    let is_open = "return document.getElementById('model-dialog').open";
+    alice.expect_result(is_open, json!(false)).await;
+    let page = "return document.documentElement.outerHTML.includes('sk-test')";
+    alice.expect_result(page, json!(false)).await;
+    let fact = "return document.querySelector('[data-minds=fact]').textContent";
+    alice.expect_result(fact, json!("The model openai/large-1 decides and answers.")).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_built_in_rules_can_be_kept() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.click("model-offer-close").await;
+    expect_hidden(&alice, "model-offer").await;
+    alice.reload().await;
+    alice.expect_connection("live").await;
+    expect_hidden(&alice, "model-offer").await;
+    alice.click("model-open").await;
+    expect_text(&alice, "model-now", "built-in rules").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_banner_stays_while_the_model_does_not_answer() {
+    const KEY: &str = "sk-test-0123456789abcdef";
+    let server = Server::start(ServerLimits::default()).await;
+    server.accepts_only("sk-another-key");
+    let home = Home::new(1000.0);
+    home.add(&format!(
+        "agents:\n  response:\n    model_id: openai/large-1\n    client_args: {{api_key: {KEY}, \
+         api_base: '{}/v1'}}\n",
+        server.base
+    ));
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let told = "openai/large-1 does not answer: the model refused the key.";
+    expect_text(&alice, "model-problem", told).await;
+    alice.post("@Aizuchi hello").await;
+    alice.expect_messages(&["could not answer: the model refused the key", "Sorry"]).await;
+    server.accepts_only(KEY);
+    alice.post("@Aizuchi and now?").await;
+    alice.expect_messages(&["", "", "", "fine"]).await;
+    expect_hidden(&alice, "model-banner").await;
+    browser.close().await;
+}
+
+async fn expect_text(tab: &Tab, what: &str, part: &str) {
+    let has_part = format!(
+        "const element = document.querySelector('[data-testid={what}]');
+        return element.checkVisibility() && element.textContent.includes({})",
+        json!(part)
+    );
+    tab.expect_result(&has_part, json!(true)).await;
+}
+
+async fn expect_hidden(tab: &Tab, what: &str) {
+    let is_hidden = format!("return document.querySelector('[data-testid={what}]').hidden");
+    tab.expect_result(&is_hidden, json!(true)).await;
+}
