@@ -11,6 +11,7 @@ mod markdown;
 pub mod views;
 mod api;
 mod orders;
+mod demo;
 pub mod event_streams;
 pub mod room_feed;
 mod events;
@@ -32,6 +33,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::demo::Demo;
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
@@ -49,6 +51,7 @@ use aizuchi_core::store::{Archive, Store, StoreError};
 /// What the request handlers need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
+    pub demo: Arc<Demo>,
     /// The connected platforms, for their web hooks.
     pub remotes: Vec<Arc<dyn RemotePlatform>>,
     pub platforms: Platforms,
@@ -146,6 +149,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/mode", post(orders::set_mode))
         .route("/api/opt-out", post(orders::opt_out))
         .route("/api/spending", get(orders::spending))
+        .route("/api/demo", post(demo::start).delete(demo::skip))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))

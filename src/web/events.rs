@@ -16,7 +16,9 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::demo::DemoStatus;
 use crate::web::auth::Visitor;
+use crate::web::demo;
 use crate::web::event_streams::StreamSlot;
 use crate::web::peer::Client;
 use crate::web::room_feed::Place;
@@ -47,6 +49,8 @@ pub async fn events(
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
+    let mut demo = web.demo.subscribe();
+    demo.mark_changed();
     let slot = web.event_streams.open(client.peer).ok_or_else(|| {
         tracing::debug!(client = %client.peer, "refusing an event stream: there are too many");
         let sentence = "there are too many event streams; close one, or try again later";
@@ -56,6 +60,7 @@ pub async fn events(
         place: Place::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
         room_changes,
+        demo,
         has_room: false,
         queue: VecDeque::new(),
         web: web.clone(),
@@ -83,6 +88,7 @@ struct EventStream {
     place: Place,
     revisions: watch::Receiver<u64>,
     room_changes: watch::Receiver<u64>,
+    demo: watch::Receiver<DemoStatus>,
     /// The page has got a snapshot of the room.
     has_room: bool,
     queue: VecDeque<Bytes>,
@@ -101,6 +107,12 @@ impl EventStream {
                 changed = self.room_changes.changed() => {
                     changed.ok()?;
                     self.read_room().await
+                }
+                changed = self.demo.changed() => {
+                    changed.ok()?;
+                    let event = demo::status_event(&self.demo.borrow_and_update());
+                    self.queue.push_back(event);
+                    Ok(())
                 }
                 changed = self.revisions.changed() => {
                     changed.ok()?;

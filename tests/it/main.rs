@@ -11,6 +11,7 @@ mod command;
 mod config;
 mod connections;
 mod defects;
+mod demo;
 mod discord;
 mod eval;
 mod fakes;
