@@ -21,6 +21,7 @@ const NUDGE_MS = 5_000;
  * @property {(decision: Object) => void} onDecision
  * @property {(status: Object) => void} onStatus `status.offset` is the server's clock minus ours, in seconds
  * @property {(room: Object) => void} onRoom who and which channels are there
+ * @property {(demo: Object) => void} onDemo what is played
  * @property {(state: "live"|"reconnecting") => void} onConnection
  * @property {() => Promise<number>} currentRevision asks the server how far its history goes
  * @property {() => void} onStartOver the server's history is shorter than what we saw: it is another history
@@ -36,6 +37,7 @@ export class Stream {
   #connection = "reconnecting";
   #status = null;
   #room = null;
+  #demo = null;
 
   /** @param {Listener} listener */
   constructor(listener) {
@@ -73,6 +75,7 @@ export class Stream {
         // All tabs share this machine's clock, so the offset stays true when the status is passed on later.
         if (kind === "status") this.#status = data = { ...data, offset: data.now - Date.now() / 1000 };
         if (kind === "room") this.#room = data;
+        if (kind === "demo") this.#demo = data;
         this.#tabs?.postMessage({ kind: "event", event: kind, data });
         this.#hand(kind, data);
       },
@@ -121,6 +124,7 @@ export class Stream {
       position: this.#source.position,
       status: this.#status,
       room: this.#room,
+      demo: this.#demo,
     });
   }
 
@@ -139,6 +143,7 @@ export class Stream {
     this.#listener.onConnection(stand.connection);
     if (stand.room !== null) this.#listener.onRoom(stand.room);
     if (stand.status !== null) this.#listener.onStatus(stand.status);
+    if (stand.demo !== null) this.#listener.onDemo(stand.demo);
     this.#joined = stand.position <= this.#seen;
     if (!this.#joined) this.#tabs.postMessage({ kind: "rewind", revision: this.#seen });
   }
@@ -146,6 +151,7 @@ export class Stream {
   #hand(kind, data) {
     if (kind === "status") return this.#listener.onStatus(data);
     if (kind === "room") return this.#listener.onRoom(data);
+    if (kind === "demo") return this.#listener.onDemo(data);
     // A leader's own position lives in its source; `#seen` matters until then.
     if (this.#joined) this.#seen = Math.max(this.#seen, data.revision);
     if (kind === "message") this.#listener.onMessage(data);
