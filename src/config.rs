@@ -192,6 +192,13 @@ impl Config {
         Ok(config)
     }
 
+    /// The settings of a demo. No file has a part in them; a model's key comes from the environment.
+    pub fn for_demo(text: &str, selection: ModelSelection<'_>) -> anyhow::Result<Self> {
+        let environment = Environment::from_process(Path::new(""))?;
+        let name = "the demo's settings";
+        Ok(Self::parse_with_warnings(text, name, &environment, selection)?.config)
+    }
+
     /// Parses a config. Errors and warnings name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<LoadedConfig> {
         Self::parse_with_warnings(text, file, environment, ModelSelection::Configured)

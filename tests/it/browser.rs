@@ -3,6 +3,7 @@
 mod backfill;
 mod chat;
 mod composition;
+mod demo;
 mod history;
 mod keyboard;
 mod languages;
@@ -10,6 +11,7 @@ mod messages;
 mod modes;
 mod narrow;
 mod reactions;
+mod stand_in;
 mod tab;
 mod threads;
 

@@ -12,6 +12,7 @@ mod config;
 mod connections;
 mod defects;
 mod demo;
+mod demo_command;
 mod discord;
 mod eval;
 mod fakes;
