@@ -19,6 +19,7 @@ use uuid::Uuid;
 use crate::config::Config;
 use crate::config::budget::describe_limits;
 use crate::config::values::Port;
+use crate::demo::Demo;
 use crate::models::prompts::load_prompts;
 use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
@@ -40,6 +41,8 @@ use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Persona;
+use aizuchi_core::platform::local::stage::Stage;
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
@@ -66,6 +69,7 @@ pub struct App {
     retention: Retention,
     forgetter: Forgetter,
     room: Arc<LocalRoom>,
+    demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
@@ -94,9 +98,8 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
-        let channel_cache = Arc::new(channel_cache);
-        let inbox = |wait_settings, redaction| {
+        let channel_cache = Arc::new(ChannelCache::new(Arc::new(config.app_rulebook())));
+        let inbox = |wait_settings, redaction, remember_delay| {
             Arc::new(Inbox {
                 store: store.clone(),
                 in_flight: in_flight.clone(),
@@ -107,11 +110,12 @@ impl App {
                 redaction,
                 persona_name: Some(persona.name.as_str().into()),
                 is_announcing: config.response.announce,
-                remember_delay: Some(config.memory_delay()),
+                remember_delay,
                 random_seed: seed,
             })
         };
-        let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep);
+        let memory_delay = Some(config.memory_delay());
+        let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep, memory_delay);
         room_inbox.load_workspace(&*store, &local::workspace_id()).await?;
         let room = Arc::new(LocalRoom::new(
             room_inbox,
@@ -119,13 +123,19 @@ impl App {
             clock.clone(),
             persona.name.clone(),
         ));
+        // What the demo says is not worth remembering.
+        let demo_inbox = inbox(config.demo_wait_settings(), Redaction::Keep, None);
+        let stage = Stage { room: room.clone(), inbox: demo_inbox };
+        let (revisions, persona_of_demo) = (store.revisions(), persona.clone());
+        let demo = Demo::new(stage, store.clone(), revisions, clock.clone(), persona_of_demo);
+        let demo = Arc::new(demo);
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
         let mut platforms = Platforms(HashMap::from([(local, platform)]));
         let command_replies = build_command_answers(config, store.clone(), store.clone());
         let deps = || PlatformDeps {
             persona: persona.clone(),
-            inbox: inbox(config.wait_settings(), Redaction::Drop),
+            inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
             archive: store.clone(),
             cursors: store.clone(),
             answers: command_replies.clone(),
@@ -166,6 +176,7 @@ impl App {
         let newest = *revisions.borrow();
         let web = Arc::new(Web {
             room: room.clone(),
+            demo: demo.clone(),
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
             remotes: remotes.clone(),
             platforms,
@@ -203,6 +214,7 @@ impl App {
             retention,
             forgetter,
             room,
+            demo,
             remotes,
             own_addresses: own_addresses.into_iter().flatten().collect(),
             shutdown,
@@ -219,6 +231,11 @@ impl App {
         self.remotes.iter().map(|remote| remote.account()).collect()
     }
 
+    /// The demo of the local room.
+    pub fn demo(&self) -> Arc<Demo> {
+        self.demo.clone()
+    }
+
     /// Runs until `stop` is cancelled. Fails if any task ends before that.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Self {
@@ -232,6 +249,7 @@ impl App {
             retention,
             forgetter,
             room,
+            demo,
             remotes,
             pages,
             health,
@@ -249,6 +267,8 @@ impl App {
         tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
+        let demo_stop = shutdown.clone();
+        tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
         for remote in remotes {
             let remote_stop = shutdown.clone();
             let name = format!("connection to {}", remote.account().platform);
@@ -349,6 +369,7 @@ pub fn build_agent(
         deferrals: Deferrals::default(),
         tools: Some(ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
         settings: agent::AgentSettings {
+            rulebook: Arc::new(config.app_rulebook()),
             workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
             ..config.agent_settings()
         },
@@ -365,7 +386,7 @@ pub fn build_command_answers(
     Arc::new(CommandReplies {
         store,
         archive,
-        rulebook: config.agent_settings().rulebook,
+        rulebook: Arc::new(config.app_rulebook()),
         persona: config.persona(),
         zone: config.time_zone_or(TimeZone::system()),
     })

@@ -3,6 +3,8 @@
 mod check;
 mod config;
 #[cfg(feature = "demo")]
+mod demo;
+#[cfg(feature = "demo")]
 mod dev;
 mod discord;
 mod eval;
@@ -75,12 +77,15 @@ enum CliCommand {
     Slack(slack::SlackArgs),
     /// Let the bot in on a Discord server.
     Discord(discord::DiscordArgs),
+    /// Watch a scripted minute, or try Slack or Discord without an account.
+    #[cfg(feature = "demo")]
+    Demo(demo::DemoArgs),
     /// Stand in for the outside world, to try things out and to develop.
     #[cfg(feature = "demo")]
     Dev(dev::DevArgs),
 }
 
-const MODEL_NOT_ACCEPTED: &str = "--model goes with run, check, prompt and eval only";
+const MODEL_NOT_ACCEPTED: &str = "--model goes with run, check, prompt, eval and demo only";
 
 /// Runs the command line, and prints an error as one line.
 pub fn main() -> ExitCode {
@@ -126,6 +131,12 @@ impl Cli {
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(self.config.as_deref()),
+            #[cfg(feature = "demo")]
+            CliCommand::Demo(_) if self.config.is_some() => {
+                anyhow::bail!("--config does not go with demo, which has settings of its own")
+            }
+            #[cfg(feature = "demo")]
+            CliCommand::Demo(demo) => demo.run(selection),
             #[cfg(feature = "demo")]
             CliCommand::Dev(dev) => dev.run(),
         }

@@ -74,8 +74,10 @@ use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::local::stage;
 use aizuchi_core::platform::remote::Connector;
-use aizuchi_core::rules::{FacilitationRules, Mode, Rulebook};
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 use aizuchi_core::runner;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::sqlite::myao2;
@@ -87,6 +89,8 @@ pub const EXAMPLE: &str = include_str!("config/example.yaml");
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
+/// The wait in the channel where the demo is played. A minute has room for three decisions.
+const DEMO_WAIT_SECONDS: f64 = 3.0;
 /// By how much a lease exceeds the longest step.
 const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 
@@ -203,6 +207,13 @@ impl Config {
         let (config, _) =
             Self::parse_with_notices(text, &Environment::default(), ModelSelection::NoModel)?;
         Ok(config)
+    }
+
+    /// The settings of a demo. No file has a part in them; a model's key comes from the environment.
+    pub fn for_demo(text: &str, selection: ModelSelection<'_>) -> anyhow::Result<Self> {
+        let environment = Environment::from_process(Path::new(""))?;
+        let name = "the demo's settings";
+        Ok(Self::parse_with_warnings(text, name, &environment, selection)?.config)
     }
 
     /// Parses a config. Errors and warnings name the file.
@@ -387,6 +398,16 @@ impl Config {
         self.wait_settings_with_default(ROOM_WAIT_SECONDS)
     }
 
+    /// The wait before a judgment while the demo is played.
+    pub fn demo_wait_settings(&self) -> WaitSettings {
+        WaitSettings {
+            wait: WaitStrategy::Adaptive,
+            min_wait_floor_seconds: DEMO_WAIT_SECONDS,
+            min_wait_seconds: DEMO_WAIT_SECONDS,
+            ..self.room_wait_settings()
+        }
+    }
+
     /// The configured waits, with this minimum wait if none is configured.
     fn wait_settings_with_default(&self, default_wait: f64) -> WaitSettings {
         let max_wait_seconds = self.response.max_wait_seconds.0;
@@ -479,6 +500,21 @@ impl Config {
     /// The same config for a program in which a model may be chosen later.
     pub fn with_room_for_models(&self) -> Self {
         Self { budget: self.budget.with_room_for_models(), ..self.clone() }
+    }
+
+    /// The rules with those of the demo's channel, where modes and hours from the settings do not hold. What may be spent
+    /// there is as everywhere.
+    pub fn app_rulebook(&self) -> Rulebook {
+        let mut book = self.rulebook();
+        let rules = ChannelRules {
+            mode: Mode::Companion,
+            quiet_hours: None,
+            cooldown: SignedDuration::ZERO,
+            max_share: ChannelRules::default().max_share,
+            ..book.default_rules.clone()
+        };
+        book.channels.insert(stage::channel_id().to_string(), rules);
+        book
     }
 
     pub fn agent_settings(&self) -> agent::AgentSettings {

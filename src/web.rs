@@ -14,6 +14,7 @@ pub mod views;
 mod api;
 mod orders;
 mod models;
+mod demo;
 pub mod event_streams;
 pub mod room_feed;
 mod events;
@@ -36,6 +37,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::demo::Demo;
 use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
@@ -54,6 +56,7 @@ use aizuchi_core::store::{Archive, Store, StoreError};
 /// What the request handlers need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
+    pub demo: Arc<Demo>,
     /// The connected platforms, for their web hooks.
     pub remotes: Vec<Arc<dyn RemotePlatform>>,
     pub platforms: Platforms,
@@ -157,6 +160,7 @@ fn router(web: Arc<Web>) -> Router {
             get(models::models).post(models::choose).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/api/models/look", post(models::look))
+        .route("/api/demo", post(demo::start).delete(demo::skip))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))

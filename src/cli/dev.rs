@@ -156,7 +156,7 @@ fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr)
 }
 
 /// Opens a page in the default browser.
-fn open(address: &str) {
+pub(super) fn open(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let opened = Command::new(program).arg(address).status();
     if !opened.is_ok_and(|status| status.success()) {

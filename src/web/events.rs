@@ -17,7 +17,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::demo::DemoStatus;
 use crate::web::auth::Visitor;
+use crate::web::demo;
 use crate::web::event_streams::StreamSlot;
 use crate::web::peer::Client;
 use crate::web::room_feed::{Place, RoomFeed};
@@ -50,6 +52,8 @@ pub async fn events(
     room_changes.mark_changed();
     let mut model_changes = web.models.subscribe();
     model_changes.mark_changed();
+    let mut demo = web.demo.subscribe();
+    demo.mark_changed();
     let slot = web.event_streams.open(client.peer).ok_or_else(|| {
         tracing::debug!(client = %client.peer, "refusing an event stream: there are too many");
         let sentence = "there are too many event streams; close one, or try again later";
@@ -59,6 +63,7 @@ pub async fn events(
         place: Place::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
         room_changes,
+        demo,
         has_room: false,
         model_changes,
         models: None,
@@ -88,6 +93,7 @@ struct EventStream {
     place: Place,
     revisions: watch::Receiver<u64>,
     room_changes: watch::Receiver<u64>,
+    demo: watch::Receiver<DemoStatus>,
     /// The page has got a snapshot of the room.
     has_room: bool,
     model_changes: watch::Receiver<u64>,
@@ -109,6 +115,12 @@ impl EventStream {
                 changed = self.room_changes.changed() => {
                     changed.ok()?;
                     self.read_room().await
+                }
+                changed = self.demo.changed() => {
+                    changed.ok()?;
+                    let event = demo::status_event(&self.demo.borrow_and_update());
+                    self.queue.push_back(event);
+                    Ok(())
                 }
                 changed = self.revisions.changed() => {
                     changed.ok()?;

@@ -257,7 +257,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
 }
 
 /// A server-sent event. JSON stands on one line.
-fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
+pub(super) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("event: {kind}\ndata: {data}\n{id}\n").into()
 }

@@ -3,6 +3,7 @@
 mod backfill;
 mod chat;
 mod composition;
+mod demo;
 mod history;
 mod keyboard;
 mod languages;
@@ -11,6 +12,7 @@ mod models;
 mod modes;
 mod narrow;
 mod reactions;
+mod stand_in;
 mod tab;
 mod threads;
 

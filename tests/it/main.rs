@@ -11,6 +11,8 @@ mod command;
 mod config;
 mod connections;
 mod defects;
+mod demo;
+mod demo_command;
 mod discord;
 mod eval;
 mod fakes;

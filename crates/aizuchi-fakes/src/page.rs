@@ -1,16 +1,18 @@
-//! The web page of a fake platform, on which one developer reads and writes as any user in any channel. The messages
-//! are in an iframe that reloads itself, so that a draft in the form survives.
+//! The web page of a fake platform, on which one reads and writes as any user in any channel. The page is a small
+//! program in the browser that asks for a [`PageView`] whenever something has changed. Chat text reaches it as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Form, Router};
-use serde::Deserialize;
+use axum::{Form, Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -27,31 +29,28 @@ pub trait PageBackend: Send + Sync + 'static {
     const PLATFORM: FakePlatform;
     type Error: Display;
 
-    /// Fills in a channel and a user where the query names none, and returns what can be chosen instead.
-    fn page_options(&self, query: PageQuery) -> (PageQuery, PageOptions);
+    /// A counter that rises with every change.
+    fn revision(&self) -> u64;
 
-    /// The newest messages of the query's channel, as its user sees them.
-    fn page_messages(&self, query: &PageQuery) -> Vec<PageMessage>;
+    /// What the page shows for this query.
+    fn page_view(&self, query: &PageQuery) -> PageView;
 
-    /// Executes a form: `say`, `edit`, `delete` or `react`.
+    /// Executes a form: `say`, `edit`, `delete`, `react` or `invite`.
     fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), Self::Error>;
 }
 
 /// The most messages that the page shows.
 pub const MAX_MESSAGES: usize = 200;
 
-/// What the page shows, as its URLs carry it.
+/// What the page wants to show.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PageQuery {
-    /// The user that the developer speaks as.
+    /// The user that one speaks as.
     pub user: String,
     pub channel: String,
-    /// The message that the draft replies to.
-    pub thread: String,
-    /// The message that is being edited.
-    pub edit: String,
-    pub error: String,
+    /// The revision that the page shows already.
+    pub seen: Option<u64>,
 }
 
 /// A submitted form.
@@ -59,6 +58,7 @@ pub struct PageQuery {
 pub struct PageForm {
     pub user: String,
     pub channel: String,
+    /// The message that this one replies to.
     #[serde(default)]
     pub thread: String,
     #[serde(default)]
@@ -66,150 +66,206 @@ pub struct PageForm {
     /// The message that the form acts on.
     #[serde(rename = "line", default)]
     pub message: String,
+    /// The name of a reaction; a thumb up if empty.
+    #[serde(default)]
+    pub emoji: String,
 }
 
-/// An `<option>` of a `<select>`.
-pub struct SelectOption {
-    id: String,
-    name: String,
-    is_selected: bool,
+/// A channel with its messages, and what can be chosen instead.
+#[derive(Debug, Default, Serialize)]
+pub struct PageView {
+    /// The workspace or server.
+    pub place: String,
+    /// The user and channel that are shown, also where the query named none.
+    pub user: String,
+    pub channel: String,
+    pub users: Vec<PageOption>,
+    pub channels: Vec<PageOption>,
+    /// The app's user, who is missing in some channels.
+    pub bot: String,
+    pub has_bot: bool,
+    /// The slash commands that can be used.
+    pub commands: Vec<String>,
+    /// The visible names of users and channels by id, for the mentions in texts.
+    pub names: BTreeMap<String, String>,
+    /// Oldest first; replies stand below their parents.
+    pub messages: Vec<PageMessage>,
 }
 
-impl SelectOption {
-    pub fn new(id: &impl ToString, name: &str, selected_id: &str) -> Self {
-        let id = id.to_string();
-        Self { is_selected: id == selected_id, id, name: name.to_owned() }
-    }
+/// A user or channel to choose.
+#[derive(Debug, Serialize)]
+pub struct PageOption {
+    pub id: String,
+    pub name: String,
+    /// A thread stands below its channel.
+    pub is_thread: bool,
 }
 
-/// The users and channels to choose from, and the present text of the message that is being edited.
-#[derive(Default)]
-pub struct PageOptions {
-    pub users: Vec<SelectOption>,
-    pub channels: Vec<SelectOption>,
-    pub edited_text: String,
-}
-
+#[derive(Debug, Default, Serialize)]
 pub struct PageMessage {
     pub id: String,
-    /// The thread that a reply to it belongs to.
+    /// What a reply to it replies to.
     pub thread: String,
-    pub name: String,
-    pub at: String,
-    pub text: String,
-    pub note: String,
-    pub reactions: String,
+    /// It stands below the message that opened its thread.
     pub is_reply: bool,
+    /// What it replies to, where that stands elsewhere.
+    pub quote: Option<PageQuote>,
+    /// The thread that was started from it, which is a channel of its own.
+    pub opened: Option<String>,
+    pub name: String,
+    pub is_bot: bool,
+    pub is_own: bool,
+    /// When it was sent, in milliseconds of Unix time.
+    pub at_ms: i64,
+    /// In the platform's own markup.
+    pub text: String,
+    /// The text as its author would edit it.
+    pub source: String,
+    pub is_edited: bool,
+    pub kind: PageMessageKind,
+    pub reactions: Vec<PageReaction>,
+}
+
+/// Who a message is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageMessageKind {
+    #[default]
+    Regular,
+    /// Only the user who is chosen sees it.
+    Ephemeral,
+    /// The platform itself says it.
+    System,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PageQuote {
+    pub name: String,
+    pub text: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PageReaction {
+    /// A name, or the emoji itself.
+    pub emoji: String,
+    pub users: Vec<String>,
     pub is_own: bool,
 }
 
 #[derive(Template)]
-#[template(path = "dev_page.html")]
-struct FramePage<'a> {
+#[template(path = "stand_in.html")]
+struct Page<'a> {
     language: &'a str,
-    texts: PageTexts,
-    query: &'a PageQuery,
-    options: PageOptions,
-}
-
-#[derive(Template)]
-#[template(path = "dev_lines.html")]
-struct MessagesPage<'a> {
-    language: &'a str,
-    texts: PageTexts,
-    query: &'a PageQuery,
-    messages: Vec<PageMessage>,
-}
-
-struct PageTexts {
-    title: String,
-    speak_as: &'static str,
-    channel: &'static str,
-    go: &'static str,
-    message: &'static str,
-    send: &'static str,
-    save: &'static str,
-    cancel: &'static str,
-    reply: &'static str,
-    edit: &'static str,
-    delete: &'static str,
-    nothing: &'static str,
-    in_thread: &'static str,
-    changing: &'static str,
-    messages: &'static str,
-}
-
-impl PageTexts {
-    fn new(platform: FakePlatform, language: Language) -> Self {
-        Self {
-            title: texts::fakes::title(language, &format!("{platform:?}")),
-            speak_as: texts::fakes::speak_as(language),
-            channel: texts::fakes::channel(language),
-            go: texts::fakes::go(language),
-            message: texts::fakes::message(language),
-            send: texts::fakes::send(language),
-            save: texts::fakes::save(language),
-            cancel: texts::fakes::cancel(language),
-            reply: texts::fakes::reply(language),
-            edit: texts::fakes::edit(language),
-            delete: texts::fakes::delete(language),
-            nothing: texts::fakes::nothing_said(language),
-            in_thread: match platform {
-                FakePlatform::Slack => texts::fakes::in_thread(language),
-                FakePlatform::Discord => texts::fakes::in_reply(language),
-            },
-            changing: texts::fakes::changing(language),
-            messages: texts::fakes::messages(language),
-        }
-    }
+    title: &'a str,
+    needs_script: &'a str,
+    /// JSON inside a `script` element.
+    settings: String,
 }
 
 /// The routes of the page.
 pub fn router<P: PageBackend>(backend: Arc<P>) -> Router {
+    const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+    const CSS: &str = "text/css; charset=utf-8";
+    let file = |kind: &'static str, text: &'static str| {
+        get(async move || {
+            ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
+        })
+    };
     Router::new()
-        .route("/", get(frame::<P>))
-        .route("/lines", get(messages::<P>))
+        .route("/", get(page::<P>))
+        .route("/page/view", get(view::<P>))
         .route("/page/{verb}", post(submit::<P>))
+        .route("/static/stand_in.js", file(JAVASCRIPT, include_str!("page/stand_in.js")))
+        .route("/static/markup.js", file(JAVASCRIPT, include_str!("page/markup.js")))
+        .route("/static/stand_in.css", file(CSS, include_str!("page/stand_in.css")))
         .with_state(backend)
 }
 
-/// The page around the iframe.
-async fn frame<P: PageBackend>(
-    State(backend): State<Arc<P>>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    let (query, options) = backend.page_options(query);
+async fn page<P: PageBackend>(headers: HeaderMap) -> Response {
     let language = preferred_language(&headers);
-    let texts = PageTexts::new(P::PLATFORM, language);
-    render(&FramePage { language: language.tag(), texts, query: &query, options })
+    let platform = format!("{:?}", P::PLATFORM);
+    let texts = page_texts(P::PLATFORM, language);
+    let settings = json!({ "platform": platform.to_lowercase(), "texts": texts }).to_string();
+    let page = Page {
+        language: language.tag(),
+        title: &texts::fakes::title(language, &platform),
+        needs_script: texts::fakes::needs_script(language),
+        settings: settings.replace('<', "\\u003c"),
+    };
+    let policy =
+        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+    match page.render() {
+        Ok(html) => ([(header::CONTENT_SECURITY_POLICY, policy)], Html(html)).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
-/// The iframe with the messages.
-async fn messages<P: PageBackend>(
-    State(backend): State<Arc<P>>,
-    headers: HeaderMap,
-    Query(query): Query<PageQuery>,
-) -> Response {
-    let messages = backend.page_messages(&query);
-    let language = preferred_language(&headers);
-    let texts = PageTexts::new(P::PLATFORM, language);
-    render(&MessagesPage { language: language.tag(), texts, query: &query, messages })
+/// The words of the page, by the names that its script uses.
+fn page_texts(platform: FakePlatform, language: Language) -> BTreeMap<&'static str, String> {
+    let name = format!("{platform:?}");
+    let in_thread = match platform {
+        FakePlatform::Slack => texts::fakes::in_thread(language),
+        FakePlatform::Discord => texts::fakes::in_reply(language),
+    };
+    let fixed = [
+        ("speak_as", texts::fakes::speak_as(language)),
+        ("channels", texts::fakes::channels(language)),
+        ("channel", texts::fakes::channel(language)),
+        ("message", texts::fakes::message(language)),
+        ("messages", texts::fakes::messages(language)),
+        ("send", texts::fakes::send(language)),
+        ("save", texts::fakes::save(language)),
+        ("cancel", texts::fakes::cancel(language)),
+        ("reply", texts::fakes::reply(language)),
+        ("edit", texts::fakes::edit(language)),
+        ("delete", texts::fakes::delete(language)),
+        ("react", texts::fakes::react(language)),
+        ("nothing", texts::fakes::nothing_said(language)),
+        ("in_thread", in_thread),
+        ("changing", texts::fakes::changing(language)),
+        ("edited", texts::fakes::edited(language)),
+        ("ephemeral", texts::fakes::ephemeral(language)),
+        ("app", texts::fakes::app(language)),
+        ("open_thread", texts::fakes::open_thread(language)),
+        ("invite", texts::fakes::invite(language)),
+        ("keys", texts::fakes::keys(language)),
+        ("unreachable", texts::fakes::unreachable(language)),
+    ];
+    let texts = fixed.into_iter().map(|(key, text)| (key, text.to_owned()));
+    let named = [
+        ("title", texts::fakes::title(language, &name)),
+        ("local", texts::fakes::local(language, &name)),
+        ("refused", texts::fakes::refused(language, &name)),
+        ("absent", texts::fakes::absent(language, "{name}")),
+        ("commands", texts::fakes::commands(language, "{commands}")),
+    ];
+    texts.chain(named).collect()
 }
 
-/// Executes a form and shows the page again.
+/// What the page shows, unless it shows that already.
+async fn view<P: PageBackend>(
+    State(backend): State<Arc<P>>,
+    Query(query): Query<PageQuery>,
+) -> Response {
+    // Before the view, which is then at least as new.
+    let revision = backend.revision();
+    if query.seen == Some(revision) {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    let view = backend.page_view(&query);
+    Json(json!({ "revision": revision, "view": view })).into_response()
+}
+
+/// Executes a form, or says why the platform does not.
 async fn submit<P: PageBackend>(
     State(backend): State<Arc<P>>,
     Path(verb): Path<String>,
     Form(form): Form<PageForm>,
 ) -> Response {
-    let result = backend.submit_form(&verb, &form);
-    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
-    let PageForm { user, channel, thread, .. } = form;
-    // On Slack the form stays in its thread, so that several replies can follow each other.
-    let keeps_thread = P::PLATFORM == FakePlatform::Slack && verb == "say";
-    let thread = if keeps_thread { thread } else { String::new() };
-    redirect_back(&verb, &PageQuery { user, channel, thread, edit: String::new(), error })
+    match backend.submit_form(&verb, &form) {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).into_response(),
+    }
 }
 
 /// Turns each `@name` into a mention, as choosing a name does in the platform's clients. `users` are ids and names.
@@ -219,24 +275,11 @@ pub fn resolve_mentions<'a>(text: &str, users: impl Iterator<Item = (String, &'a
     })
 }
 
-/// Turns mentions into `@name`, as users see them.
+/// Turns mentions into `@name`, as users write them.
 pub fn display_mentions<'a>(text: &str, users: impl Iterator<Item = (String, &'a str)>) -> String {
     users.fold(text.to_owned(), |text, (id, name)| {
         text.replace(&format!("<@{id}>"), &format!("@{name}"))
     })
-}
-
-/// Redirects back to the page that a form was on, with an error to show.
-fn redirect_back(verb: &str, query: &PageQuery) -> Response {
-    let page = if matches!(verb, "say" | "edit") { "/" } else { "/lines" };
-    let mut address =
-        format!("{page}?user={}&channel={}", url_escape(&query.user), url_escape(&query.channel));
-    for (name, value) in [("thread", &query.thread), ("error", &query.error)] {
-        if !value.is_empty() {
-            address.push_str(&format!("&{name}={}", url_escape(value)));
-        }
-    }
-    Redirect::to(&address).into_response()
 }
 
 fn preferred_language(headers: &HeaderMap) -> Language {
@@ -245,21 +288,5 @@ fn preferred_language(headers: &HeaderMap) -> Language {
         Language::Ja
     } else {
         Language::En
-    }
-}
-
-fn url_escape(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let escape = |byte: u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escape).collect()
-}
-
-fn render(page: &impl Template) -> Response {
-    match page.render() {
-        Ok(html) => Html(html).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

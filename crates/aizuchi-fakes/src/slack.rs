@@ -53,6 +53,8 @@ pub struct FakeSlackSettings {
     pub signing_secret: String,
     /// The scopes of the bot token.
     pub scopes: Vec<String>,
+    /// The slash commands of the app, each with its slash.
+    pub commands: Vec<String>,
     /// Whether responses name the scopes. Some proxies drop such headers.
     pub names_scopes: bool,
     pub clock: Clock,
@@ -99,6 +101,7 @@ impl Default for FakeSlackSettings {
             app_token: "xapp-dev".to_owned(),
             signing_secret: "dev-signing-secret".to_owned(),
             scopes: DEFAULT_SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
+            commands: vec!["/aizuchi".to_owned()],
             names_scopes: true,
             clock: Clock::system(),
             ack_deadline: SignedDuration::from_secs(3),

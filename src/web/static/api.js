@@ -129,6 +129,16 @@ export function fetchSpending() {
   return ask("/api/spending");
 }
 
+/** @returns {Promise<{id: string, name: string}>} the channel in which the demo is played */
+export function startDemo() {
+  return ask("/api/demo", { method: "POST" });
+}
+
+/** Does not wait for an answer, since the page may be on its way out. */
+export function skipDemo() {
+  fetch("/api/demo", { method: "DELETE", keepalive: true }).catch(() => {});
+}
+
 /**
  * @param {string} name
  * @returns {Promise<{id: string, name: string}>}

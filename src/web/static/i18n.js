@@ -219,6 +219,16 @@ const ENGLISH = {
   minute: "1 minute",
   minutes: "{count} minutes",
 
+  demo_title: "Demo",
+  demo_start: "Show me",
+  demo_first: "Show me a minute of it first",
+  demo_scene: "{scene} of {scenes}",
+  demo_skip: "Skip",
+  demo_again: "Play again",
+  demo_begin: "Start",
+  demo_model: "The demo asks the model {mind} a few times, which may cost something.",
+  demo_over: "That was the demo. What people said was scripted; what {persona} did was not. Its decisions are shown under the messages.",
+
   help_anywhere: "Anywhere",
   help_help: "show these keys",
   help_help_writing: "show these keys, while writing too",
@@ -461,6 +471,16 @@ const JAPANESE = {
   seconds: "{count} 秒",
   minute: "1 分",
   minutes: "{count} 分",
+
+  demo_title: "デモ",
+  demo_start: "デモを見る",
+  demo_first: "先に 1 分のデモを見る",
+  demo_scene: "{scene} / {scenes}",
+  demo_skip: "スキップ",
+  demo_again: "もう一度見る",
+  demo_begin: "始める",
+  demo_model: "デモではモデル {mind} を何回か使います。料金がかかることがあります。",
+  demo_over: "デモは以上です。二人の発言は台本ですが、{persona} の判断は本物です。判断とその理由は発言の下に出ています。",
 
   help_anywhere: "どこでも",
   help_help: "キー一覧を開く",

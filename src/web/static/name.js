@@ -17,18 +17,20 @@ export function speakAs(name) {
 }
 
 /**
- * Asks for a name; on the first visit there is no way around giving one.
+ * Asks for a name; on the first visit there is no way around giving one, unless something is to be shown first.
+ * @param {() => boolean} isExcused
  * @returns {Promise<void>} ends when the dialog is closed
  */
-export async function askName() {
+export async function askName(isExcused = () => false) {
   const dialog = document.getElementById("name-dialog");
   // Of all tabs' names the last one given is the best guess; it is selected, so typing replaces it.
   document.getElementById("name-input").value = myName() || (localStorage.getItem(KEY) ?? "");
   dialog.querySelector(".cancel").hidden = myName() === "";
+  dialog.querySelector(".show-me").hidden = myName() !== "";
   dialog.oncancel = (event) => myName() === "" && event.preventDefault();
   const isDone = await openDialog(dialog, async (name) => speakAs((await introduce(name)).name));
   // Some browsers close a dialog at the second Escape, whatever the page says.
-  if (!isDone && myName() === "") await askName();
+  if (!isDone && myName() === "" && !isExcused()) await askName(isExcused);
 }
 
 /** Without a connection nobody is kept out: the first line introduces its writer too. */

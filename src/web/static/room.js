@@ -6,6 +6,7 @@ import { announce, announceMessage, retract } from "./announcer.js";
 import { startCatchingUp } from "./catching-up.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
+import { Demo } from "./demo.js";
 import { initial } from "./elements.js";
 import { fitViewport } from "./fit.js";
 import { startHelp } from "./help.js";
@@ -49,6 +50,19 @@ let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
 const manner = new Manner(state, () => open.channel);
+/** Ends when everything was fetched and drawn once. */
+let showLoaded;
+const loaded = new Promise((resolve) => (showLoaded = resolve));
+const demo = new Demo({
+  loaded,
+  openChannel: () => open.channel,
+  meet: meetChannel,
+  go: (channel) => go(channel, null),
+  onEnd: async () => {
+    await askWhoIsNew();
+    if (!demo.isOn) focusComposer();
+  },
+});
 
 start();
 
@@ -60,10 +74,11 @@ async function start() {
   fitViewport(room);
   wire();
   const models = new Models();
-  const asked = myName() === "" ? askName() : Promise.resolve();
+  const asked = demo.isWanted ? Promise.resolve() : askWhoIsNew();
   showConnection("reconnecting");
   const revision = await loadAll();
   route();
+  showLoaded();
   new Stream({
     onMessage: hearMessage,
     onDecision: hearDecision,
@@ -76,6 +91,7 @@ async function start() {
     },
     onRoom: hearRoom,
     onModels: (summary) => models.hear(summary),
+    onDemo: (status) => demo.follow(status),
     onConnection: showConnection,
     currentRevision: fetchRevision,
     onStartOver: () => location.reload(),
@@ -86,7 +102,14 @@ async function start() {
     manner.draw();
   }, 500);
   await asked;
-  focusComposer();
+  if (!demo.isOn) focusComposer();
+  draw();
+  await demo.playIfWanted();
+}
+
+/** Who has no name yet gives one, but first may watch. */
+async function askWhoIsNew() {
+  if (myName() === "") await askName(() => demo.isOn);
   draw();
 }
 
@@ -215,6 +238,7 @@ function route() {
   drawNow();
   const isThreadClosed = before.channel === open.channel && before.thread !== null && open.thread === null;
   if (!isThreadClosed || !giveFocusBack(before.thread)) focusComposer();
+  demo.onRoute();
 }
 
 /** To the line whose thread was open, or to the one that pointed at it. */
@@ -299,7 +323,9 @@ function drawNow() {
   }
   channelPane.draw();
   threadPane.draw();
-  const unread = drawChannels(state.channels, open.channel, (id) => reading.unread(id, state.messages(id)));
+  // Who has no name has read nothing and missed nothing.
+  const countUnread = (id) => (myName() === "" ? 0 : reading.unread(id, state.messages(id)));
+  const unread = drawChannels(state.channels, open.channel, countUnread);
   drawPeople(cast());
   drawMe();
   manner.draw();

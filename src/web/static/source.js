@@ -72,7 +72,7 @@ export class Source {
       this.#retry = setTimeout(() => this.#connect(), this.#retryDelay * (0.75 + Math.random() / 2));
       this.#retryDelay = Math.min(this.#retryDelay * 2, LONGEST_RETRY_MS);
     };
-    for (const kind of ["message", "decision", "status", "room", "models"]) {
+    for (const kind of ["message", "decision", "status", "room", "models", "demo"]) {
       events.addEventListener(kind, (event) => {
         const data = JSON.parse(event.data);
         if (data.revision !== undefined) this.#position = Math.max(this.#position, data.revision);

@@ -22,6 +22,7 @@ const NUDGE_MS = 5_000;
  * @property {(status: Object) => void} onStatus `status.offset` is the server's clock minus ours, in seconds
  * @property {(room: Object) => void} onRoom who and which channels are there
  * @property {(summary: Object) => void} onModels which models think here, and what is wrong with them
+ * @property {(demo: Object) => void} onDemo what is played
  * @property {(state: "live"|"reconnecting") => void} onConnection
  * @property {() => Promise<number>} currentRevision asks the server how far its history goes
  * @property {() => void} onStartOver the server's history is shorter than what we saw: it is another history
@@ -38,6 +39,7 @@ export class Stream {
   #status = null;
   #room = null;
   #models = null;
+  #demo = null;
 
   /** @param {Listener} listener */
   constructor(listener) {
@@ -76,6 +78,7 @@ export class Stream {
         if (kind === "status") this.#status = data = { ...data, offset: data.now - Date.now() / 1000 };
         if (kind === "room") this.#room = data;
         if (kind === "models") this.#models = data;
+        if (kind === "demo") this.#demo = data;
         this.#tabs?.postMessage({ kind: "event", event: kind, data });
         this.#hand(kind, data);
       },
@@ -125,6 +128,7 @@ export class Stream {
       status: this.#status,
       room: this.#room,
       models: this.#models,
+      demo: this.#demo,
     });
   }
 
@@ -144,6 +148,7 @@ export class Stream {
     if (stand.room !== null) this.#listener.onRoom(stand.room);
     if (stand.models !== null) this.#listener.onModels(stand.models);
     if (stand.status !== null) this.#listener.onStatus(stand.status);
+    if (stand.demo !== null) this.#listener.onDemo(stand.demo);
     this.#joined = stand.position <= this.#seen;
     if (!this.#joined) this.#tabs.postMessage({ kind: "rewind", revision: this.#seen });
   }
@@ -152,6 +157,7 @@ export class Stream {
     if (kind === "status") return this.#listener.onStatus(data);
     if (kind === "room") return this.#listener.onRoom(data);
     if (kind === "models") return this.#listener.onModels(data);
+    if (kind === "demo") return this.#listener.onDemo(data);
     // A leader's own position lives in its source; `#seen` matters until then.
     if (this.#joined) this.#seen = Math.max(this.#seen, data.revision);
     if (kind === "message") this.#listener.onMessage(data);

@@ -6,6 +6,7 @@ pub mod error;
 pub mod mention;
 pub mod controls;
 pub mod reaction;
+pub mod stage;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::inbox::Inbox;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
 use crate::platform::local::mention::parse_mentions;
+use crate::platform::local::stage::is_cast;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, Order, StoreError, StoredMessage};
 
@@ -89,7 +91,8 @@ impl LocalRoom {
             self.inbox.apply_order(Order::Redact { workspace: workspace_id(), user }).await?;
         }
         let users = self.archive.users(&workspace_id()).await?;
-        let humans = users.into_iter().filter(|user| user.kind == AuthorKind::Human);
+        let is_listed = |user: &User| user.kind == AuthorKind::Human && !is_cast(user.id.as_str());
+        let humans = users.into_iter().filter(is_listed);
         self.lock_user_names().extend(humans.map(|user| user.name));
         let name = self.persona_name.as_str().into();
         let (kind, role) = (AuthorKind::Persona, Role::Member);
@@ -256,7 +259,8 @@ impl LocalRoom {
         if is_bad {
             return Err(LocalRoomError::InvalidName);
         }
-        if name.to_lowercase() == self.persona_name.to_lowercase() || name == PERSONA_USER_ID {
+        let is_persona = name.to_lowercase() == self.persona_name.to_lowercase();
+        if is_persona || name == PERSONA_USER_ID || is_cast(name) {
             return Err(LocalRoomError::NameTaken(name.to_owned()));
         }
         Ok(name.into())

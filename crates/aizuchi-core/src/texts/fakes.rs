@@ -1,20 +1,39 @@
-//! The page of a fake platform.
+//! The page of a stand-in for a chat platform.
 
 texts! {
-    title(platform: &str): "A fake {platform}" / "開発用の {platform} もどき";
+    title(platform: &str): "A stand-in for {platform}" / "{platform} の模擬環境";
+    local(platform: &str):
+        "A stand-in for {platform}. Nothing leaves this machine."
+        / "これは {platform} の模擬環境です。データがこのマシンの外に出ることはありません。";
+    needs_script: "This page needs JavaScript." / "このページには JavaScript が必要です。";
     speak_as: "Speak as" / "話す人";
     channel: "Channel" / "チャンネル";
-    go: "Go" / "移動";
-    message: "Message" / "メッセージ";
+    channels: "Channels" / "チャンネル";
+    message: "Write a message" / "メッセージを書く";
+    messages: "Messages" / "メッセージ";
     send: "Send" / "送信";
     save: "Save" / "保存";
-    cancel: "Cancel" / "やめる";
+    cancel: "Cancel" / "キャンセル";
     reply: "Reply" / "返信";
     edit: "Edit" / "編集";
     delete: "Delete" / "削除";
-    nothing_said: "Nobody has said anything here yet." / "まだ発言はありません。";
-    in_thread: "In a thread" / "スレッドに返信中";
-    in_reply: "In reply to a line" / "発言に返信中";
-    changing: "Changing a line" / "発言を編集中";
-    messages: "Lines" / "発言";
+    react: "React with 👍" / "👍 でリアクション";
+    nothing_said: "Nothing has been said here yet." / "まだ発言はありません。";
+    in_thread: "Replying in the thread of" / "スレッドに返信中:";
+    in_reply: "Replying to" / "返信先:";
+    changing: "Editing your message" / "メッセージを編集中";
+    edited: "(edited)" / "（編集済み）";
+    ephemeral: "Only you can see this" / "あなただけに表示されています";
+    app: "app" / "アプリ";
+    open_thread: "Open the thread" / "スレッドを開く";
+    absent(name: &str): "{name} is not in this channel." / "{name} はこのチャンネルにいません。";
+    invite: "Add it" / "追加する";
+    keys:
+        "Enter sends, Shift+Enter starts a new line."
+        / "Enter で送信、Shift+Enter で改行します。";
+    commands(commands: &str): "Commands: {commands}" / "コマンド: {commands}";
+    refused(platform: &str): "{platform} would refuse this:" / "{platform} では受け付けられません:";
+    unreachable:
+        "The stand-in does not answer. Is it still running?"
+        / "応答がありません。プログラムは動いていますか？";
 }

@@ -1,42 +1,45 @@
 //! The web page of the fake Slack.
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::page::{
-    self, FakePlatform, MAX_MESSAGES, PageBackend, PageForm, PageMessage, PageOptions, PageQuery,
-    SelectOption,
+    self, FakePlatform, MAX_MESSAGES, PageBackend, PageForm, PageMessage, PageMessageKind,
+    PageOption, PageQuery, PageReaction, PageView,
 };
 use crate::slack::FakeSlack;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::{FakeMessage, NewFakeMessage};
-use crate::slack::ts::Ts;
 use crate::slack::workspace::{EphemeralMessage, Workspace};
+
+const DEFAULT_REACTION: &str = "+1";
 
 impl PageBackend for FakeSlack {
     const PLATFORM: FakePlatform = FakePlatform::Slack;
     type Error = ApiError;
 
-    fn page_options(&self, query: PageQuery) -> (PageQuery, PageOptions) {
-        self.read(|state| {
-            let workspace = &state.workspace;
-            let query = with_defaults(workspace, query);
-            let edited = query.edit.parse().ok();
-            let edited = edited.and_then(|ts: Ts| workspace.message(&query.channel, ts).ok());
-            let options = PageOptions {
-                users: user_options(workspace, &query),
-                channels: channel_options(workspace, &query),
-                edited_text: edited.map(|message| message.text.clone()).unwrap_or_default(),
-            };
-            (query, options)
-        })
+    fn revision(&self) -> u64 {
+        *self.subscribe().borrow()
     }
 
-    fn page_messages(&self, query: &PageQuery) -> Vec<PageMessage> {
+    fn page_view(&self, query: &PageQuery) -> PageView {
         self.read(|state| {
             let workspace = &state.workspace;
-            let channel = workspace.channel(&query.channel);
-            channel.map(|channel| page_messages(workspace, channel, query)).unwrap_or_default()
+            let query = with_defaults(workspace, query.clone());
+            let Ok(channel) = workspace.channel(&query.channel) else { return PageView::default() };
+            let bot = workspace.users.get(&workspace.bot_user);
+            PageView {
+                place: workspace.name.clone(),
+                users: user_options(workspace, channel),
+                channels: channel_options(workspace),
+                bot: bot.map_or("", |bot| bot.visible_name()).to_owned(),
+                has_bot: channel.members.contains(&workspace.bot_user),
+                commands: self.settings.commands.clone(),
+                names: visible_names(workspace),
+                messages: page_messages(workspace, channel, &query),
+                user: query.user,
+                channel: query.channel,
+            }
         })
     }
 
@@ -49,6 +52,7 @@ impl PageBackend for FakeSlack {
         let text = self.read(|state| page::resolve_mentions(&text, user_names(&state.workspace)));
         match verb {
             "say" if text.is_empty() => Ok(()),
+            "say" if text.starts_with('/') => self.submit_command(form, &text),
             "say" => {
                 let thread = form.thread.parse().ok();
                 let message =
@@ -57,14 +61,32 @@ impl PageBackend for FakeSlack {
             }
             "edit" => self.edit_message(channel, ts, &text),
             "delete" => self.delete_message(channel, ts),
-            "react" => match self.add_reaction(channel, ts, user, "+1") {
-                Err(error) if error.error == "already_reacted" => {
-                    self.remove_reaction(channel, ts, user, "+1")
+            "react" => {
+                let name = if form.emoji.is_empty() { DEFAULT_REACTION } else { &form.emoji };
+                match self.add_reaction(channel, ts, user, name) {
+                    Err(error) if error.error == "already_reacted" => {
+                        self.remove_reaction(channel, ts, user, name)
+                    }
+                    result => result,
                 }
-                result => result,
-            },
+            }
+            "invite" => self.join_channel(channel, &self.bot_user()),
             _ => Err(api_error("unknown_verb")),
         }
+    }
+}
+
+impl FakeSlack {
+    /// Runs a slash command that the app has, as Slack's clients do: they take no other, and none in a thread.
+    fn submit_command(&self, form: &PageForm, text: &str) -> Result<(), ApiError> {
+        let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if !self.settings.commands.iter().any(|known| known == command) {
+            return Err(api_error("unknown_command"));
+        }
+        if !form.thread.is_empty() {
+            return Err(api_error("not_supported_in_threads"));
+        }
+        self.run_command(&form.channel, &form.user, command, rest.trim())
     }
 }
 
@@ -73,31 +95,45 @@ fn user_names(workspace: &Workspace) -> impl Iterator<Item = (String, &str)> {
     workspace.users.values().map(|user| (user.id.clone(), user.visible_name()))
 }
 
-/// Fills in the first channel and its first member where the query names none.
+/// Fills in the first channel where the query names none, and its first member where it names nobody who is in it.
 fn with_defaults(workspace: &Workspace, mut query: PageQuery) -> PageQuery {
     if !workspace.channels.contains_key(&query.channel) {
         query.channel = workspace.channels.keys().next().cloned().unwrap_or_default();
     }
-    if !workspace.users.contains_key(&query.user) {
-        let members = workspace.channel(&query.channel).map(|channel| channel.members.clone());
-        let members = members.unwrap_or_default().into_iter();
-        let mut members = members.filter(|member| *member != workspace.bot_user);
-        query.user = members.next().unwrap_or_default();
+    let Ok(channel) = workspace.channel(&query.channel) else { return query };
+    if !channel.members.contains(&query.user) {
+        let mut members = channel.members.iter().filter(|member| **member != workspace.bot_user);
+        query.user = members.next().cloned().unwrap_or_default();
     }
     query
 }
 
-fn user_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
-    let users =
-        workspace.users.values().filter(|user| !user.is_deleted && user.id != workspace.bot_user);
-    users.map(|user| SelectOption::new(&user.id, user.visible_name(), &query.user)).collect()
+/// Those who can speak in the channel.
+fn user_options(workspace: &Workspace, channel: &FakeChannel) -> Vec<PageOption> {
+    let users = channel.members.iter().filter_map(|member| workspace.users.get(member));
+    let users = users.filter(|user| !user.is_deleted && user.id != workspace.bot_user);
+    let option = |id: &str, name: &str| PageOption {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        is_thread: false,
+    };
+    users.map(|user| option(&user.id, user.visible_name())).collect()
 }
 
-fn channel_options(workspace: &Workspace, query: &PageQuery) -> Vec<SelectOption> {
-    let option = |channel: &FakeChannel| {
-        SelectOption::new(&channel.id, &channel_name(workspace, channel), &query.channel)
+fn channel_options(workspace: &Workspace) -> Vec<PageOption> {
+    let option = |channel: &FakeChannel| PageOption {
+        id: channel.id.clone(),
+        name: channel_name(workspace, channel),
+        is_thread: false,
     };
     workspace.channels.values().map(option).collect()
+}
+
+fn visible_names(workspace: &Workspace) -> BTreeMap<String, String> {
+    let users = user_names(workspace).map(|(id, name)| (id, name.to_owned()));
+    let channels = workspace.channels.values();
+    let channels = channels.map(|channel| (channel.id.clone(), channel.name.clone()));
+    users.chain(channels).collect()
 }
 
 fn channel_name(workspace: &Workspace, channel: &FakeChannel) -> String {
@@ -114,7 +150,7 @@ fn channel_name(workspace: &Workspace, channel: &FakeChannel) -> String {
     }
 }
 
-/// The newest messages: the latest top-level message comes first, replies stand below their parents.
+/// The newest messages, oldest first; replies stand below their parents.
 fn page_messages(
     workspace: &Workspace,
     channel: &FakeChannel,
@@ -124,7 +160,7 @@ fn page_messages(
         channel.messages.values().rev().take(MAX_MESSAGES).cloned().collect();
     messages.extend(ephemeral_messages(workspace, query));
     let thread_start = |message: &FakeMessage| message.thread.unwrap_or(message.ts);
-    messages.sort_by_key(|message| (Reverse(thread_start(message)), message.ts));
+    messages.sort_by_key(|message| (thread_start(message), message.ts));
     messages.iter().map(|message| page_message(workspace, message, query)).collect()
 }
 
@@ -150,26 +186,40 @@ fn page_message(workspace: &Workspace, message: &FakeMessage, query: &PageQuery)
     let author = message.user.as_ref().and_then(|user| workspace.users.get(user));
     let visible_name = author.map(|author| author.visible_name().to_owned());
     let name = visible_name.or(message.user.clone()).or(message.bot_id.clone()).unwrap_or_default();
-    let reactions = message.reactions.iter();
-    let reactions =
-        reactions.map(|reaction| format!(":{}: {}", reaction.name, reaction.users.len()));
-    let edited = message.edited.as_ref().map(|_| "edited");
-    let notes: Vec<&str> = message.subtype.as_deref().into_iter().chain(edited).collect();
-    let at = jiff::Timestamp::from_second(i64::try_from(message.ts.unix_seconds()).unwrap_or(0));
+    let user_name = |user: &String| {
+        workspace.users.get(user).map_or(user.clone(), |user| user.visible_name().to_owned())
+    };
+    let reactions = message.reactions.iter().map(|reaction| PageReaction {
+        emoji: reaction.name.clone(),
+        users: reaction.users.iter().map(user_name).collect(),
+        is_own: reaction.users.contains(&query.user),
+    });
+    let at_ms = i64::try_from(message.ts.unix_seconds()).unwrap_or(0).saturating_mul(1000);
     PageMessage {
         id: message.ts.to_string(),
         thread: message.thread.unwrap_or(message.ts).to_string(),
-        name,
-        at: at.map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default(),
-        text: display_text(workspace, &message.text),
-        note: notes.join(", "),
-        reactions: reactions.collect::<Vec<_>>().join("  "),
         is_reply: message.thread.is_some_and(|thread| thread != message.ts),
+        quote: None,
+        opened: None,
+        name,
+        is_bot: message.bot_id.is_some() || author.is_some_and(|author| author.bot.is_some()),
         is_own: message.user.as_ref() == Some(&query.user),
+        at_ms,
+        text: message.text.clone(),
+        source: display_text(workspace, &message.text),
+        is_edited: message.edited.is_some(),
+        kind: match message.subtype.as_deref() {
+            Some("ephemeral") => PageMessageKind::Ephemeral,
+            Some("channel_join" | "channel_leave" | "channel_name" | "tombstone") => {
+                PageMessageKind::System
+            }
+            Some(_) | None => PageMessageKind::Regular,
+        },
+        reactions: reactions.collect(),
     }
 }
 
-/// A text as users see it.
+/// A text as users write it.
 fn display_text(workspace: &Workspace, text: &str) -> String {
     let text = page::display_mentions(text, user_names(workspace));
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use aizuchi_core::clock::Clock;
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
-use aizuchi_fakes::slack::delivery::{AckStatus, ConnectBehavior};
+use aizuchi_fakes::slack::delivery::{AckStatus, ConnectBehavior, PayloadKind};
 use aizuchi_fakes::slack::driver::{AfterDisconnect, ConnectionCounts, DisconnectReason};
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
@@ -523,13 +523,50 @@ async fn the_page_shows_and_sends_messages() {
     let form =
         [("user", &*harness.mio), ("channel", &*harness.tea), ("text", "<b>tea</b>, @Aizuchi?")];
     let response = harness.http.post(format!("{base}/page/say")).form(&form).send().await.unwrap();
-    assert_eq!(response.status(), 200, "the form redirects back to the page");
+    assert_eq!(response.status(), 204);
     let expected = format!("&lt;b&gt;tea&lt;/b&gt;, <@{}>?", harness.bot);
-    assert_eq!(harness.slack.texts(&harness.tea).unwrap(), [expected]);
-    let messages = read(&format!("/lines?user={}&channel={}", harness.mio, harness.tea)).await;
-    assert!(messages.contains("&#60;b&#62;tea&#60;/b&#62;, @Aizuchi?"), "{messages}");
+    assert_eq!(harness.slack.texts(&harness.tea).unwrap(), [expected.as_str()]);
+    let place = format!("user={}&channel={}", harness.mio, harness.tea);
+    let answer: Value = serde_json::from_str(&read(&format!("/page/view?{place}")).await).unwrap();
+    let view = &answer["view"];
+    let message = &view["messages"][0];
+    assert_eq!(message["text"], expected);
+    assert_eq!(message["source"], "<b>tea</b>, @Aizuchi?");
+    assert_eq!((&message["name"], &message["is_own"]), (&json!("Mio"), &json!(true)));
+    assert_eq!(view["names"][&harness.bot], "Aizuchi");
+    let channels = view["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]);
+    assert!(channels.clone().any(|name| name == "#tea"), "{view}");
+    // What the page shows already is not sent again.
+    let seen = format!("{base}/page/view?{place}&seen={}", answer["revision"]);
+    assert_eq!(harness.http.get(seen).send().await.unwrap().status(), 204);
     let page = read("/").await;
-    assert!(page.contains("#tea") && page.contains("Mio"), "{page}");
+    assert!(page.contains("A stand-in for Slack. Nothing leaves this machine."), "{page}");
+}
+
+#[tokio::test]
+async fn the_page_runs_slash_commands() {
+    let harness = Harness::new().await;
+    let base = harness.api.strip_suffix("/api").unwrap();
+    let say = async |text: &str, thread: &str| {
+        let place = [("user", &*harness.mio), ("channel", &*harness.tea)];
+        let form = [place[0], place[1], ("text", text), ("thread", thread)];
+        let answer = harness.http.post(format!("{base}/page/say")).form(&form).send().await;
+        let answer = answer.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(say("/dance", "").await, (422, "unknown_command".to_owned()));
+    let thread = harness.slack.send_message(&harness.tea, &harness.mio, "tea?").unwrap();
+    let in_thread = (422, "not_supported_in_threads".to_owned());
+    assert_eq!(say("/aizuchi help", &thread.to_string()).await, in_thread);
+    assert_eq!(say("/aizuchi mute 2 hours", "").await.0, 204);
+    let commands: Vec<Value> = harness.slack.read(|state| {
+        let envelopes = state.dispatcher.envelopes.iter();
+        let commands = envelopes.filter(|envelope| envelope.kind == PayloadKind::SlashCommand);
+        commands.map(|envelope| envelope.payload.clone()).collect()
+    });
+    let used: Vec<_> = commands.iter().map(|used| (&used["command"], &used["text"])).collect();
+    assert_eq!(used, [(&json!("/aizuchi"), &json!("mute 2 hours"))]);
+    assert_eq!(harness.slack.texts(&harness.tea).unwrap(), ["tea?"]);
 }
 
 #[tokio::test]

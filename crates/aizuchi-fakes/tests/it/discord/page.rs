@@ -1,6 +1,6 @@
 //! Tests of the web page.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Harness;
 
@@ -23,10 +23,12 @@ async fn the_page_sends_edits_and_deletes_messages() {
     let message = harness.discord.messages(tea).unwrap().remove(0);
     assert_eq!(message.content, format!("<@{}> <b>tea?</b>", harness.bot));
     submit("react", "", &message.id.to_string()).await;
-    let messages = harness.http.get(url(format!("/lines?user={mio}&channel={tea}"))).send().await;
-    let messages = messages.unwrap().text().await.unwrap();
-    assert!(messages.contains("@Aizuchi &#60;b&#62;tea?"), "{messages}");
-    assert!(messages.contains("👍 1"), "{messages}");
+    let view = harness.http.get(url(format!("/page/view?user={mio}&channel={tea}"))).send().await;
+    let view: Value = view.unwrap().json().await.unwrap();
+    let shown = &view["view"]["messages"][0];
+    assert_eq!(shown["source"], "@Aizuchi <b>tea?</b>");
+    let reaction = json!({ "emoji": "👍", "users": ["Mio"], "is_own": true });
+    assert_eq!(shown["reactions"], json!([reaction]));
     submit("edit", "coffee?", &message.id.to_string()).await;
     assert_eq!(harness.discord.texts(tea).unwrap(), ["coffee?"]);
     submit("delete", "", &message.id.to_string()).await;
@@ -40,5 +42,5 @@ async fn the_page_sends_edits_and_deletes_messages() {
     assert_eq!(interaction_count, 1);
     let japanese =
         harness.http.get(url("/".to_owned())).header("accept-language", "ja").send().await;
-    assert!(japanese.unwrap().text().await.unwrap().contains("Discord もどき"));
+    assert!(japanese.unwrap().text().await.unwrap().contains("Discord の模擬環境"));
 }

@@ -1,0 +1,106 @@
+//! The channel of the local room in which a script is played. It is private, so what is said there is in no other
+//! channel's prompts or memories, and its people are in nobody's list.
+
+use std::sync::Arc;
+
+use crate::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
+    Role, User, UserId, Visibility,
+};
+use crate::inbox::Inbox;
+use crate::platform::local::mention::parse_mentions;
+use crate::platform::local::{LocalRoom, new_message_id, workspace_id};
+use crate::store::{Order, StoreError};
+
+/// The ids of the channel and of the script's people begin with this. No user or channel can be added with it.
+const ID_PREFIX: &str = "demo:";
+const CHANNEL_NAME: &str = "demo";
+
+/// The channel of the stage.
+pub fn channel_id() -> ChannelId {
+    ChannelId::new(format!("{ID_PREFIX}room"))
+}
+
+/// Whether the id of a user belongs to the script.
+pub fn is_cast(user: &str) -> bool {
+    user.starts_with(ID_PREFIX)
+}
+
+/// Where a script is played: its messages are heard like all others.
+pub struct Stage {
+    pub room: Arc<LocalRoom>,
+    /// Where the script's messages are delivered. Its waits are short.
+    pub inbox: Arc<Inbox>,
+}
+
+impl Stage {
+    /// Makes the channel and the people ready for a play that nothing before it influences.
+    pub async fn prepare(&self, cast: &[&str]) -> Result<Channel, StoreError> {
+        let channel = channel();
+        self.inbox.hear(Heard::Channel(channel.clone())).await?;
+        for name in cast {
+            let (kind, role) = (AuthorKind::Human, Role::Admin);
+            let (workspace, id, name) = (workspace_id(), cast_id(name), Arc::from(*name));
+            self.inbox.hear(Heard::User(User { workspace, id, name, kind, role })).await?;
+        }
+        let until = self.room.clock.now();
+        self.inbox.apply_order(Order::Reset { conversation: conversation(), until }).await?;
+        let (workspace, channel_of_mode) = (workspace_id(), channel_id());
+        let mode = Order::Mode { workspace, channel: channel_of_mode, mode: None };
+        self.inbox.apply_order(mode).await?;
+        self.unmute().await?;
+        Ok(channel)
+    }
+
+    /// One of the cast says something. It is committed when this returns.
+    pub async fn say(&self, name: &str, text: &str) -> Result<MessageId, StoreError> {
+        let message = Message {
+            conversation: conversation(),
+            id: new_message_id(),
+            at: self.room.clock.now(),
+            author: Author { id: cast_id(name), kind: AuthorKind::Human },
+            mentions: parse_mentions(text, &self.room.persona_name, &[]),
+            text: text.into(),
+            edits: 0,
+        };
+        let id = message.id.clone();
+        self.inbox.hear(Heard::Message(message, Arrival::Live)).await?;
+        // It may be a command, which changes what pages show of the channel.
+        self.room.changes.send_modify(|changes| *changes += 1);
+        Ok(id)
+    }
+
+    /// Whether the persona may not speak in the channel.
+    pub async fn is_muted(&self) -> Result<bool, StoreError> {
+        let orders = self.inbox.store.orders(&workspace_id()).await?;
+        let now = self.room.clock.now();
+        let here = orders.channel_mute(&channel_id(), now);
+        Ok(here.or(orders.workspace_mute(now)).is_some())
+    }
+
+    /// Lifts what the script has ordered.
+    pub async fn unmute(&self) -> Result<(), StoreError> {
+        let (workspace, channel) = (workspace_id(), Some(channel_id()));
+        self.inbox.apply_order(Order::Unmute { workspace, channel, by: Role::Admin }).await?;
+        self.room.changes.send_modify(|changes| *changes += 1);
+        Ok(())
+    }
+}
+
+/// The channel as it is stored.
+pub fn channel() -> Channel {
+    Channel {
+        workspace: workspace_id(),
+        id: channel_id(),
+        name: CHANNEL_NAME.into(),
+        visibility: Visibility::Private,
+    }
+}
+
+fn cast_id(name: &str) -> UserId {
+    UserId::new(format!("{ID_PREFIX}{name}"))
+}
+
+fn conversation() -> ConversationId {
+    ConversationId { workspace: workspace_id(), channel: channel_id(), thread: None }
+}

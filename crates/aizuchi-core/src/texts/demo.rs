@@ -1,0 +1,121 @@
+//! The demo: what its two people say, and the captions that tell what became of it.
+
+use crate::decision::DecisionResult;
+use crate::persona::Language;
+
+texts! {
+    first_person: "Mia" / "美咲";
+    second_person: "Tom" / "健太";
+
+    // The script. It asks for nothing, thanks for nothing and brings no news where it should be met with silence.
+    storm: "What a storm that was last night." / "昨日の夜の嵐、すごかったね。";
+    cat:
+        "It was. Our cat sat in the laundry basket until six."
+        / "うん。うちの猫は朝の 6 時まで洗濯かごの中にいたよ。";
+    cable:
+        "Ours slept right through it. By the way, I put the spare cable for the projector in the second drawer."
+        / "うちの子はずっと寝てた。そうそう、プロジェクターの予備ケーブルは二段目の引き出しに入れておいたよ。";
+    which_room:
+        "Does anyone know which room the workshop is in?"
+        / "今日の勉強会がどの部屋か、誰か知ってる？";
+    room_four: "In room 4, on the second floor." / "2 階の第 4 会議室だよ。";
+    meeting: "I am in a meeting until two." / "2 時まで打ち合わせに出てくるね。";
+    where_cable:
+        "Does anyone remember where the spare cable for the projector is?"
+        / "プロジェクターの予備ケーブルがどこにあるか、誰か覚えてる？";
+    stop(name: &str): "@{name} stop" / "@{name} ストップ";
+    why(name: &str): "@{name} why?" / "@{name} なぜ？";
+
+    // What is about to happen.
+    small_talk(first: &str, second: &str, name: &str):
+        "{first} and {second} are chatting. {name} listens and waits for a pause: a few seconds here, "
+        "longer in a real channel."
+        / "{first}さんと{second}さんが雑談しています。{name} は会話が途切れるのを待ちます。"
+          "デモでは数秒、実際のチャンネルではもっと長く待ちます。";
+    question(asker: &str, name: &str):
+        "{asker} asks everyone something. {name} waits to see whether somebody answers."
+        / "{asker}さんがみんなに質問します。{name} は誰かが答えるかどうか、待ってみます。";
+    left_alone(other: &str, asker: &str):
+        "{other} leaves for a meeting, and {asker} has another question."
+        / "{other}さんが打ち合わせに出たあと、{asker}さんがまた質問します。";
+    told_to_stop(asker: &str, name: &str):
+        "{asker} tells {name} to stop for now."
+        / "{asker}さんが、しばらく話さないように {name} に伝えます。";
+    asked_why(asker: &str, name: &str):
+        "{asker} asks {name} for its reason."
+        / "{asker}さんが {name} に理由を尋ねます。";
+
+    // What happened. `why` is what the ledger says.
+    stayed_silent(name: &str, why: &str):
+        "{name} stayed silent: “{why}”. The reason is shown under the last message."
+        / "{name} は黙っていました。理由は「{why}」。最後の発言の下にも書いてあります。";
+    spoke(name: &str, why: &str):
+        "{name} spoke unasked: “{why}”. The reason is shown under its message."
+        / "{name} は自分から話しました。理由は「{why}」。発言の下にも書いてあります。";
+    reacted(name: &str, why: &str):
+        "{name} only reacted with an emoji: “{why}”. The reason is shown under the message."
+        / "{name} はリアクションだけしました。理由は「{why}」。発言の下にも書いてあります。";
+    let_it_be(name: &str, why: &str):
+        "{name} let it be: “{why}”. The reason is shown under the last message."
+        / "{name} は見送りました。理由は「{why}」。最後の発言の下にも書いてあります。";
+    was_muted(name: &str, why: &str):
+        "{name} was not allowed to speak: “{why}”."
+        / "{name} は話せませんでした。理由は「{why}」。";
+    over_budget(name: &str, why: &str):
+        "{name} did not think about it: “{why}”."
+        / "{name} は考えませんでした。理由は「{why}」。";
+    failed(name: &str, why: &str):
+        "That went wrong, and {name} says so: “{why}”."
+        / "うまくいきませんでした。{name} の説明は「{why}」。";
+    undecided(name: &str):
+        "{name} has not decided yet. When it has, the reason will be shown under the message."
+        / "{name} はまだ判断していません。判断したら、理由が発言の下に出ます。";
+    stopped(name: &str):
+        "{name} stopped at once and says how to undo it. Anyone in a channel can do that."
+        / "{name} はすぐに静かになり、元に戻す方法を伝えました。チャンネルの誰でも指示できます。";
+    not_stopped(name: &str):
+        "{name} answered, and may still speak here."
+        / "{name} は答えましたが、ここではまだ話せます。";
+    told_why(name: &str):
+        "{name} told its reason. Each decision is kept with its reason, whether it spoke or not."
+        / "{name} が理由を答えました。話したときも黙っていたときも、判断は理由とともに残ります。";
+    unanswered(name: &str): "{name} has not answered yet." / "{name} はまだ答えていません。";
+
+    // `aizuchi demo`.
+    welcome(name: &str, address: &str):
+        "A minute with {name}: {address}\n\n"
+        "  Open the page. Two people talk there, and {name} decides when to speak. What happens is shown here too.\n"
+        "  Nothing is kept. Ctrl-C stops."
+        / "{name} との 1 分間: {address}\n\n"
+          "  ページを開くと、二人の会話が始まり、{name} がいつ話すかを決めます。起きたことはここにも表示します。\n"
+          "  データは何も残りません。Ctrl-C で終了します。";
+    platform_welcome(platform: &str, page: &str, name: &str, room: &str):
+        "A stand-in for {platform} with {name} in it: {page}\n\n"
+        "  Open the page and write there, with @{name} for an answer at once. A question that nobody answers\n"
+        "  is taken up after a few seconds. Everything stays on this machine, and nothing is kept.\n\n"
+        "  {name}'s own page: {room}\n\n"
+        "Ctrl-C stops."
+        / "{name} が参加している {platform} の模擬環境: {page}\n\n"
+          "  ページを開いて書き込んでみてください。@{name} と書けばすぐに答えます。誰も答えない質問には、\n"
+          "  数秒待ってから {name} が応じます。すべてこのマシンの中で動き、データは何も残りません。\n\n"
+          "  {name} 自身のページ: {room}\n\n"
+          "Ctrl-C で終了します。";
+}
+
+/// What became of a conversation. A decision without a result failed.
+pub fn decided(
+    language: Language,
+    name: &str,
+    result: Option<DecisionResult>,
+    why: &str,
+) -> String {
+    match result {
+        Some(DecisionResult::Spoke) => spoke(language, name, why),
+        Some(DecisionResult::Reacted) => reacted(language, name, why),
+        Some(DecisionResult::ChoseSilence) => stayed_silent(language, name, why),
+        Some(DecisionResult::Dropped) => let_it_be(language, name, why),
+        Some(DecisionResult::Muted) => was_muted(language, name, why),
+        Some(DecisionResult::OverBudget) => over_budget(language, name, why),
+        Some(DecisionResult::Failed) | None => failed(language, name, why),
+    }
+}

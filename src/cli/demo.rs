@@ -1,0 +1,198 @@
+//! `aizuchi demo`: a scripted minute in the local room, or a stand-in for a chat platform with Aizuchi in it. Nothing of
+//! it is kept, and no config file is read.
+
+mod platform;
+
+use std::fs::DirBuilder;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::cli::demo::platform::DemoPlatform;
+use crate::cli::{StopSignals, dev, log, print};
+use crate::config::{Config, ModelSelection};
+use crate::demo::{DemoStatus, Phase};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// A platform to try without an account. Left out: a minute of two scripted people in the local room.
+    #[arg(value_enum)]
+    platform: Option<DemoPlatform>,
+    /// The port of the page, on this machine. Left out: any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// The language of the demo. Left out: Japanese if the environment's language is, else English.
+    #[arg(long, value_enum)]
+    language: Option<DemoLanguage>,
+    /// Open the page in a browser.
+    #[arg(long)]
+    open: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DemoLanguage {
+    En,
+    Ja,
+}
+
+impl DemoArgs {
+    pub fn run(self, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
+        let folder = TemporaryFolder::new()?;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        runtime.block_on(async {
+            // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
+            let stops = StopSignals::listen()?;
+            match self.platform {
+                Some(platform) => platform.run(&self, &folder, selection, stops).await,
+                None => self.run_room(&folder, selection, stops).await,
+            }
+        })
+    }
+
+    /// Serves the local room. Its page plays the demo when it is opened.
+    async fn run_room(
+        &self,
+        folder: &TemporaryFolder,
+        selection: ModelSelection<'_>,
+        mut stops: StopSignals,
+    ) -> anyhow::Result<ExitCode> {
+        let config = self.config(folder, self.address(), json!({}), selection)?;
+        let Some(app) = open(&config, &mut stops).await? else { return Ok(ExitCode::SUCCESS) };
+        let page = format!("http://{}/?demo", app.address);
+        let language = config.language;
+        print(&texts::demo::welcome(language, &config.persona.name.0, &page))?;
+        self.open_page(&page);
+        let demo = app.demo();
+        let tell = async {
+            let (mut status, mut told) = (demo.subscribe(), None);
+            while status.changed().await.is_ok() {
+                let line = line(&status.borrow_and_update(), language);
+                if line != told {
+                    line.iter().try_for_each(|line| print(line))?;
+                    told = line;
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        };
+        tokio::select! {
+            ended = run_until_stopped(app, &mut stops) => ended,
+            told = tell => told,
+        }
+    }
+
+    /// The settings of a demo, with these sections besides.
+    fn config(
+        &self,
+        folder: &TemporaryFolder,
+        listen: SocketAddr,
+        sections: Value,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<Config> {
+        let database = folder.0.join("demo.db");
+        let mut settings = json!({
+            "language": self.language().tag(),
+            "http": { "listen": listen },
+            "memory": { "database_path": database },
+        });
+        for (key, section) in sections.as_object().into_iter().flatten() {
+            settings[key] = section.clone();
+        }
+        Config::for_demo(&settings.to_string(), selection)
+    }
+
+    fn language(&self) -> Language {
+        match self.language {
+            Some(DemoLanguage::En) => Language::En,
+            Some(DemoLanguage::Ja) => Language::Ja,
+            None => environment_language(),
+        }
+    }
+
+    /// Where the page is served.
+    fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    fn open_page(&self, page: &str) {
+        if self.open {
+            dev::open(page);
+        }
+    }
+}
+
+/// Opens the app, unless SIGTERM or SIGINT comes before that is done.
+async fn open(config: &Config, stops: &mut StopSignals) -> anyhow::Result<Option<App>> {
+    tokio::select! {
+        app = App::open(config, Instant::now()) => app.map(Some),
+        () = stops.recv() => Ok(None),
+    }
+}
+
+/// Runs the app until SIGTERM or SIGINT.
+async fn run_until_stopped(app: App, stops: &mut StopSignals) -> anyhow::Result<ExitCode> {
+    let stop = CancellationToken::new();
+    let mut ended = Box::pin(app.run(stop.clone()));
+    tokio::select! {
+        ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
+        () = stops.recv() => stop.cancel(),
+    }
+    ended.await.map(|()| ExitCode::SUCCESS)
+}
+
+/// What the page tells, for the terminal.
+fn line(status: &DemoStatus, language: Language) -> Option<String> {
+    match &status.phase {
+        Phase::Playing(moment) => {
+            let caption = match language {
+                Language::En => &moment.caption.english,
+                Language::Ja => &moment.caption.japanese,
+            };
+            Some(format!("  {}. {caption}", moment.scene))
+        }
+        Phase::Idle | Phase::Over => None,
+    }
+}
+
+/// The language that the environment asks programs for, as far as there are texts in it.
+fn environment_language() -> Language {
+    let settings = ["LC_ALL", "LC_MESSAGES", "LANG"].map(std::env::var);
+    let setting = settings.into_iter().flatten().find(|setting| !setting.is_empty());
+    if setting.is_some_and(|setting| setting.starts_with("ja")) {
+        Language::Ja
+    } else {
+        Language::En
+    }
+}
+
+/// A folder that only this user can read, and that is deleted at the end.
+struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    fn new() -> anyhow::Result<Self> {
+        let path = std::env::temp_dir().join(format!("aizuchi-demo-{}", Uuid::now_v7().simple()));
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        made.with_context(|| format!("making the folder {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            warn!(folder = %self.0.display(), %error, "the demo's folder could not be deleted");
+        }
+    }
+}

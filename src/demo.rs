@@ -1,0 +1,251 @@
+//! A minute of two scripted people in the local room, on the real pipeline. Only what the people say is scripted: what
+//! the persona does is decided as always, and each caption is made from the decision in the ledger.
+
+pub mod script;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use crate::demo::script::{Awaited, Cast, SCRIPT, Scene};
+use aizuchi_core::chat::{Channel, MessageId};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::{Decision, DecisionId};
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::local::stage::{self, Stage};
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::{Archive, DecisionQuery, StoreError};
+use aizuchi_core::texts;
+
+/// How long a decision may take before the script goes on without it. A slow model needs most of this.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Plays the script in the local room, one play at a time.
+pub struct Demo {
+    stage: Stage,
+    archive: Arc<dyn Archive>,
+    revisions: watch::Receiver<u64>,
+    clock: Clock,
+    persona: Arc<Persona>,
+    status: watch::Sender<DemoStatus>,
+}
+
+/// What is played, and how far it has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DemoStatus {
+    /// The number of the newest play.
+    play: u64,
+    pub phase: Phase,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// It was not played yet, or the last play was skipped.
+    #[default]
+    Idle,
+    Playing(Moment),
+    /// It was played to its end.
+    Over,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// From 1.
+    pub scene: usize,
+    pub caption: Caption,
+}
+
+/// What happens, in one sentence for each language that a page may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caption {
+    pub english: String,
+    pub japanese: String,
+    /// The decision that it tells of.
+    pub decision: Option<DecisionId>,
+}
+
+impl Demo {
+    pub fn new(
+        stage: Stage,
+        archive: Arc<dyn Archive>,
+        revisions: watch::Receiver<u64>,
+        clock: Clock,
+        persona: Arc<Persona>,
+    ) -> Self {
+        let status = watch::Sender::default();
+        Self { stage, archive, revisions, clock, persona, status }
+    }
+
+    /// Follows what is played.
+    pub fn subscribe(&self) -> watch::Receiver<DemoStatus> {
+        self.status.subscribe()
+    }
+
+    /// Starts a play, unless one is going on. Returns its channel, which is ready then.
+    pub async fn start(&self) -> Result<Channel, StoreError> {
+        if self.status.borrow().number().is_some() {
+            return Ok(stage::channel());
+        }
+        let channel = self.stage.prepare(&self.cast().names()).await?;
+        self.status.send_if_modified(|status| {
+            let is_new = status.number().is_none();
+            if is_new {
+                let caption = self.opening(&SCRIPT[0]);
+                status.play += 1;
+                status.phase = Phase::Playing(Moment { scene: 1, caption });
+            }
+            is_new
+        });
+        Ok(channel)
+    }
+
+    /// Ends the play, if one is going on.
+    pub fn skip(&self) {
+        let play = self.status.borrow().number();
+        if let Some(play) = play {
+            self.change(play, Phase::Idle);
+        }
+    }
+
+    /// Plays whenever it was started, until `shutdown`.
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let mut status = self.subscribe();
+        loop {
+            let play = tokio::select! {
+                () = shutdown.cancelled() => return Ok(()),
+                play = next_play(&mut status) => play,
+            };
+            let played = tokio::select! {
+                () = shutdown.cancelled() => return Ok(()),
+                _ = status.wait_for(|status| status.number() != Some(play)) => Ok(()),
+                played = self.play(play) => played,
+            };
+            if let Err(error) = played.and(self.stage.unmute().await) {
+                warn!(%error, "the demo stopped: the store failed");
+                self.skip();
+            }
+        }
+    }
+
+    async fn play(&self, play: u64) -> Result<(), StoreError> {
+        for (index, scene) in SCRIPT.iter().enumerate() {
+            self.show(play, index, self.opening(scene));
+            let caption = self.perform(scene).await?;
+            self.show(play, index, caption);
+            self.pause(scene.reading_ms).await;
+        }
+        self.change(play, Phase::Over);
+        Ok(())
+    }
+
+    /// Has the people say their lines. Returns what became of it.
+    async fn perform(&self, scene: &Scene) -> Result<Caption, StoreError> {
+        let mut said = None;
+        for line in scene.lines {
+            self.pause(line.pause_ms).await;
+            let text = line.text(self.persona.language, &self.persona.name);
+            said = Some(self.stage.say(self.cast().name(line.person), &text).await?);
+        }
+        let decision = match &said {
+            Some(message) => self.await_decision(message).await?,
+            None => None,
+        };
+        let name = &*self.persona.name;
+        let Some(decision) = decision else {
+            return Ok(Caption::new(None, |language| match scene.awaited {
+                Awaited::Decision => texts::demo::undecided(language, name),
+                Awaited::Stop | Awaited::Reason => texts::demo::unanswered(language, name),
+            }));
+        };
+        let is_muted = self.stage.is_muted().await?;
+        let why = decision.why.as_deref().unwrap_or_default().trim_end_matches(['.', '。']);
+        let has_answered = !decision.posted_messages.is_empty();
+        Ok(Caption::new(Some(decision.id), |language| match scene.awaited {
+            Awaited::Stop if has_answered && is_muted => texts::demo::stopped(language, name),
+            Awaited::Stop if has_answered => texts::demo::not_stopped(language, name),
+            Awaited::Reason if has_answered => texts::demo::told_why(language, name),
+            Awaited::Decision | Awaited::Stop | Awaited::Reason => {
+                texts::demo::decided(language, name, decision.ended, why)
+            }
+        }))
+    }
+
+    /// Waits until the decision on a message is closed. `None` if that takes too long.
+    async fn await_decision(&self, message: &MessageId) -> Result<Option<Decision>, StoreError> {
+        let mut revisions = self.revisions.clone();
+        let found = async {
+            loop {
+                revisions.borrow_and_update();
+                let found = self.closed_decision(message).await;
+                if !matches!(found, Ok(None)) || revisions.changed().await.is_err() {
+                    return found;
+                }
+            }
+        };
+        self.clock.timeout(PATIENCE, found).await.unwrap_or(Ok(None))
+    }
+
+    async fn closed_decision(&self, message: &MessageId) -> Result<Option<Decision>, StoreError> {
+        let query = DecisionQuery::Message { workspace: workspace_id(), message: message.clone() };
+        let decisions = self.archive.decisions(query).await?;
+        Ok(decisions.into_iter().rev().find(|decision| decision.closed.is_some()))
+    }
+
+    fn show(&self, play: u64, index: usize, caption: Caption) {
+        self.change(play, Phase::Playing(Moment { scene: index + 1, caption }));
+    }
+
+    /// Changes the status, unless this play is not going on any more.
+    fn change(&self, play: u64, phase: Phase) {
+        self.status.send_if_modified(|status| {
+            let is_current = status.number() == Some(play);
+            if is_current {
+                status.phase = phase;
+            }
+            is_current
+        });
+    }
+
+    async fn pause(&self, milliseconds: i64) {
+        let until = self.clock.now() + SignedDuration::from_millis(milliseconds);
+        self.clock.sleep_until(until).await;
+    }
+
+    fn opening(&self, scene: &Scene) -> Caption {
+        let cast = self.cast();
+        Caption::new(None, |language| (scene.opening)(language, &cast, &self.persona.name))
+    }
+
+    fn cast(&self) -> Cast {
+        Cast { language: self.persona.language }
+    }
+}
+
+impl Caption {
+    fn new(decision: Option<DecisionId>, text: impl Fn(Language) -> String) -> Self {
+        Self { english: text(Language::En), japanese: text(Language::Ja), decision }
+    }
+}
+
+impl DemoStatus {
+    /// The number of the play that is going on.
+    fn number(&self) -> Option<u64> {
+        matches!(self.phase, Phase::Playing(_)).then_some(self.play)
+    }
+}
+
+/// Waits until a play was started.
+async fn next_play(status: &mut watch::Receiver<DemoStatus>) -> u64 {
+    loop {
+        let play = status.borrow_and_update().number();
+        if let Some(play) = play {
+            return play;
+        }
+        if status.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

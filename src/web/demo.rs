@@ -1,0 +1,47 @@
+//! The demo through the API: a page starts and skips it, and follows it among the server-sent events.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::demo::script::SCENES;
+use crate::demo::{DemoStatus, Phase};
+use crate::web::api::ApiResult;
+use crate::web::room_feed::event;
+use crate::web::{Web, views};
+use aizuchi_core::platform::local::stage;
+
+/// Starts a play, or joins the one that is going on. Answers with its channel.
+pub async fn start(State(web): State<Arc<Web>>) -> ApiResult {
+    Ok(Json(views::channel(&web.demo.start().await?)))
+}
+
+/// Ends the play, if one is going on.
+pub async fn skip(State(web): State<Arc<Web>>) -> StatusCode {
+    web.demo.skip();
+    StatusCode::NO_CONTENT
+}
+
+/// What pages show of a play.
+pub fn status_event(status: &DemoStatus) -> Bytes {
+    event("demo", &view(status), None)
+}
+
+fn view(status: &DemoStatus) -> Value {
+    match &status.phase {
+        Phase::Idle => json!({ "phase": "idle" }),
+        Phase::Over => json!({ "phase": "over" }),
+        Phase::Playing(moment) => json!({
+            "phase": "playing",
+            "channel": stage::channel_id(),
+            "scene": moment.scene,
+            "scenes": SCENES,
+            "caption": { "en": moment.caption.english, "ja": moment.caption.japanese },
+            "decision": moment.caption.decision,
+        }),
+    }
+}

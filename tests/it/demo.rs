@@ -1,0 +1,269 @@
+//! The demo on the real pipeline and a virtual clock, and the command that shows it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_executor::LocalPool;
+use futures_util::task::LocalSpawnExt;
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use aizuchi::app;
+use aizuchi::config::Config;
+use aizuchi::demo::script::SCENES;
+use aizuchi::demo::{Caption, Demo, Phase};
+use aizuchi_core::chat::{MessageId, Visibility};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Decision, DecisionResult};
+use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::inbox::in_flight::InFlight;
+use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::stage::{self, Stage};
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::platform::{Platform, Platforms};
+use aizuchi_core::runner::Runner;
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{Archive, DecisionQuery, MessageQuery, MessageRange, Store};
+use aizuchi_core::texts;
+
+/// The local room of a program, whose clock moves when a test moves it.
+struct Room {
+    pool: LocalPool,
+    clock: Clock,
+    store: Arc<VolatileStore>,
+    room: Arc<LocalRoom>,
+    demo: Arc<Demo>,
+    language: Language,
+}
+
+/// What a play has shown.
+struct Play {
+    /// Each scene's last caption.
+    captions: Vec<Caption>,
+    took: SignedDuration,
+}
+
+impl Room {
+    fn new(config: &str) -> Self {
+        let config = Config::parse(config).unwrap();
+        // Not midnight, and not in the morning: nothing of it depends on the time of day.
+        let clock = Clock::manual("2026-03-04T16:20:00Z".parse().unwrap());
+        let store = Arc::new(VolatileStore::new());
+        let (in_flight, metrics) = (Arc::new(InFlight::default()), Arc::new(Metrics::default()));
+        let channel_cache = Arc::new(ChannelCache::new(Arc::new(config.app_rulebook())));
+        let persona = config.persona();
+        let inbox = |wait_settings| {
+            Arc::new(Inbox {
+                store: store.clone(),
+                in_flight: in_flight.clone(),
+                channel_cache: channel_cache.clone(),
+                clock: clock.clone(),
+                metrics: metrics.clone(),
+                wait_settings,
+                redaction: Redaction::Keep,
+                persona_name: Some(persona.name.as_str().into()),
+                is_announcing: true,
+                remember_delay: None,
+                random_seed: 7,
+            })
+        };
+        let name = persona.name.clone();
+        let room = inbox(config.room_wait_settings());
+        let room = Arc::new(LocalRoom::new(room, store.clone(), clock.clone(), name));
+        let stage = Stage { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };
+        let revisions = store.revisions();
+        let demo = Demo::new(stage, store.clone(), revisions, clock.clone(), persona);
+        let demo = Arc::new(demo);
+        let platform: Arc<dyn Platform> = room.clone();
+        let platforms = Platforms(HashMap::from([(workspace_id(), platform)]));
+        let answers = app::build_command_answers(&config, store.clone(), store.clone());
+        let parts = (store.clone() as Arc<dyn Store>, answers);
+        let agent = app::build_agent(&config, parts, platforms, clock.clone(), metrics, 7).unwrap();
+        let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings());
+        let runner = runner.unwrap();
+        let mut pool = LocalPool::new();
+        let spawner = pool.spawner();
+        let run = async move { runner.run(CancellationToken::new()).await.unwrap() };
+        spawner.spawn_local(run).unwrap();
+        let played = demo.clone();
+        let run = async move { played.run(CancellationToken::new()).await.unwrap() };
+        spawner.spawn_local(run).unwrap();
+        pool.run_until(room.open()).unwrap();
+        Self { pool, clock, store, room, demo, language: config.language }
+    }
+
+    fn start(&mut self) {
+        let channel = self.pool.run_until(self.demo.start()).unwrap();
+        assert_eq!(channel.id, stage::channel_id());
+        self.pool.run_until_stalled();
+    }
+
+    /// Plays all of it.
+    fn play(&mut self) -> Play {
+        self.start();
+        let (began, mut captions) = (self.clock.now(), Vec::new());
+        while let Some((scene, caption)) = self.shown() {
+            captions.resize(scene, caption.clone());
+            captions[scene - 1] = caption;
+            self.go_on();
+        }
+        assert_eq!(self.demo.subscribe().borrow().phase, Phase::Over);
+        Play { captions, took: self.clock.now().duration_since(began) }
+    }
+
+    fn shown(&self) -> Option<(usize, Caption)> {
+        match &self.demo.subscribe().borrow().phase {
+            Phase::Playing(moment) => Some((moment.scene, moment.caption.clone())),
+            Phase::Idle | Phase::Over => None,
+        }
+    }
+
+    /// Until the next thing happens.
+    fn go_on(&mut self) {
+        let next = self.clock.next_wake_at().expect("something waits for the clock");
+        self.clock.advance_to(next);
+        self.pool.run_until_stalled();
+    }
+
+    fn decisions(&mut self) -> Vec<Decision> {
+        let (workspace, channel) = (workspace_id(), stage::channel_id());
+        let query = DecisionQuery::Channel { workspace, channel, limit: 100 };
+        self.pool.run_until(self.store.decisions(query)).unwrap()
+    }
+
+    /// Who said what in the demo's channel.
+    fn messages(&mut self) -> Vec<(MessageId, String, String)> {
+        let (workspace, channel) = (workspace_id(), stage::channel_id());
+        let range = MessageRange::Newest;
+        let query = MessageQuery { workspace, channel, thread: None, range, limit: 100 };
+        let messages = self.pool.run_until(self.store.messages(query)).unwrap();
+        let message = |stored: &aizuchi_core::store::StoredMessage| {
+            let message = &stored.message;
+            (message.id.clone(), stored.author_name.to_string(), message.text.to_string())
+        };
+        messages.iter().map(message).collect()
+    }
+
+    /// How each scene ended: the decision on its last message.
+    fn outcomes(&mut self, play: &Play) -> Vec<(Option<DecisionResult>, bool)> {
+        let decisions = self.decisions();
+        let found = play.captions.iter().map(|caption| {
+            let id = caption.decision.expect("each scene leads to a decision");
+            decisions.iter().find(|decision| decision.id == id).unwrap()
+        });
+        found.map(|found| (found.ended, found.gate == Some(Gate::Command))).collect()
+    }
+}
+
+/// Silence, silence, speech, and two answers to commands.
+const EXPECTED: [(Option<DecisionResult>, bool); SCENES] = [
+    (Some(DecisionResult::ChoseSilence), false),
+    (Some(DecisionResult::ChoseSilence), false),
+    (Some(DecisionResult::Spoke), false),
+    (Some(DecisionResult::Spoke), true),
+    (Some(DecisionResult::Spoke), true),
+];
+
+#[test]
+fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
+    for tag in ["en", "ja"] {
+        let mut room = Room::new(&format!("language: {tag}\n"));
+        let play = room.play();
+        let transcript = room.messages();
+        assert_eq!(room.outcomes(&play), EXPECTED, "{transcript:#?}");
+        let (shortest, longest) = (SignedDuration::from_secs(40), SignedDuration::from_secs(62));
+        assert!((shortest..=longest).contains(&play.took), "{:?}", play.took);
+        // The captions say what the ledger says.
+        let decisions = room.decisions();
+        for caption in &play.captions[..3] {
+            let decision = decisions.iter().find(|decision| Some(decision.id) == caption.decision);
+            let decision = decision.unwrap();
+            let why = decision.why.as_deref().unwrap().trim_end_matches(['.', '。']);
+            let text = |language| texts::demo::decided(language, "Aizuchi", decision.ended, why);
+            assert_eq!(caption.english, text(Language::En));
+            assert_eq!(caption.japanese, text(Language::Ja));
+        }
+        // It answers the question with what was said before, and tells of that when it is asked.
+        let own: Vec<_> = transcript.iter().filter(|(_, name, _)| name == "Aizuchi").collect();
+        assert_eq!(own.len(), 3, "{transcript:#?}");
+        let place = if tag == "en" { "second drawer" } else { "二段目の引き出し" };
+        assert!(own[0].2.contains(place), "{transcript:#?}");
+        let language = room.language;
+        assert_eq!(play.captions[3].english, texts::demo::stopped(Language::En, "Aizuchi"));
+        assert_eq!(play.captions[4].english, texts::demo::told_why(Language::En, "Aizuchi"));
+        let asker = texts::demo::second_person(language);
+        assert!(own[2].2.contains(asker), "the reason names who asked: {:?}", own[2].2);
+        // It leaves no mute behind, and nobody in the list of people.
+        let controls = room.pool.run_until(room.room.controls()).unwrap();
+        assert!(controls.channels.iter().all(|channel| channel.muted_until.is_none()));
+        // What was said stays in the channel.
+        let channels = room.pool.run_until(room.room.channels()).unwrap();
+        let channel = channels.iter().find(|channel| channel.id == stage::channel_id());
+        assert_eq!(channel.unwrap().visibility, Visibility::Private);
+        let reopened = room.pool.run_until(room.room.open());
+        reopened.unwrap();
+        assert!(room.room.user_names().is_empty(), "{:?}", room.room.user_names());
+    }
+}
+
+#[test]
+fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
+    let strict = "response:\n  mode: mention_only\n  quiet_hours: 00:00-23:59\n  wait: fixed\n  \
+                  cooldown_seconds: 900\n  min_wait_seconds: 600\n";
+    for settings in ["", strict] {
+        let mut room = Room::new(settings);
+        let first = room.play();
+        assert_eq!(room.outcomes(&first), EXPECTED, "{settings}");
+        let said = room.messages().len();
+        let second = room.play();
+        assert_eq!(room.outcomes(&second), EXPECTED, "{settings}: {:#?}", room.messages());
+        assert_eq!(room.messages().len(), 2 * said);
+    }
+}
+
+#[test]
+fn captions_tell_what_was_decided_and_not_what_the_script_means_to_show() {
+    let mut room = Room::new("");
+    room.pool.run_until(room.room.mute(None, None)).unwrap();
+    let play = room.play();
+    let outcomes = room.outcomes(&play);
+    assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", room.messages());
+    let why = texts::judging::gate_reason(Language::En, Gate::Muted);
+    assert_eq!(play.captions[2].english, texts::demo::was_muted(Language::En, "Aizuchi", why));
+}
+
+#[test]
+fn the_demo_can_be_skipped_and_started_again() {
+    let mut room = Room::new("");
+    room.start();
+    while room.shown().is_some_and(|(scene, _)| scene < 4) {
+        room.go_on();
+    }
+    room.demo.skip();
+    room.pool.run_until_stalled();
+    assert_eq!(room.demo.subscribe().borrow().phase, Phase::Idle);
+    let said = room.messages().len();
+    let later = room.clock.now() + SignedDuration::from_mins(2);
+    while room.clock.next_wake_at().is_some_and(|next: Timestamp| next < later) {
+        room.go_on();
+    }
+    assert_eq!(room.messages().len(), said, "{:#?}", room.messages());
+    room.demo.skip();
+    let play = room.play();
+    assert_eq!(room.outcomes(&play), EXPECTED);
+}
+
+#[test]
+fn nobody_can_be_called_like_the_people_of_the_script() {
+    let mut room = Room::new("");
+    room.play();
+    let added = room.pool.run_until(room.room.add_user("demo:Mia"));
+    assert!(matches!(added, Err(LocalRoomError::NameTaken(_))), "{added:?}");
+    // Somebody of the same name is somebody else.
+    let (name, is_new) = room.pool.run_until(room.room.add_user("Mia")).unwrap();
+    assert_eq!((&*name, is_new), ("Mia", true));
+}
