@@ -12,6 +12,7 @@ mod config;
 mod connections;
 mod defects;
 mod discord;
+mod docs;
 mod eval;
 mod fakes;
 mod forget;
