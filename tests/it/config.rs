@@ -2,7 +2,7 @@
 
 mod bad;
 mod discord;
-mod example;
+pub mod example;
 mod kotonoha;
 mod minds;
 mod notices;

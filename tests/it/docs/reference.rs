@@ -11,6 +11,7 @@ use aizuchi::config::schema::schema;
 use clap::{Command, CommandFactory as _};
 use serde_json::Value;
 
+use crate::config::example::uncommented;
 use crate::docs::root;
 
 const COMMAND_LINE_INTRODUCTION: &str = "# The command line
@@ -73,7 +74,12 @@ fn describe_command(command: &Command, name: &str, text: &mut String) {
 
 fn config_reference() -> String {
     let schema = schema();
-    let defaults: Value = serde_saphyr::from_str(EXAMPLE).unwrap();
+    let mut defaults: Value = serde_saphyr::from_str(EXAMPLE).unwrap();
+    // Left out, these sections are off. Where they are not, the example has the defaults of what they leave out.
+    let whole: Value = serde_saphyr::from_str(&uncommented()).unwrap();
+    for section in ["slack", "discord"] {
+        defaults[section] = whole[section].clone();
+    }
     let mut table = KeyTable {
         schema: &schema,
         defaults: &defaults,
@@ -89,6 +95,7 @@ fn config_reference() -> String {
         }
         let mut below = KeyTable { rows: String::new(), known: table.known.clone(), ..table };
         below.add_keys(key, target);
+        below.known.extend(reference(part).map(|name| (name.to_owned(), key.clone())));
         let meaning = description(part).or(description(target)).unwrap_or_default();
         write!(sections, "\n## {key}\n\n{meaning}\n\n{HEAD}{}", below.rows).unwrap();
         table.known = below.known;
@@ -131,8 +138,14 @@ impl<'a> KeyTable<'a> {
         let meaning = description(part).or(description(target)).unwrap_or_default();
         let values = values(part, self.schema);
         let pointer = format!("/{}", path.replace('.', "/"));
-        let default = self.defaults.pointer(&pointer).filter(|value| !value.is_object());
-        let default = default.map_or("–".to_owned(), |value| format!("`{value}`"));
+        let is_shown = |value: &&Value| !value.is_object() && part["format"] != "password";
+        let default = self.defaults.pointer(&pointer).filter(is_shown);
+        let default = default.filter(|_| !meaning.contains("Left out"));
+        let default = default.map_or("–".to_owned(), |value| format!("`{}`", plain(value)));
+        let meaning = std::iter::once(meaning)
+            .chain(choices(part, self.schema))
+            .collect::<Vec<_>>()
+            .join(" ");
         let definition = reference(part).filter(|_| has_keys(target));
         let first = definition.and_then(|name| self.known.get(name).cloned());
         let values = match (&first, has_keys(target)) {
@@ -171,6 +184,26 @@ fn description(part: &Value) -> Option<String> {
     part["description"].as_str().map(|text| text.replace('\n', " "))
 }
 
+/// What the single values of a key mean, where that is said.
+fn choices(part: &Value, schema: &Value) -> Vec<String> {
+    if let Some(name) = part["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return choices(&schema["$defs"][name], schema);
+    }
+    if let (Some(value), Some(meaning)) = (part["const"].as_str(), description(part)) {
+        return vec![format!("`{value}`: {meaning}")];
+    }
+    let parts = ["anyOf", "oneOf"].into_iter().filter_map(|kind| part[kind].as_array()).flatten();
+    parts.flat_map(|part| choices(part, schema)).collect()
+}
+
+/// A value as a config has it.
+fn plain(value: &Value) -> String {
+    match value.as_str() {
+        Some("") | None => value.to_string(),
+        Some(text) => text.to_owned(),
+    }
+}
+
 /// The kinds of values that a key takes, without variables.
 fn values(part: &Value, schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -200,7 +233,8 @@ fn collect_values(part: &Value, schema: &Value, found: &mut Vec<String>) {
     if part["const"].is_string() {
         found.push(format!("`{}`", part["const"].as_str().unwrap()));
     } else if let Some(words) = part["enum"].as_array() {
-        found.extend(words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")));
+        let words = words.iter().filter(|word| !word.is_null());
+        found.extend(words.map(|word| format!("`{}`", plain(word))));
     } else {
         let kinds = match &part["type"] {
             Value::Array(kinds) => kinds.iter().collect(),
