@@ -123,15 +123,15 @@ pub struct Config {
     pub http: HttpConfig,
     pub health_check: HealthCheckConfig,
     pub logging: LoggingConfig,
-    /// Left out: it is in no Slack workspace.
+    /// A Slack workspace. Left out: none.
     pub slack: Option<SlackConfig>,
-    /// Left out: it is on no Discord server.
+    /// A Discord bot. Left out: none.
     pub discord: Option<DiscordConfig>,
     pub tools: ToolsConfig,
     /// What holds for single channels, by `"#name"` or by id.
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
-    /// People whose lines are not looked at, by id.
+    /// Users whose messages are not looked at, by id.
     pub opted_out: Vec<ConfiguredUserId>,
     /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
@@ -145,9 +145,9 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaConfig {
-    /// What it is called in the chat.
+    /// Its name in the chat.
     pub name: DisplayName,
-    /// Who it is, in its own words; goes first into every prompt.
+    /// Who it is and how it speaks. It stands first in every prompt.
     pub system_prompt: String,
 }
 

@@ -11,19 +11,20 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
-/// What a persona thinks about. An agent that is left out takes over what `response` has.
+/// The models, by what they do. An agent that is left out takes what `response` has. Without any agent the built-in
+/// mind answers: a set of rules, no model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
-    /// Thinks of what to say.
+    /// Writes the answers.
     pub response: Option<AgentConfig>,
     /// Decides whether to join in.
     pub judgment: Option<AgentConfig>,
-    /// Folds talk into memory.
+    /// Makes memories from conversations.
     pub memory: Option<AgentConfig>,
-    /// Names the state of a conversation, where that is a call of its own. Left out, its model is
-    /// what `EAVESDROP_JUDGE_MODEL` says, else `anthropic/claude-haiku-4-5` if there is a key for
-    /// it, else the judgment's.
+    /// Names the state of a conversation, with `decision.state: separate`. Left out: the model that the variable
+    /// `EAVESDROP_JUDGE_MODEL` names, else `anthropic/claude-haiku-4-5` if there is a key for it, else that of
+    /// `judgment`.
     pub state: Option<AgentConfig>,
 }
 
@@ -32,17 +33,17 @@ pub struct AgentsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
     /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama or openrouter; or
-    /// `builtin`, which is a few rules and no model. Any server that is compatible with OpenAI is
+    /// `builtin`, which is a set of rules and no model. Any server that is compatible with OpenAI is
     /// `openai/NAME` with `client_args.api_base`. Left out: what `response` has.
     #[schemars(with = "Option<String>")]
     pub model_id: Option<ModelId>,
-    /// Goes into this agent's prompts, behind the persona's own.
+    /// Stands in this agent's prompts, after the persona's.
     pub system_prompt: Option<String>,
     /// Passed to the model.
     pub params: Option<ModelParamsConfig>,
     /// How the model is reached.
     pub client_args: ClientArgs,
-    /// Another model that is asked when this one cannot be.
+    /// Another model, which is asked when this one cannot be.
     pub fallback: Option<FallbackConfig>,
 }
 
@@ -64,17 +65,17 @@ pub struct FallbackConfig {
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 #[schemars(rename = "Params")]
 pub struct ModelParamsConfig {
-    /// How freely it chooses its words, from 0 to 2.
+    /// How freely the model chooses its words.
     pub temperature: Option<Temperature>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<BoundedInteger<1, 1_000_000>>,
-    /// It chooses among the likeliest words that make up this share.
+    /// The model chooses among the likeliest words that together have this probability.
     pub top_p: Option<Ratio>,
-    /// It ends its answer before any of these texts: one, or a list.
+    /// The model ends its answer before any of these texts: one, or a list.
     pub stop: Option<StopSequences>,
-    /// Makes its answers more repeatable, where the provider can.
+    /// Makes answers more repeatable, if the provider can.
     pub seed: Option<u64>,
-    /// How long it thinks before it answers, where the model can.
+    /// How long the model thinks before it answers, if it can.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whatever else is set.
     #[schemars(flatten)]
@@ -107,11 +108,11 @@ pub enum ReasoningEffort {
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
     /// The provider's key. Left out: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
-    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, which only the provider's own address is shown.
+    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, which is sent to the provider's own address only.
     pub api_key: Option<Secret>,
-    /// Where the API is, if not at the provider's own address.
+    /// The address of the API, if it is not the provider's own.
     pub api_base: Option<WebUrl>,
-    /// The longest that one call may take. Left out: `models.timeout_seconds`.
+    /// The longest that one call may take, in seconds. Left out: `models.timeout_seconds`.
     pub timeout: Option<CallSeconds>,
     /// How often a call that failed is tried again. Left out: one less than `models.attempts`.
     #[serde(alias = "num_retries")]

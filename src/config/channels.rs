@@ -11,7 +11,7 @@ use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
-/// What holds for one channel. What is left out is as `response` and `facilitator` say.
+/// The settings of one channel. What is left out is as `response`, `facilitator` and `budget` say.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
@@ -20,15 +20,15 @@ pub struct ChannelConfig {
     pub mode: Option<Mode>,
     /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
     pub quiet_hours: Option<QuietHoursSetting>,
-    /// A judge that is less sure than this is not followed.
+    /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
-    /// It keeps out of talk of which it has said more than this share.
+    /// It posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Option<Ratio>,
-    /// What it may react with.
+    /// The emoji that it may react with.
     pub reactions: Option<Vec<EmojiName>>,
-    /// After it has spoken unasked, a companion keeps out of the talk for so long.
+    /// How long it posts nothing unasked in a channel after it has done so.
     pub cooldown_seconds: Option<Seconds>,
-    /// How it listens there, if its mode is `facilitator`.
+    /// How it takes part there, if its mode is `facilitator`.
     pub facilitator: FacilitatorConfig,
     /// Whether a mention there opens a thread, on Discord.
     pub threads: Option<ThreadsSetting>,

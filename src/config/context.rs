@@ -6,31 +6,30 @@ use serde::Deserialize;
 use crate::config::values::BoundedInteger;
 use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
 
-/// How long a prompt may be. What does not fit is left out, what matters least first.
+/// How long a prompt may be, in tokens. What does not fit is left out, the least important first.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
-    /// The longest prompt, in tokens. It needs room for the instructions, the persona's prompt and the tools,
-    /// and for what was said.
+    /// The longest prompt. It needs room for the instructions, the persona's prompt, the tools and the messages.
     pub max_tokens: BoundedInteger<2000, 1_000_000>,
     pub sections: SectionsConfig,
 }
 
-/// The longest that each section of a prompt may be, in tokens; 0 leaves it out.
+/// The longest that each section of a prompt may be; 0 leaves it out.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SectionsConfig {
-    /// What is remembered of the whole workspace.
+    /// The memories of the whole workspace.
     pub workspace_memory: BoundedInteger<0, 1_000_000>,
-    /// What is remembered of channels, and the list of them.
+    /// The memories of channels, and the list of channels.
     pub channel_memories: BoundedInteger<0, 1_000_000>,
-    /// What is remembered of the channel's threads.
+    /// The memories of the channel's threads.
     pub thread_memories: BoundedInteger<0, 1_000_000>,
-    /// Its memos.
+    /// Memos.
     pub memos: BoundedInteger<0, 1_000_000>,
-    /// Old lines that fit the talk.
+    /// Old messages that fit the conversation.
     pub recalled: BoundedInteger<0, 1_000_000>,
-    /// Talk of the channel beside the conversation that it is about.
+    /// What else was written in the channel, outside the conversation in question.
     pub other_talk: BoundedInteger<0, 1_000_000>,
 }
 

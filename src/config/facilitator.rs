@@ -7,22 +7,22 @@ use serde::Deserialize;
 use crate::config::values::{BoundedInteger, Seconds};
 use aizuchi_core::rules::FacilitationRules;
 
-/// How it listens in channels whose mode is `facilitator`.
+/// How it takes part in channels whose mode is `facilitator`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FacilitatorConfig {
-    /// The talk is judged when it has rested for so long. Left out: 5.
+    /// How long a conversation must rest before it is judged. Left out: 5.
     pub rest_seconds: Option<Seconds>,
-    /// So long after the first line that was not judged, it is judged even if people still talk.
-    /// Left out: 30.
+    /// How long after the first message that was not judged a conversation is judged even if people still talk. Left
+    /// out: 30.
     pub max_rest_seconds: Option<Seconds>,
-    /// Of fewer lines nothing can be said. Left out: 3.
+    /// With fewer messages than this, a conversation is not judged. Left out: 3.
     pub min_messages: Option<BoundedInteger<1, 1000>>,
-    /// It looks at so many of the newest lines. Left out: 20.
+    /// How many of the newest messages it looks at. Left out: 20.
     pub buffer_size: Option<BoundedInteger<1, 1000>>,
-    /// After it has spoken unasked, it keeps out of the talk for so long. Left out: 10.
+    /// How long it posts nothing unasked after it has done so. Left out: 10.
     pub cooldown_minutes: Option<BoundedInteger<0, 525_600>>,
-    /// So many lines before its last intervention are compared with the talk of now. Left out: 5.
+    /// How many messages before its last unasked post are compared with the conversation now. Left out: 5.
     pub compare_window: Option<BoundedInteger<1, 1000>>,
 }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The log, which goes to stderr. The variable `RUST_LOG` outranks it.
+/// The log, which goes to stderr. The variable `RUST_LOG` overrides this section.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoggingConfig {
-    /// What is at least this urgent is written.
+    /// Lines of this level and above are written.
     pub level: LogLevel,
-    /// How a line looks.
+    /// The format of a line.
     pub format: LogFormat,
     /// Levels of parts of the program, by the part's name.
     #[schemars(with = "BTreeMap<String, LogLevel>")]
@@ -23,7 +23,7 @@ pub struct LoggingConfig {
 #[serde(try_from = "String")]
 pub struct LoggerName(pub String);
 
-/// How urgent a line is. Large and small letters are alike.
+/// `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`, in capital or small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", inline, extend("pattern" = "^(?i:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)$|\\$\\{"))]

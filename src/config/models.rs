@@ -16,11 +16,11 @@ const LIST_CURRENCY: &str = "USD";
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelsConfig {
-    /// The longest that a connection to a model may take.
+    /// The longest that connecting to a model may take.
     pub connect_timeout_seconds: BoundedInteger<1, 600>,
     /// The longest that one call to a model may take.
     pub timeout_seconds: BoundedInteger<1, 600>,
-    /// How often a call is tried at all.
+    /// How often a call is tried, the first time included.
     pub attempts: BoundedInteger<1, 11>,
     /// What prices are in: three letters.
     pub currency: Currency,
@@ -35,11 +35,11 @@ pub struct ModelsConfig {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Price")]
 pub struct PriceConfig {
-    /// What is sent.
+    /// Tokens that are sent.
     pub input: Money,
-    /// What is sent and was remembered by the provider. Left out: like `input`.
+    /// Tokens that are sent and that the provider had in its cache. Left out: like `input`.
     pub cached_input: Option<Money>,
-    /// What is answered.
+    /// Tokens that are answered.
     pub output: Money,
 }
 

@@ -23,12 +23,12 @@ pub struct SlackConfig {
     pub signing_secret: Option<SigningSecret>,
     /// Where a mention at a channel's top level is answered.
     pub reply_in: ReplyInSetting,
-    /// How many connections it keeps open in Socket Mode.
+    /// How many connections are open at once in Socket Mode.
     pub connections: BoundedInteger<1, 5>,
-    /// So long after a post that Slack did not confirm, the post is looked for, and posted again
-    /// only if it is not there.
+    /// How long after a post that Slack did not confirm Aizuchi looks for it. It posts again only if the post is not
+    /// there. It must be more than 15, since a post may take that long.
     pub settle_seconds: Seconds,
-    /// How many days of a channel's past are read when it is first seen.
+    /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
     pub history_days: BoundedInteger<0, 3650>,
     /// Where Slack's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
@@ -57,7 +57,7 @@ pub struct SigningSecret(pub Secret);
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ReplyInSetting {
-    /// Where it stood.
+    /// Where it stands.
     #[default]
     Same,
     /// In a thread below it.
@@ -95,12 +95,12 @@ pub struct DiscordConfig {
     pub token: Option<Secret>,
     /// Whether a mention at a channel's top level opens a thread.
     pub threads: ThreadsSetting,
-    /// After so many minutes of silence such a thread is put away.
+    /// After how many minutes of silence Discord archives such a thread. Left out: as the channel has it.
     pub auto_archive_minutes: Option<ArchiveMinutes>,
-    /// So long after a post that Discord did not confirm, the post is looked for, and posted again only if
-    /// it is not there.
+    /// How long after a post that Discord did not confirm Aizuchi looks for it. It posts again only if the post is not
+    /// there. It must be more than 15, since a post may take that long.
     pub settle_seconds: Seconds,
-    /// How many days of a channel's past are read when it is first seen.
+    /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
     pub history_days: BoundedInteger<0, 3650>,
     /// How many connections share the servers. Left out: as many as Discord recommends.
     pub shards: Option<BoundedInteger<1, 1024>>,
@@ -115,9 +115,9 @@ pub struct DiscordConfig {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ThreadsSetting {
-    /// It does, and in the thread nobody needs to mention it.
+    /// It does, and messages in the thread need no mention.
     Auto,
-    /// It is answered where it stood.
+    /// It is answered where it stands.
     #[default]
     Never,
 }

@@ -19,54 +19,55 @@ use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
-    /// What it does in channels that say nothing else. Left out: `companion`, and `mention_only` while
-    /// the built-in mind judges in a real workspace.
+    /// The mode of channels that set no other. Left out: `companion`, and `mention_only` while the built-in mind
+    /// judges in a real workspace.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
-    /// How the wait before a judgment is found.
+    /// How Aizuchi finds out how long to wait before a judgment.
     #[schemars(with = "schema::WaitSchema")]
     pub wait: WaitStrategy,
-    /// A wait that follows the room's tempo is no shorter than this, nor longer than `min_wait_seconds`.
+    /// An adaptive wait is no shorter than this, and no longer than `min_wait_seconds`.
     pub min_wait_floor_seconds: Seconds,
-    /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room,
-    /// or `max_wait_seconds` if that is less.
+    /// How long a conversation must rest before it is judged. Left out: 300, and 12 in the local room, or
+    /// `max_wait_seconds` if that is less.
     pub min_wait_seconds: Option<Seconds>,
-    /// A fixed wait is spread evenly by this share to both sides.
+    /// A fixed wait is made longer or shorter at random, by up to this share of it.
     pub jitter_ratio: Ratio,
-    /// So long after the first line that was not judged, it is judged even if people still talk.
+    /// How long after the first message that was not judged a conversation is judged even if people still talk.
     pub max_wait_seconds: Seconds,
-    /// When it speaks unasked, if the judge names no moment. Left out: `human` where the wait is
-    /// `adaptive`, and `plain` where it is `fixed`, and in the local room.
+    /// When it posts unasked, if the judge names no moment. Left out: `human` if `wait` is `adaptive`; `plain` if it
+    /// is `fixed`, and in the local room.
     pub timing: Option<TimingSetting>,
-    /// The longest delay that a judge may ask for, or that a person's timing comes to.
+    /// The longest delay before a post, whether a judge asks for it or `timing: human` leads to it.
     pub max_delay_seconds: Seconds,
-    /// A mention that was missed is answered only if it is younger than this.
+    /// A mention that was missed, because Aizuchi was away, is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
-    /// The gates before the judge, in their order; with an empty list every rest is judged.
+    /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
+    /// asked whenever a conversation rests.
     pub gates: Vec<JudgeGate>,
-    /// A judge that is less sure than this is not followed: it stays silent.
+    /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
-    /// Once in each room that it joins, it says what it hears and keeps, and how to silence it.
+    /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,
-    /// After it has spoken unasked, a companion keeps out of the talk for so long.
+    /// How long it posts nothing unasked in a channel after it has done so.
     pub cooldown_seconds: Seconds,
-    /// It keeps out of talk of which it has said more than this share.
+    /// It posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Ratio,
-    /// What it may react with where it says nothing; with an empty list it does not.
+    /// The emoji that it may react with when it posts nothing. With an empty list it does not react.
     pub reactions: Vec<EmojiName>,
-    /// `22:00-07:00`: within these hours it says nothing unasked.
+    /// Within these hours it posts nothing unasked, as in `22:00-07:00`.
     pub quiet_hours: Option<QuietHoursSetting>,
-    /// How many of a channel's newest messages a prompt holds.
+    /// How many of a channel's newest messages a prompt contains.
     pub channel_messages_limit: BoundedInteger<1, 1000>,
-    /// A channel's memory is in other channels' prompts if somebody wrote there in so many days.
+    /// A public channel's memory is in other channels' prompts if somebody wrote in it within this many days.
     pub active_channel_days: BoundedInteger<0, 3650>,
-    /// A thread's memory is in prompts if somebody wrote there in so many days.
+    /// A thread's memory is in prompts if somebody wrote in it within this many days.
     pub thread_memory_days: BoundedInteger<0, 3650>,
-    /// How often the list of a workspace's channels is read anew.
+    /// How often the list of a workspace's channels is read again.
     pub channel_sync_interval_seconds: IntervalSeconds,
 }
 
-/// How it is decided whether to speak.
+/// How Aizuchi decides whether to speak.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecisionConfig {
@@ -75,12 +76,12 @@ pub struct DecisionConfig {
     pub state: StateCall,
 }
 
-/// When it speaks unasked, if the judge names no moment.
+/// When it posts unasked, if the judge names no moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum TimingSetting {
-    /// When a person of the channel would answer, who types besides.
+    /// When a person of the channel would answer, after the time that typing takes.
     Human,
     /// At once.
     Plain,

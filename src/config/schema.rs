@@ -21,9 +21,9 @@ pub enum ModeSchema {
     Companion,
     /// Helps a discussion along.
     Facilitator,
-    /// Answers when it is mentioned, and only then.
+    /// Answers only when it is mentioned.
     MentionOnly,
-    /// Remembers, and says nothing.
+    /// Remembers, and posts nothing.
     Observe,
     /// Does nothing there.
     Off,
@@ -33,9 +33,9 @@ pub enum ModeSchema {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
 pub enum WaitSchema {
-    /// `min_wait_seconds` ± `jitter_ratio` after the newest line.
+    /// `min_wait_seconds` ± `jitter_ratio` after the newest message.
     Fixed,
-    /// It follows the room's own tempo.
+    /// As long as fits the pace of the channel.
     Adaptive,
 }
 

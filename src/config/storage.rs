@@ -22,9 +22,9 @@ pub struct StorageConfig {
 pub struct MemoryConfig {
     /// The database's file, where `storage.url` is not set.
     pub database_path: Option<DatabasePath>,
-    /// How long after something was said it is folded into memory.
+    /// How long after a message it becomes part of a memory.
     pub long_term_update_interval_seconds: Seconds,
-    /// So many versions of each memory are kept.
+    /// How many versions of each memory are kept.
     pub keep_versions: BoundedInteger<1, 1000>,
     /// How far back the short-term memory looks.
     pub short_term_window_hours: BoundedInteger<1, 8760>,
@@ -38,11 +38,9 @@ pub struct MemoryConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
-    /// Prompts and answers are kept for so many days, so that a decision can be opened and read. 0
-    /// keeps none.
+    /// How many days prompts and answers are kept, so that a decision can be explained. 0 keeps none.
     pub prompts_days: BoundedInteger<0, 3650>,
-    /// Prompts and answers take at most so many megabytes of the database; the oldest go first. 0 keeps
-    /// none.
+    /// The most megabytes of the database that prompts and answers take; the oldest go first. 0 keeps none.
     pub prompts_mb: BoundedInteger<0, 1_000_000>,
 }
 

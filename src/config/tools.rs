@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, WebUrl};
 
-/// A tool whose section is left out is off.
+/// What it may look up while it writes an answer. (Not yet.) A tool whose section is left out is off.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
@@ -20,11 +20,11 @@ pub struct ToolsConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebFetchConfig {
-    /// Whether it may.
+    /// Whether the tool is on.
     pub enabled: bool,
-    /// A service that reads pages; left out, they are read directly.
+    /// A service that reads pages. Left out: pages are read directly.
     pub api_endpoint: Option<WebUrl>,
-    /// The longest that a page may take.
+    /// The longest that reading a page may take.
     pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest page, in characters; the rest is cut off.
     pub max_content_length: BoundedInteger<1, 10_000_000>,
@@ -34,11 +34,11 @@ pub struct WebFetchConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSearchConfig {
-    /// Whether it may.
+    /// Whether the tool is on.
     pub enabled: bool,
-    /// The key of the search service; without one the tool is off.
+    /// The key of the search service. Without one the tool is off.
     pub api_key: Option<Secret>,
-    /// How thoroughly is searched.
+    /// How thorough the search is.
     pub search_depth: SearchDepth,
     /// The most results.
     pub max_results: BoundedInteger<1, 20>,
@@ -46,7 +46,7 @@ pub struct WebSearchConfig {
     pub max_content_length: BoundedInteger<0, 10_000_000>,
 }
 
-/// How thoroughly is searched.
+/// How thorough the search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -3,7 +3,7 @@
 mod bad;
 mod chosen;
 mod discord;
-mod example;
+pub mod example;
 mod kotonoha;
 mod minds;
 mod notices;

@@ -14,6 +14,7 @@ mod defects;
 mod demo;
 mod demo_command;
 mod discord;
+mod docs;
 mod eval;
 mod fakes;
 mod forget;

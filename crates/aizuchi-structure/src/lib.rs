@@ -3,7 +3,7 @@
 //! *conversation disentanglement* and *reply-to recognition*.
 //!
 //! Four small fitted models weigh cheap features of the messages; no language model is asked. They were fitted by
-//! `examples/fit_structure`, which also measures them (`docs/eval.md` has the figures).
+//! `examples/fit_structure`, which also measures them (`docs/internals/eval.md` has the figures).
 
 pub mod cues;
 pub mod features;

@@ -87,7 +87,7 @@ fn the_program_prints_the_example_and_the_schema() {
 }
 
 /// The example with all commented settings enabled: lines with a `#` and no space, or more than one.
-fn uncommented() -> String {
+pub fn uncommented() -> String {
     let line = |line: &str| match line.split_once('#') {
         Some((indentation, rest)) if indentation.trim().is_empty() => {
             let is_prose = rest.is_empty() || (rest.starts_with(' ') && !rest.starts_with("  "));

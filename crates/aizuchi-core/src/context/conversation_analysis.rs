@@ -17,7 +17,7 @@ const MAX_MESSAGES: usize = 25;
 /// From this probability on a question counts as open.
 const OPEN: f32 = 0.5;
 /// Nobody waits for anything if no question is open with at least this probability. Of the moments at which somebody
-/// waits (`docs/eval.md`), 2.5 % on IRC and 7.3 % on Slack are below 0.2.
+/// waits (`docs/internals/eval.md`), 2.5 % on IRC and 7.3 % on Slack are below 0.2.
 const SETTLED: f32 = 0.15;
 /// A statement that begins something may call for a word, or for a nod, if it is about people rather than things.
 const CALLING: Cues = Cues::TROUBLE

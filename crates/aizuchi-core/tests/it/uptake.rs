@@ -339,7 +339,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
             }
         }
     }
-    // What was measured: see docs/eval.md. A change of the models changes it.
+    // What was measured: see docs/internals/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
         @"Count { answered: 240, spoken_over: 107, plainly_answered: 150, plainly_spoken_over: 62, open: 160, dropped: 32 }"

@@ -92,7 +92,7 @@ impl NoOpenQuestion {
 }
 
 /// It speaks from this probability on that a question is open. Nothing else restrains it, so it is surer than the
-/// facts that a model is told. `docs/eval.md` has the figures for it.
+/// facts that a model is told. `docs/internals/eval.md` has the figures for it.
 const SURELY_OPEN: f32 = 0.65;
 
 /// The newest question to everyone that is still open.

@@ -1,0 +1,269 @@
+//! `docs/reference/cli.md` and `docs/reference/config-keys.md` are made here, from the command line and from the schema
+//! of the config. With `AIZUCHI_WRITE_DOCS=1` the tests write them anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+
+use aizuchi::cli::Cli;
+use aizuchi::config::EXAMPLE;
+use aizuchi::config::schema::schema;
+use clap::{Command, CommandFactory as _};
+use serde_json::Value;
+
+use crate::config::example::uncommented;
+use crate::docs::root;
+
+const COMMAND_LINE_INTRODUCTION: &str = "# The command line
+
+This page is made from the help of the program.
+
+- `aizuchi` without a command runs it. SIGTERM or Ctrl-C finishes the work in flight and exits with 0; a second signal
+  stops at once. SIGHUP [reads the config again](../operate/upgrade.md#change-the-config-while-it-runs).
+- `why`, `search` and `prompt` only read, and work while Aizuchi runs. They show the operator everything.
+- `import` and `forget` write. Stop Aizuchi first.
+- An error is one line on stderr that begins with `aizuchi:`, and the exit code is 1. `check` exits with 1 if it finds
+  a problem.
+";
+const WRITE_VARIABLE: &str = "AIZUCHI_WRITE_DOCS";
+
+#[test]
+fn the_command_line_reference_is_current() {
+    assert_current("docs/reference/cli.md", &command_line_reference());
+}
+
+#[test]
+fn the_config_reference_is_current() {
+    assert_current("docs/reference/config-keys.md", &config_reference());
+}
+
+fn assert_current(path: &str, text: &str) {
+    let file = root().join(path);
+    if std::env::var_os(WRITE_VARIABLE).is_some_and(|value| value == "1") {
+        fs::write(&file, text).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == text,
+        "{path} is out of date; `{WRITE_VARIABLE}=1 cargo test --test program docs::reference` writes it anew"
+    );
+}
+
+fn command_line_reference() -> String {
+    let mut program = Cli::command();
+    program.build();
+    let mut text = COMMAND_LINE_INTRODUCTION.to_owned();
+    describe_command(&program, "aizuchi", &mut text);
+    text
+}
+
+/// Describes a command, or those below it if it does nothing by itself.
+fn describe_command(command: &Command, name: &str, text: &mut String) {
+    let is_group = command.is_subcommand_required_set();
+    if !is_group {
+        let help = command.clone().render_long_help().to_string();
+        let help: Vec<&str> = help.trim().lines().map(str::trim_end).collect();
+        writeln!(text, "\n## {name}\n\n```text\n{}\n```", help.join("\n")).unwrap();
+    }
+    for below in command.get_subcommands() {
+        if below.get_name() != "help" && !below.is_hide_set() {
+            describe_command(below, &format!("{name} {}", below.get_name()), text);
+        }
+    }
+}
+
+fn config_reference() -> String {
+    let schema = schema();
+    let mut defaults: Value = serde_saphyr::from_str(EXAMPLE).unwrap();
+    // Left out, these sections are off. Where they are not, the example has the defaults of what they leave out.
+    let whole: Value = serde_saphyr::from_str(&uncommented()).unwrap();
+    for section in ["slack", "discord"] {
+        defaults[section] = whole[section].clone();
+    }
+    let mut table = KeyTable {
+        schema: &schema,
+        defaults: &defaults,
+        rows: String::new(),
+        known: BTreeMap::new(),
+    };
+    let mut sections = String::new();
+    for (key, part) in schema["properties"].as_object().unwrap() {
+        let target = table.resolve(part);
+        if !has_keys(target) {
+            table.add(key, part);
+            continue;
+        }
+        let mut below = KeyTable { rows: String::new(), known: table.known.clone(), ..table };
+        below.add_keys(key, target);
+        below.known.extend(reference(part).map(|name| (name.to_owned(), key.clone())));
+        let meaning = description(part).or(description(target)).unwrap_or_default();
+        write!(sections, "\n## {key}\n\n{meaning}\n\n{HEAD}{}", below.rows).unwrap();
+        table.known = below.known;
+    }
+    format!(
+        "# Config keys\n\n\
+         This page is made from the schema of the config (`aizuchi config schema`). `aizuchi config example` prints the\n\
+         same as a file. A key without a default is left out by default; its meaning says what holds then. `*` stands for\n\
+         a name of your own. Every value may be a variable, like `${{NAME}}`: [the config](../operate/config.md#secrets).\n\n\
+         ## Without a section\n\n{HEAD}{}{sections}",
+        table.rows
+    )
+}
+
+const HEAD: &str = "| key | value | default | meaning |\n|---|---|---|---|\n";
+
+/// The keys of one section as rows of a table.
+struct KeyTable<'a> {
+    schema: &'a Value,
+    defaults: &'a Value,
+    rows: String,
+    /// Where the keys of a definition were shown first.
+    known: BTreeMap<String, String>,
+}
+
+impl<'a> KeyTable<'a> {
+    fn add_keys(&mut self, path: &str, part: &'a Value) {
+        for (key, part) in part["properties"].as_object().into_iter().flatten() {
+            self.add(&format!("{path}.{key}"), part);
+        }
+        let named = &part["additionalProperties"];
+        if named.is_object() {
+            self.add(&format!("{path}.*"), named);
+        }
+    }
+
+    /// Adds a key, and the keys below it unless they were shown before.
+    fn add(&mut self, path: &str, part: &'a Value) {
+        let target = self.resolve(part);
+        let meaning = description(part).or(description(target)).unwrap_or_default();
+        let values = values(part, self.schema);
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let is_shown = |value: &&Value| !value.is_object() && part["format"] != "password";
+        let default = self.defaults.pointer(&pointer).filter(is_shown);
+        let default = default.filter(|_| !meaning.contains("Left out"));
+        let default = default.map_or("–".to_owned(), |value| format!("`{}`", plain(value)));
+        let meaning = std::iter::once(meaning)
+            .chain(choices(part, self.schema))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let definition = reference(part).filter(|_| has_keys(target));
+        let first = definition.and_then(|name| self.known.get(name).cloned());
+        let values = match (&first, has_keys(target)) {
+            (Some(first), _) => format!("the same keys as `{first}`"),
+            (None, true) => "a section".to_owned(),
+            (None, false) => values.join(" or "),
+        };
+        let cells = [values, default, meaning].map(|cell| cell.replace('|', "\\|"));
+        writeln!(self.rows, "| `{path}` | {} |", cells.join(" | ")).unwrap();
+        if first.is_none() && has_keys(target) {
+            let name = definition.map(str::to_owned);
+            self.known.extend(name.map(|name| (name, path.to_owned())));
+            self.add_keys(path, target);
+        }
+    }
+
+    /// The definition that a part of the schema refers to, or the part itself.
+    fn resolve(&self, part: &'a Value) -> &'a Value {
+        reference(part).map_or(part, |name| &self.schema["$defs"][name])
+    }
+}
+
+/// The name of the definition that a part refers to, perhaps beside `null`.
+fn reference(part: &Value) -> Option<&str> {
+    let choices = part["anyOf"].as_array().into_iter().flatten();
+    let mut references =
+        std::iter::once(part).chain(choices).filter_map(|part| part["$ref"].as_str());
+    references.find_map(|reference| reference.strip_prefix("#/$defs/"))
+}
+
+fn has_keys(part: &Value) -> bool {
+    part["properties"].is_object() || part["additionalProperties"].is_object()
+}
+
+fn description(part: &Value) -> Option<String> {
+    part["description"].as_str().map(|text| text.replace('\n', " "))
+}
+
+/// What the single values of a key mean, where that is said.
+fn choices(part: &Value, schema: &Value) -> Vec<String> {
+    if let Some(name) = part["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return choices(&schema["$defs"][name], schema);
+    }
+    if let (Some(value), Some(meaning)) = (part["const"].as_str(), description(part)) {
+        return vec![format!("`{value}`: {meaning}")];
+    }
+    let parts = ["anyOf", "oneOf"].into_iter().filter_map(|kind| part[kind].as_array()).flatten();
+    parts.flat_map(|part| choices(part, schema)).collect()
+}
+
+/// A value as a config has it.
+fn plain(value: &Value) -> String {
+    match value.as_str() {
+        Some("") | None => value.to_string(),
+        Some(text) => text.to_owned(),
+    }
+}
+
+/// The kinds of values that a key takes, without variables.
+fn values(part: &Value, schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_values(part, schema, &mut found);
+    let mut once = Vec::new();
+    found.retain(|value| {
+        !once.contains(value) && {
+            once.push(value.clone());
+            true
+        }
+    });
+    found
+}
+
+fn collect_values(part: &Value, schema: &Value, found: &mut Vec<String>) {
+    if part["pattern"] == r"\$\{" {
+        return;
+    }
+    if let Some(name) = part["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return collect_values(&schema["$defs"][name], schema, found);
+    }
+    for choices in ["anyOf", "oneOf"] {
+        for choice in part[choices].as_array().into_iter().flatten() {
+            collect_values(choice, schema, found);
+        }
+    }
+    if part["const"].is_string() {
+        found.push(format!("`{}`", part["const"].as_str().unwrap()));
+    } else if let Some(words) = part["enum"].as_array() {
+        let words = words.iter().filter(|word| !word.is_null());
+        found.extend(words.map(|word| format!("`{}`", plain(word))));
+    } else {
+        let kinds = match &part["type"] {
+            Value::Array(kinds) => kinds.iter().collect(),
+            kind => vec![kind],
+        };
+        found.extend(kinds.into_iter().filter_map(|kind| kind_of_value(kind.as_str()?, part)));
+    }
+}
+
+fn kind_of_value(kind: &str, part: &Value) -> Option<String> {
+    let range = match (&part["minimum"], &part["maximum"]) {
+        (Value::Null, Value::Null) => String::new(),
+        (least, Value::Null) => format!(", at least {}", number(least)),
+        (Value::Null, most) => format!(", at most {}", number(most)),
+        (least, most) => format!(", {} to {}", number(least), number(most)),
+    };
+    Some(match kind {
+        "integer" => format!("a whole number{range}"),
+        "number" => format!("a number{range}"),
+        "boolean" => "`true` or `false`".to_owned(),
+        "string" if part["format"] == "password" => "a secret".to_owned(),
+        "string" if part["format"] == "uri" => "an address".to_owned(),
+        "string" => "text".to_owned(),
+        "array" => "a list".to_owned(),
+        "object" => "a section".to_owned(),
+        _ => return None,
+    })
+}
+
+fn number(value: &Value) -> String {
+    value.to_string().trim_end_matches(".0").to_owned()
+}
