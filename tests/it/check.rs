@@ -166,6 +166,23 @@ async fn another_active_program_on_a_database_server_is_no_problem() {
     assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
 }
 
+#[tokio::test]
+async fn a_server_that_refuses_is_named_with_what_to_do() {
+    let home = Home::new(1000.0);
+    let port = aizuchi_harness::net::free_port();
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let file = format!("sqlite://{}", home.database().display());
+    let server = format!("postgres://aki:hunter2@127.0.0.1:{port}/room");
+    std::fs::write(home.config(), config.replace(&file, &server)).unwrap();
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(1), "{lines:?}");
+    let expected = format!(
+        "FAIL  database  the store cannot be used: postgres://127.0.0.1:{port}/room: the server refuses the connection; \
+         check that it runs, and its host and port in storage.url"
+    );
+    assert!(lines.contains(&expected), "{lines:?}");
+}
+
 /// New files are closed to other users whatever the umask, and `check` names those that are open.
 #[tokio::test]
 async fn secrets_and_talk_are_for_their_owner_only() {
