@@ -17,6 +17,7 @@ mod fakes;
 mod forget;
 mod import;
 mod log;
+mod metrics;
 mod persistence;
 mod model_settings;
 mod orders;
