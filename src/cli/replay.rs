@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{log, print};
 use crate::replay::history::History;
@@ -113,7 +113,7 @@ impl ReplayArgs {
             .iter()
             .map(|score| {
                 json!({
-                    "score": score,
+                    "score": score_to_json(score),
                     "calls_per_1000": score.calls_per_1000(),
                     "coverage": score.coverage(),
                     "spoken_coverage": score.spoken_coverage(),
@@ -131,6 +131,17 @@ impl ReplayArgs {
         let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// The figures. Those that the recording says nothing about are null.
+fn score_to_json(score: &ReplayScore) -> Value {
+    let mut figures = json!(score);
+    if !score.is_annotated {
+        for unknown in ["open_questions", "reached_questions", "answered_questions"] {
+            figures[unknown] = Value::Null;
+        }
+    }
+    figures
 }
 
 impl From<JudgeArg> for replay::ReplayJudge {
