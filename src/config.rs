@@ -31,6 +31,7 @@ mod to_slack;
 mod to_secret_scanner;
 mod checks;
 mod notices;
+mod channel_keys;
 pub mod exposure;
 
 use std::collections::BTreeMap;
@@ -210,6 +211,20 @@ impl Config {
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
+        let commented = channel_keys::find_commented_names(text);
+        let parsed = Self::parse_tree(text, environment, selection);
+        let (config, mut notices) = parsed.map_err(|problem| problem.with_hint(&commented))?;
+        notices.extend(commented);
+        notices
+            .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
+        Ok((config, notices))
+    }
+
+    fn parse_tree(
+        text: &str,
+        environment: &Environment,
+        selection: ModelSelection<'_>,
+    ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
         let mut notices = notices::take_ignored_keys(&mut tree);
@@ -219,8 +234,7 @@ impl Config {
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
         notices.extend(notices::find_idle_settings(&config, &tree));
-        notices
-            .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
+        notices.extend(channel_keys::find_names_without_hash(&config, &tree));
         Ok((config, notices))
     }
 
