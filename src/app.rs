@@ -34,6 +34,7 @@ use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::current::Current;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -51,6 +52,7 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
+use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::location::OpenedDatabase;
 use aizuchi_core::store::{Archive, Store};
@@ -61,6 +63,8 @@ pub struct App {
     started: Instant,
     /// The limits in force, for the log.
     limits: String,
+    /// What can be replaced while it runs.
+    pub live: LiveSettings,
     metrics: Arc<Metrics>,
     pages: Server,
     health: Option<Server>,
@@ -73,6 +77,13 @@ pub struct App {
     room: Arc<LocalRoom>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
     shutdown: CancellationToken,
+}
+
+/// The settings that can be replaced while the program runs.
+#[derive(Clone)]
+pub struct LiveSettings {
+    pub rulebook: Current<Rulebook>,
+    pub prompts: Current<PromptBuilder>,
 }
 
 impl App {
@@ -95,8 +106,9 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
-        let channel_cache = Arc::new(channel_cache);
+        let command_replies = build_command_answers(config, store.clone(), store.clone());
+        let rulebook = command_replies.rulebook.clone();
+        let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
         let inbox = |wait_settings, redaction| {
             Arc::new(Inbox {
                 store: store.clone(),
@@ -123,7 +135,6 @@ impl App {
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
         let mut platforms = Platforms(HashMap::from([(local, platform)]));
-        let command_replies = build_command_answers(config, store.clone(), store.clone());
         let deps = || PlatformDeps {
             persona: persona.clone(),
             inbox: inbox(config.wait_settings(), Redaction::Drop),
@@ -145,6 +156,7 @@ impl App {
             metrics.clone(),
             seed,
         )?;
+        let live = LiveSettings { rulebook, prompts: agent.prompt_builder.clone() };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
@@ -185,6 +197,7 @@ impl App {
             address,
             started,
             limits: describe_limits(&config.rulebook()),
+            live,
             metrics,
             health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
             pages: web::pages_server(listener, web, page_limits),
@@ -312,6 +325,7 @@ pub fn build_agent(
     seed: u64,
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
+    let rulebook = command_replies.rulebook.clone();
     Ok(Agent {
         command_answers: command_replies,
         store,
@@ -326,13 +340,14 @@ pub fn build_agent(
         clock,
         metrics,
         persona,
-        prompt_builder: Arc::new(load_prompts(config)?),
+        prompt_builder: load_prompts(config)?.into(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         tools: has_tools(config)
             .then(|| ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
         settings: agent::AgentSettings {
+            rulebook,
             workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
             ..config.agent_settings()
         },

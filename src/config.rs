@@ -481,7 +481,7 @@ impl Config {
     pub fn agent_settings(&self) -> agent::AgentSettings {
         agent::AgentSettings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
-            rulebook: Arc::new(self.rulebook()),
+            rulebook: self.rulebook().into(),
             wait: self.response.wait,
             state: self.decision.state,
             limits: self.limits(),

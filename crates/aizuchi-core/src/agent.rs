@@ -33,6 +33,7 @@ use crate::chat::{ConversationId, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
+use crate::current::Current;
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::limit::Limit;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
@@ -61,7 +62,7 @@ pub struct AgentSettings {
     /// The optional gates that are enabled.
     pub gates: Vec<Gate>,
     /// The rules of each channel.
-    pub rulebook: Arc<Rulebook>,
+    pub rulebook: Current<Rulebook>,
     /// How the wait before a judgment is computed. It also decides what a new message does to a
     /// pending step.
     pub wait: WaitStrategy,
@@ -137,7 +138,7 @@ impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             gates: OPTIONAL_GATES.to_vec(),
-            rulebook: Arc::default(),
+            rulebook: Current::default(),
             wait: WaitStrategy::default(),
             state: StateCall::Fused,
             limits: ContextLimits::default(),
@@ -164,7 +165,7 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
-    pub prompt_builder: Arc<PromptBuilder>,
+    pub prompt_builder: Current<PromptBuilder>,
     /// How each model's token count differs from the estimate.
     pub token_corrections: TokenCorrections,
     /// The last state that a model named for each conversation.
@@ -299,9 +300,13 @@ impl Agent {
         duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
+    /// The rules in force.
+    fn rulebook(&self) -> Arc<Rulebook> {
+        self.settings.rulebook.read()
+    }
+
     /// What the gates look at.
-    fn gate_input<'a>(&'a self, context: &'a Context) -> GateInput<'a> {
-        let rulebook = &*self.settings.rulebook;
+    fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
         let channel = &context.conversation.channel;
         let rules = rulebook.channel_rules(channel, &context.conversation_history.channel_name);
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
@@ -310,7 +315,7 @@ impl Agent {
     /// Loads the context that a conversation's prompts are made from.
     async fn load_context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let intervention_messages = self.settings.rulebook.max_compare_window();
+        let intervention_messages = self.rulebook().max_compare_window();
         let window =
             ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
         let context = self.store.context(conversation, &window).await?;

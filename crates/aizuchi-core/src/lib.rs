@@ -4,6 +4,7 @@
 //! overview.
 
 // Plain data and the rules on it, without I/O.
+pub mod current;
 pub mod chat;
 pub mod persona;
 pub mod rules;

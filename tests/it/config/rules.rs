@@ -151,7 +151,7 @@ fn the_rulebook_has_every_setting() {
     };
     assert_eq!(config.config.rulebook(), expected);
     let settings = config.config.agent_settings();
-    assert_eq!(*settings.rulebook, expected);
+    assert_eq!(*settings.rulebook.read(), expected);
     assert_eq!(settings.state, StateCall::Separate);
     let backwards: Vec<Gate> = OPTIONAL_GATES.into_iter().rev().collect();
     assert_eq!(settings.gates, backwards);

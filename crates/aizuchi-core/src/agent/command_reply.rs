@@ -71,7 +71,8 @@ impl Agent {
         context: &Context,
         joined: &PendingCommand,
     ) -> Result<StepResult, StepError> {
-        let text = self.command_answers.join_notice(self.gate_input(context).mode());
+        let text =
+            self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
         self.draft_command_reply(context, text, vec![joined.message.clone()], why, None)
     }

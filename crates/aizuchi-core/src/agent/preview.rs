@@ -39,11 +39,11 @@ impl Agent {
         Ok(vec![match verb {
             PromptVerb::Judge => {
                 let (context, options) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.judge(&minds.judgment.persona, &context, &options)
+                self.prompt_builder.read().judge(&minds.judgment.persona, &context, &options)
             }
             PromptVerb::State => {
                 let (context, _) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.state(
+                self.prompt_builder.read().state(
                     &minds.state.persona,
                     &context,
                     &self.prompt_options(&minds.state),

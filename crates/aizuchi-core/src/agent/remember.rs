@@ -118,7 +118,7 @@ impl Agent {
     /// The owner of a memory job's calls. A memory of the whole workspace is no channel's cost.
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
-        let rulebook = &self.settings.rulebook;
+        let rulebook = self.rulebook();
         let rules = channel.map(|channel| rulebook.channel_rules(channel, &gathered.channel_name));
         CallOwner {
             token: job.token,
@@ -227,7 +227,10 @@ impl Agent {
             merged: gathered.merged.clone(),
             considered: gathered.seen_revision,
         });
-        (self.prompt_builder.remember(&mind.persona, &input, &self.prompt_options(mind)), input)
+        (
+            self.prompt_builder.read().remember(&mind.persona, &input, &self.prompt_options(mind)),
+            input,
+        )
     }
 
     async fn request_entries(

@@ -146,7 +146,8 @@ impl Agent {
 
     /// Checks the gates again: what was allowed at the judgment may not be any more.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
-        let gate_input = self.gate_input(context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
         let gate_result = match claim.is_owed {
             true => gate_input.check_before_answering(),
             false => gate_input.check_before_posting(),
@@ -205,8 +206,10 @@ impl Agent {
     /// Takes messages of users over their hourly answer limit out of this reply. They are settled
     /// together with it and get no answer of their own.
     fn drop_rate_limited(&self, context: &mut Context) -> Vec<MessageId> {
-        let is_over_limit =
-            |message: &MessageId| self.gate_input(context).has_reached_answer_limit(message);
+        let rulebook = self.rulebook();
+        let is_over_limit = |message: &MessageId| {
+            self.gate_input(context, &rulebook).has_reached_answer_limit(message)
+        };
         let (settled, owed): (Vec<MessageId>, Vec<MessageId>) =
             context.owed.iter().cloned().partition(is_over_limit);
         context.owed = owed;
@@ -254,7 +257,8 @@ impl Agent {
             return None;
         }
         let language = self.persona.language;
-        let gate_input = self.gate_input(context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
         let is_facilitator = gate_input.mode() == Mode::Facilitator;
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();
@@ -338,7 +342,7 @@ impl Agent {
             let tools = tool::spec_tokens(&specs, mind.persona.language);
             options.budget = options.budget.reserve_for_tools(tools);
         }
-        let prompt = self.prompt_builder.reply(&mind.persona, context, &options);
+        let prompt = self.prompt_builder.read().reply(&mind.persona, context, &options);
         Ok((prompt.with_tools(specs), toolbox))
     }
 

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::chat::ChannelId;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope};
+use crate::current::Current;
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
 use crate::memory::{Memory, MemoryScope};
@@ -28,7 +29,7 @@ const MAX_MEMORY_LENGTH: usize = 1500;
 pub struct CommandReplies {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
-    pub rulebook: Arc<Rulebook>,
+    pub rulebook: Current<Rulebook>,
     pub persona: Arc<Persona>,
     /// The users' time zone.
     pub zone: TimeZone,
@@ -156,7 +157,8 @@ impl CommandReplies {
     }
 
     fn has_opted_out(&self, orders: &StandingOrders, request: &CommandRequest) -> bool {
-        self.rulebook.opted_out.contains(&request.user) || orders.opted_out.contains(&request.user)
+        self.rulebook.read().opted_out.contains(&request.user)
+            || orders.opted_out.contains(&request.user)
     }
 
     /// A user's order takes precedence over the settings.
@@ -172,7 +174,7 @@ impl CommandReplies {
         let channels = self.archive.channels(&request.conversation.workspace).await?;
         let name = channels.into_iter().find(|known| known.id == *channel);
         let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
-        Ok(self.rulebook.channel_rules(channel, &name).mode)
+        Ok(self.rulebook.read().channel_rules(channel, &name).mode)
     }
 }
 
