@@ -378,7 +378,7 @@ fn has_tools(config: &Config) -> bool {
 /// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
 /// messages.
 pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
-    let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
+    let prompts = PromptBuilder::load(config.language, config.prompts_dir().as_deref())?;
     let required = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {

@@ -16,7 +16,7 @@ mod slack;
 mod why;
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
@@ -37,7 +38,7 @@ use aizuchi_core::texts;
 #[derive(Debug, Parser)]
 #[command(name = "aizuchi", version, about)]
 pub struct Cli {
-    /// The file of settings; without it, the local room and the built-in mind.
+    /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml if there is one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// Think with this model, whatever the config says. Its key comes from the environment, or from
@@ -95,9 +96,11 @@ impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
         let selection =
             self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
+        let named_config = self.config.clone();
+        let source = ConfigSource::find(self.config);
         match self.command.unwrap_or(CliCommand::Run) {
-            CliCommand::Run => run_app(self.config.as_deref(), selection),
-            CliCommand::Check => check::run(self.config.as_deref(), selection),
+            CliCommand::Run => run_app(&source, selection),
+            CliCommand::Check => check::run(&source, selection),
             CliCommand::Replay(_)
             | CliCommand::Search(_)
             | CliCommand::Why(_)
@@ -112,25 +115,26 @@ impl Cli {
             }
             #[cfg(feature = "demo")]
             CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_NOT_ACCEPTED),
-            CliCommand::Prompt(prompt) => prompt.run(self.config.as_deref(), selection),
-            CliCommand::Replay(replay) => replay.run(self.config),
-            CliCommand::Eval(eval) => eval.run(self.config.as_deref(), selection),
-            CliCommand::Search(search) => search.run(self.config.as_deref()),
-            CliCommand::Why(why) => why.run(self.config.as_deref()),
-            CliCommand::Forget(forget) => forget.run(self.config.as_deref()),
-            CliCommand::Import(import) => import.run(self.config.as_deref()),
+            CliCommand::Prompt(prompt) => prompt.run(&source, selection),
+            // What it measures is named: a config that happens to be in the folder does not count.
+            CliCommand::Replay(replay) => replay.run(named_config),
+            CliCommand::Eval(eval) => eval.run(&source, selection),
+            CliCommand::Search(search) => search.run(&source),
+            CliCommand::Why(why) => why.run(&source),
+            CliCommand::Forget(forget) => forget.run(&source),
+            CliCommand::Import(import) => import.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
-            CliCommand::Discord(discord) => discord.run(self.config.as_deref()),
+            CliCommand::Discord(discord) => discord.run(&source),
             #[cfg(feature = "demo")]
             CliCommand::Dev(dev) => dev.run(),
         }
     }
 }
 
-fn run_app(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+fn run_app(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { config, warnings } = Config::load(file, selection)?;
+    let LoadedConfig { config, warnings } = source.load(selection)?;
     log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
@@ -144,7 +148,7 @@ fn run_app(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result
             // A process on standby has nothing to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        print(&welcome_text(&config, &app))?;
+        print(&welcome_text(&config, source, &app))?;
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {
             ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
@@ -207,7 +211,7 @@ impl StopSignals {
     }
 }
 
-fn welcome_text(config: &Config, app: &App) -> String {
+fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
     let language = config.language;
     let name = &config.persona.name.0;
     let address = app.address;
@@ -233,7 +237,9 @@ fn welcome_text(config: &Config, app: &App) -> String {
         true => texts::command_line::welcome_ask(language, wait, name),
         false => String::new(),
     };
-    texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &file)
+    let source = source.describe(language);
+    let places = texts::command_line::welcome_places(language, &source, &file);
+    texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &places)
 }
 
 /// Which models answer and judge, for the operator.

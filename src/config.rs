@@ -33,6 +33,7 @@ mod checks;
 mod notices;
 mod channel_keys;
 pub mod exposure;
+pub mod source;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ pub struct Config {
     pub language: Language,
     /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
     pub timezone: Option<ZoneName>,
-    /// A folder of prompts; a file there takes the place of the prompt of the same name.
+    /// A folder of prompts, from the config's folder; a file there takes the place of the prompt of the same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
     pub models: ModelsConfig,
@@ -126,6 +127,9 @@ pub struct Config {
     /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
     pub minds: ResolvedMinds,
+    /// The folder that relative paths belong to: the file's, or the current one.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// Who it is.
@@ -165,9 +169,10 @@ impl Config {
         file: Option<&Path>,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
+        let current_folder = std::env::current_dir().context("reading the current folder")?;
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
-            let mut config = Self::default();
+            let mut config = Self { folder: current_folder, ..Self::default() };
             config
                 .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
@@ -178,29 +183,33 @@ impl Config {
             .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
-        let environment = Environment::from_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::parse_with_warnings(&text, &file_name, &environment, selection)
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let environment = Environment::from_process(folder)?;
+        let folder = current_folder.join(folder);
+        Self::parse_with_warnings(&text, &file_name, &folder, &environment, selection)
     }
 
     /// Parses a config without variables and without resolving models, for replays and tests.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let (config, _) =
-            Self::parse_with_notices(text, &Environment::default(), ModelSelection::NoModel)?;
-        Ok(config)
+        let environment = Environment::default();
+        let selection = ModelSelection::NoModel;
+        Ok(Self::parse_with_notices(text, Path::new(""), &environment, selection)?.0)
     }
 
     /// Parses a config. Errors and warnings name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<LoadedConfig> {
-        Self::parse_with_warnings(text, file, environment, ModelSelection::Configured)
+        let folder = Path::new("");
+        Self::parse_with_warnings(text, file, folder, environment, ModelSelection::Configured)
     }
 
     fn parse_with_warnings(
         text: &str,
         file: &str,
+        folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let (config, notices) = Self::parse_with_notices(text, environment, selection)
+        let (config, notices) = Self::parse_with_notices(text, folder, environment, selection)
             .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = notices.iter().map(|notice| notice.format_in(file)).collect();
         Ok(LoadedConfig { config, warnings })
@@ -208,11 +217,12 @@ impl Config {
 
     fn parse_with_notices(
         text: &str,
+        folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
         let commented = channel_keys::find_commented_names(text);
-        let parsed = Self::parse_tree(text, environment, selection);
+        let parsed = Self::parse_tree(text, folder, environment, selection);
         let (config, mut notices) = parsed.map_err(|problem| problem.with_hint(&commented))?;
         notices.extend(commented);
         notices
@@ -222,6 +232,7 @@ impl Config {
 
     fn parse_tree(
         text: &str,
+        folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
@@ -229,6 +240,7 @@ impl Config {
         variables::expand(&mut tree, environment)?;
         let mut notices = notices::take_ignored_keys(&mut tree);
         let mut config: Self = deserialize::deserialize(&tree)?;
+        config.folder = folder.to_owned();
         config.check(&tree)?;
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
@@ -300,7 +312,7 @@ impl Config {
 
     /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
     fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
-        let myao2_path = self.memory.database_path.as_ref()?.0.clone();
+        let myao2_path = self.resolve(&self.memory.database_path.as_ref()?.0);
         if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {
             return None;
         }
@@ -318,11 +330,33 @@ impl Config {
 
     /// The location of the database.
     pub fn database_address(&self) -> DatabaseLocation {
+        match self.written_database() {
+            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
+            server @ DatabaseLocation::Postgres(_) => server,
+        }
+    }
+
+    /// The location of the database as it is written: a path may be relative.
+    fn written_database(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());
         let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
         url.unwrap_or_else(|| {
             DatabaseLocation::Sqlite(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
         })
+    }
+
+    /// The database that a relative path means from the current folder, where earlier versions looked for it. Only if
+    /// there is one, and none in the config's folder.
+    fn former_database(&self) -> Option<PathBuf> {
+        let DatabaseLocation::Sqlite(path) = self.written_database() else { return None };
+        let former: PathBuf = std::env::current_dir().ok()?.join(&path).components().collect();
+        (!self.resolve(&path).exists() && former.is_file()).then_some(former)
+    }
+
+    /// A path of the config, from the folder that it belongs to.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        // The components are without `.`, as in `./data`.
+        self.folder.join(path).components().collect()
     }
 
     /// The validated settings of the Slack workspace, if one is configured.
@@ -362,8 +396,8 @@ impl Config {
     }
 
     /// The folder with the operator's own prompt templates.
-    pub fn prompts_dir(&self) -> Option<&Path> {
-        self.prompts_dir.as_ref().map(|folder| folder.0.as_path())
+    pub fn prompts_dir(&self) -> Option<PathBuf> {
+        self.prompts_dir.as_ref().map(|folder| self.resolve(&folder.0))
     }
 
     /// The configured time zone, or the default.

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
+use crate::config::ModelSelection;
 use crate::config::environment::Environment;
-use crate::config::{Config, ModelSelection};
+use crate::config::source::ConfigSource;
 use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 
 #[derive(Debug, Args)]
@@ -29,11 +30,11 @@ enum DiscordCommand {
 }
 
 impl DiscordArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let DiscordCommand::Invite { application } = self.command;
         let application = match application {
             Some(id) => Some(id),
-            None => application_id(&token(file)?),
+            None => application_id(&token(source)?),
         };
         let application = application.ok_or_else(|| {
             anyhow::anyhow!(
@@ -50,16 +51,17 @@ impl DiscordArgs {
     }
 }
 
-fn token(file: Option<&Path>) -> anyhow::Result<String> {
+fn token(source: &ConfigSource) -> anyhow::Result<String> {
     let absent = || {
         anyhow::anyhow!(
             "there is no token yet: name the config with --config, set DISCORD_TOKEN, or use --application"
         )
     };
-    if file.is_some() {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
-        let discord = config.resolved_discord().ok_or_else(absent)?;
-        return Ok(discord.token.expose().to_owned());
+    if source.file().is_some() {
+        let config = source.load_without_database(ModelSelection::NoModel)?.config;
+        if let Some(discord) = config.resolved_discord() {
+            return Ok(discord.token.expose().to_owned());
+        }
     }
     let environment = Environment::from_process(Path::new(""))?;
     environment.get("DISCORD_TOKEN").map(str::to_owned).ok_or_else(absent)

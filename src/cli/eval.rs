@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::app;
 use crate::cli::{log, print};
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::eval::case::{self, Case, read_file};
 use crate::eval::decide::ItemAnswer;
@@ -61,7 +62,7 @@ enum MindChoice {
 impl EvalArgs {
     pub fn run(
         self,
-        file: Option<&Path>,
+        source: &ConfigSource,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
@@ -72,7 +73,7 @@ impl EvalArgs {
             "--model goes with --mind model, where no answers are given and no prompts are written"
         );
         let selection = if asks_model { selection } else { ModelSelection::NoModel };
-        let config = self.config(file, selection)?;
+        let config = self.config(source, selection)?;
         match self.task {
             EvalTask::Decide => self.decide(&config),
             EvalTask::State => self.evaluate_states(&config),
@@ -147,8 +148,12 @@ impl EvalArgs {
 
     /// Loads the config. The agent's own system prompt stays in place even if no model is asked, so that the prompts are
     /// the same for every mind.
-    fn config(&self, file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<Config> {
-        let LoadedConfig { mut config, .. } = Config::load(file, selection)?;
+    fn config(
+        &self,
+        source: &ConfigSource,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<Config> {
+        let LoadedConfig { mut config, .. } = source.load_without_database(selection)?;
         let (agent, mind, name) = match self.task {
             EvalTask::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
             EvalTask::State => (&config.agents.state, &mut config.minds.state, "state"),

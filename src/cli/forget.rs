@@ -1,6 +1,5 @@
 //! `aizuchi forget`: deletes a user from the database.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -8,7 +7,8 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
-use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::config::source::ConfigSource;
+use crate::config::{LoadedConfig, ModelSelection};
 use aizuchi_core::chat::{AuthorKind, User, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::DatabaseStore;
@@ -24,8 +24,8 @@ pub struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, ModelSelection::NoModel)?;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let address = config.database_address();
         if let DatabaseLocation::Sqlite(path) = &address {
             anyhow::ensure!(path.exists(), "there is no database at {address}, so nobody is known");

@@ -1,6 +1,6 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::History;
 use crate::replay::to_import;
@@ -44,8 +45,8 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, ModelSelection::NoModel)?;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;

@@ -2,7 +2,6 @@
 //! while an Aizuchi is running.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::app;
 use crate::cli::print;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::{ConversationId, MessageId, to_single_line};
 use aizuchi_core::clock::Clock;
@@ -43,10 +43,10 @@ impl PromptArgs {
     /// Prints the prompt to stdout, and the estimated size of its sections to stderr.
     pub fn run(
         self,
-        file: Option<&Path>,
+        source: &ConfigSource,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, selection)?;
+        let LoadedConfig { config, .. } = source.load(selection)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {

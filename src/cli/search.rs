@@ -1,7 +1,6 @@
 //! `aizuchi search`: finds messages by their words. It opens the database read-only, so it also works while an Aizuchi
 //! is running.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,7 +8,8 @@ use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::{Config, ModelSelection};
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -32,8 +32,8 @@ pub struct SearchArgs {
 }
 
 impl SearchArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {

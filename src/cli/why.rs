@@ -1,7 +1,6 @@
 //! `aizuchi why`: explains why the persona spoke or did not. It opens the database read-only, so it also works while an
 //! Aizuchi is running.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,7 +8,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::{Config, ModelSelection};
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
 use crate::ledger::{self, DecisionDetails};
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
@@ -42,8 +42,8 @@ struct MessageDecisions {
 }
 
 impl WhyArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let found = runtime.block_on(self.find_message(&config.database_address()))?;
         if self.json {

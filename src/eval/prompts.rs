@@ -42,7 +42,7 @@ impl CasePrompts {
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
         let prompts = |language: Language| {
             let folder = config.prompts_dir().filter(|_| language == config.language);
-            PromptBuilder::load(language, folder)
+            PromptBuilder::load(language, folder.as_deref())
         };
         Ok(Self {
             persona: persona.clone(),

@@ -15,6 +15,7 @@ mod discord;
 mod eval;
 mod fakes;
 mod forget;
+mod found_config;
 mod import;
 mod log;
 mod metrics;
