@@ -1,6 +1,7 @@
 //! Assembles the application and shuts it down. This is the only module that names concrete adapters and spawns
 //! tasks. The first task to end stops all others.
 
+pub mod browser;
 mod serving;
 
 use std::collections::HashMap;

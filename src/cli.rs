@@ -11,6 +11,7 @@ mod import;
 mod log;
 mod prompt;
 mod replay;
+mod run;
 mod search;
 mod slack;
 mod why;
@@ -26,7 +27,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::app::App;
+use crate::app::{App, browser};
+use crate::cli::run::RunArgs;
+use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
@@ -45,6 +48,8 @@ pub struct Cli {
     /// the config where that has a model of the same provider.
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelId>,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(subcommand)]
     command: Option<CliCommand>,
 }
@@ -52,7 +57,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum CliCommand {
     /// Run everything the config names (the default).
-    Run,
+    Run(RunArgs),
     /// See whether it would run: config, database, ports, and a one-token call to each model.
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
@@ -96,10 +101,15 @@ impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
         let selection =
             self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
+        let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
+        anyhow::ensure!(
+            self.run == RunArgs::default() || matches!(command, CliCommand::Run(_)),
+            "--port, --language and --open go with run only"
+        );
         let named_config = self.config.clone();
         let source = ConfigSource::find(self.config);
-        match self.command.unwrap_or(CliCommand::Run) {
-            CliCommand::Run => run_app(&source, selection),
+        match command {
+            CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
             CliCommand::Check => check::run(&source, selection),
             CliCommand::Replay(_)
             | CliCommand::Search(_)
@@ -132,9 +142,14 @@ impl Cli {
     }
 }
 
-fn run_app(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+fn run_app(
+    source: &ConfigSource,
+    selection: ModelSelection<'_>,
+    run: &RunArgs,
+) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { config, warnings } = source.load(selection)?;
+    let LoadedConfig { mut config, warnings } = source.load(selection)?;
+    run.apply(&mut config)?;
     log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
@@ -149,6 +164,9 @@ fn run_app(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Resu
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
         print(&welcome_text(&config, source, &app))?;
+        if run.open {
+            browser::open(page_address(app.address));
+        }
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {
             ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),

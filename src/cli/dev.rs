@@ -1,14 +1,14 @@
 //! `aizuchi dev`: stand-ins for Slack and Discord, for development and demos.
 
 use std::net::SocketAddr;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
+use crate::app::browser;
 use crate::cli::{StopSignals, log, print};
 use aizuchi_fakes::discord::{self, FakeDiscord};
 use aizuchi_fakes::slack::{self, FakeSlack};
@@ -29,7 +29,7 @@ enum DevCommand {
 
 #[derive(Debug, Args)]
 struct FakeSlackArgs {
-    /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
+    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -38,7 +38,7 @@ struct FakeSlackArgs {
 
 #[derive(Debug, Args)]
 struct FakeDiscordArgs {
-    /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
+    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -47,8 +47,11 @@ struct FakeDiscordArgs {
 
 #[derive(Debug, Args)]
 struct PageArgs {
-    /// Whether to open the page in a browser.
-    #[arg(long, value_enum, default_value_t = OpenBrowser::No)]
+    /// Open the page in a browser.
+    #[arg(long)]
+    open: bool,
+    /// The same as `--open`, as earlier versions had it.
+    #[arg(long, value_enum, default_value_t = OpenBrowser::No, hide = true)]
     open_browser: OpenBrowser,
 }
 
@@ -124,8 +127,8 @@ impl PageArgs {
     /// Prints the welcome text, and opens the page in a browser if asked to.
     fn announce(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
         print(welcome)?;
-        if self.open_browser == OpenBrowser::Yes {
-            open(&format!("http://{address}"));
+        if self.open || self.open_browser == OpenBrowser::Yes {
+            browser::open(format!("http://{address}"));
         }
         Ok(())
     }
@@ -153,13 +156,4 @@ fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr)
          http://{address}/control/state.\n\
          \nNothing is kept. Ctrl-C stops."
     )
-}
-
-/// Opens a page in the default browser.
-fn open(address: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let opened = Command::new(program).arg(address).status();
-    if !opened.is_ok_and(|status| status.success()) {
-        warn!(address, "opening a browser failed; open the page by hand");
-    }
 }

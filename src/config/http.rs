@@ -1,6 +1,6 @@
 //! The `http` and `health_check` sections.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,6 +43,16 @@ pub struct ListenAddress(pub SocketAddr);
 #[serde(try_from = "String")]
 #[schemars(inline, extend("format" = "password", "minLength" = 16))]
 pub struct HttpToken(pub Secret);
+
+/// The address of the pages at a listener, for a browser on this machine.
+pub fn page_address(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    format!("http://{listen}")
+}
 
 impl Default for HttpConfig {
     fn default() -> Self {

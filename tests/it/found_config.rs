@@ -107,7 +107,7 @@ fn relative_paths_belong_to_the_folder_of_the_config() {
 fn the_start_prints_where_everything_is() {
     let folder = Folder::new();
     folder.write("config.yaml", CONFIG);
-    let english = folder.shown(&welcome(&folder.path));
+    let english = folder.shown(&welcome(&folder.path, &[]));
     assert!(
         english.starts_with("Aizuchi is listening in the local room: http://127.0.0.1:"),
         "{english}"
@@ -118,12 +118,19 @@ fn the_start_prints_where_everything_is() {
     ] {
         assert!(english.contains(line), "{line:?} is missing in\n{english}");
     }
+    let japanese = folder.shown(&welcome(&folder.path, &["--language", "ja"]));
+    for line in [
+        "  設定      DIR/config.yaml（現在のフォルダーにあったもの）\n",
+        "  保存先    DIR/kept/room.db\n",
+    ] {
+        assert!(japanese.contains(line), "{line:?} is missing in\n{japanese}");
+    }
 }
 
 /// What the program prints when it starts in a folder.
-fn welcome(folder: &Path) -> String {
+fn welcome(folder: &Path, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
-    command.current_dir(folder).env_remove("AIZUCHI_CONFIG");
+    command.current_dir(folder).env_remove("AIZUCHI_CONFIG").args(arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = child.stdout.take().unwrap();
     let mut text = Vec::new();

@@ -26,6 +26,7 @@ mod program;
 mod prompt_command;
 mod replay;
 mod replay_adaptive;
+mod run_options;
 mod search;
 mod slack;
 mod slack_command;

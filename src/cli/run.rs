@@ -1,0 +1,54 @@
+//! The options of `aizuchi run`, which outrank the config.
+
+use clap::{Args, ValueEnum};
+
+use crate::config::Config;
+use aizuchi_core::persona::Language;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct RunArgs {
+    /// For run: serve the page at this port instead of the config's; 0 takes any free port.
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// For run: speak this language instead of the config's.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub language: Option<LanguageArg>,
+    /// For run: open the page in a browser.
+    #[arg(long)]
+    pub open: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LanguageArg {
+    En,
+    Ja,
+}
+
+impl RunArgs {
+    /// The options of `aizuchi OPTIONS run OPTIONS`.
+    pub fn merge(self, before_verb: Self) -> Self {
+        Self {
+            port: self.port.or(before_verb.port),
+            language: self.language.or(before_verb.language),
+            open: self.open || before_verb.open,
+        }
+    }
+
+    /// Puts the options in the place of what the config says.
+    pub fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
+        if let Some(port) = self.port {
+            let health = config.health_check.port.map(|port| port.0);
+            anyhow::ensure!(
+                port == 0 || health != Some(u64::from(port)),
+                "--port {port} is the port of health_check.port; choose another one"
+            );
+            config.http.listen.0.set_port(port);
+        }
+        match self.language {
+            Some(LanguageArg::En) => config.language = Language::En,
+            Some(LanguageArg::Ja) => config.language = Language::Ja,
+            None => {}
+        }
+        Ok(())
+    }
+}
