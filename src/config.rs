@@ -336,6 +336,12 @@ impl Config {
         }
     }
 
+    /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.
+    pub fn page_address(&self) -> Option<String> {
+        let listen = self.http.listen.0;
+        (listen.port() != 0).then(|| http::page_address(listen))
+    }
+
     /// The location of the database as it is written: a path may be relative.
     fn written_database(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());

@@ -17,13 +17,13 @@ use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words that the lines should have; the more of them, and the rarer, the better.
+    /// The words to look for. Messages with more of them, and with rarer ones, come first.
     #[arg(required = true, num_args = 1.., value_name = "QUERY")]
     words: Vec<String>,
-    /// Only in this channel, by its name or id.
+    /// Search only this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
-    /// How many lines to show, at most 100.
+    /// Show at most N messages, 100 at most.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100))]
     limit: u64,
     /// Print JSON.
@@ -83,12 +83,13 @@ impl SearchArgs {
     }
 }
 
-/// A result as one line of text.
+/// A result as one line of text, with the id that `aizuchi why` takes.
 fn format_result(found: &RecalledMessage) -> String {
     let at = found.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
     let channel = strip_control_characters(strip_hash(&found.channel_name));
     let (name, text) = (strip_control_characters(&found.author_name), excerpt(&found.message.text));
-    format!("{at}  #{channel}  {name}: {text}")
+    let id = strip_control_characters(found.message.id.as_str());
+    format!("{id}  {at}  #{channel}  {name}: {text}")
 }
 
 fn to_json(found: &RecalledMessage) -> Value {

@@ -49,6 +49,7 @@ texts! {
     nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
     ended: "How it ended" / "結果";
     said: "Said" / "発言";
+    page: "Page" / "ページ";
     call: "Call" / "呼び出し";
     call_with_values(title: &str, values: &str): "{title} ({values})" / "{title}（{values}）";
     value_separator: "; " / "、";
