@@ -17,7 +17,7 @@ pub struct HttpConfig {
     /// Where the pages are. An address that other machines can reach needs `http.token`.
     pub listen: ListenAddress,
     /// What a visitor must know: at least 16 characters that are hard to guess. Its holder reads and writes in the
-    /// local room under any name, and reads what could not be posted in any workspace.
+    /// local room under any name, and reads the pages of decisions and what could not be posted in any workspace.
     pub token: Option<HttpToken>,
     /// The proxies that say in `X-Forwarded-For` whom they stand for: addresses, or networks like 10.0.0.0/8. What
     /// other peers say of themselves there is not believed.

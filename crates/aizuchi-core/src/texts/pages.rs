@@ -18,6 +18,10 @@ texts! {
         "The words are no longer kept: their time is up, or a line in them was edited or deleted."
         / "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。";
 
+    texts_withheld:
+        "What was said on Slack and Discord is shown here only with http.token. `aizuchi why` shows it, too."
+        / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。`aizuchi why` でも確認できます。";
+
     // The page that asks for the token.
     token_needed:
         "This room is open to those who know its token."
