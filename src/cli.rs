@@ -1,14 +1,17 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod check;
+mod completions;
 mod config;
 #[cfg(feature = "demo")]
 mod dev;
 mod discord;
 mod eval;
 mod forget;
+mod help;
 mod import;
 mod log;
+mod man;
 mod prompt;
 mod replay;
 mod run;
@@ -22,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -39,13 +42,12 @@ use aizuchi_core::texts;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
-#[command(name = "aizuchi", version, about)]
+#[command(name = "aizuchi", version, about, max_term_width = 100)]
 pub struct Cli {
     /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml if there is one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Think with this model, whatever the config says. Its key comes from the environment, or from
-    /// the config where that has a model of the same provider.
+    /// Use this language model instead of the config's. Its key comes from the environment or the config.
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelId>,
     #[command(flatten)]
@@ -56,38 +58,41 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    /// Run everything the config names (the default).
+    /// Run Aizuchi: the local room, and Slack and Discord if configured (the default).
     Run(RunArgs),
-    /// See whether it would run: config, database, ports, and a one-token call to each model.
+    /// Check that it would start: config, database, ports, platforms and models.
     Check,
-    /// Replay a recorded chat on a virtual clock, under one or more policies.
-    Replay(replay::ReplayArgs),
-    /// Measure a mind against labelled cases.
-    Eval(eval::EvalArgs),
-    /// Show what a model would be asked now.
-    Prompt(prompt::PromptArgs),
-    /// Find old lines by their words.
-    Search(search::SearchArgs),
-    /// Tell why it spoke, or why it did not.
+    /// Explain why it spoke, or why it stayed silent.
     Why(why::WhyArgs),
-    Forget(forget::ForgetArgs),
+    /// Find old messages by their words.
+    Search(search::SearchArgs),
+    /// Show what a language model would be asked in a channel now.
+    Prompt(prompt::PromptArgs),
+    /// Replay recorded messages, and measure when Aizuchi would have spoken.
+    Replay(replay::ReplayArgs),
+    /// Measure how well the built-in mind or a model decides, on labeled examples.
+    Eval(eval::EvalArgs),
     Import(import::ImportArgs),
-    /// Show what can be set.
+    Forget(forget::ForgetArgs),
+    /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
-    /// Set up the app in a Slack workspace.
+    /// Print the manifest that creates the Slack app.
     Slack(slack::SlackArgs),
-    /// Let the bot in on a Discord server.
+    /// Print the link that adds the bot to a Discord server.
     Discord(discord::DiscordArgs),
-    /// Stand in for the outside world, to try things out and to develop.
+    /// Print a script with which your shell completes what you type.
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write all of them into a folder.
+    Man(man::ManArgs),
+    /// Run a stand-in for Slack or Discord, to try things out without an account.
     #[cfg(feature = "demo")]
     Dev(dev::DevArgs),
 }
 
-const MODEL_NOT_ACCEPTED: &str = "--model goes with run, check, prompt and eval only";
-
 /// Runs the command line, and prints an error as one line.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let parsed = Cli::from_arg_matches(&help::command().get_matches());
+    let cli = parsed.unwrap_or_else(|error| error.exit());
     match cli.run() {
         Ok(code) => code,
         Err(error) => {
@@ -103,6 +108,10 @@ impl Cli {
             self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
         anyhow::ensure!(
+            self.model.is_none() || command.takes_model(),
+            "--model goes with run, check, prompt and eval only"
+        );
+        anyhow::ensure!(
             self.run == RunArgs::default() || matches!(command, CliCommand::Run(_)),
             "--port, --language and --open go with run only"
         );
@@ -111,33 +120,45 @@ impl Cli {
         match command {
             CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
             CliCommand::Check => check::run(&source, selection),
-            CliCommand::Replay(_)
-            | CliCommand::Search(_)
-            | CliCommand::Why(_)
-            | CliCommand::Forget(_)
-            | CliCommand::Import(_)
-            | CliCommand::Config(_)
-            | CliCommand::Slack(_)
-            | CliCommand::Discord(_)
-                if self.model.is_some() =>
-            {
-                anyhow::bail!(MODEL_NOT_ACCEPTED)
-            }
-            #[cfg(feature = "demo")]
-            CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_NOT_ACCEPTED),
+            CliCommand::Why(why) => why.run(&source),
+            CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
             CliCommand::Replay(replay) => replay.run(named_config),
             CliCommand::Eval(eval) => eval.run(&source, selection),
-            CliCommand::Search(search) => search.run(&source),
-            CliCommand::Why(why) => why.run(&source),
-            CliCommand::Forget(forget) => forget.run(&source),
             CliCommand::Import(import) => import.run(&source),
+            CliCommand::Forget(forget) => forget.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(&source),
+            CliCommand::Completions(completions) => completions.run(),
+            CliCommand::Man(man) => man.run(),
             #[cfg(feature = "demo")]
             CliCommand::Dev(dev) => dev.run(),
+        }
+    }
+}
+
+impl CliCommand {
+    /// Whether `--model` has a meaning.
+    fn takes_model(&self) -> bool {
+        match self {
+            CliCommand::Run(_)
+            | CliCommand::Check
+            | CliCommand::Prompt(_)
+            | CliCommand::Eval(_) => true,
+            CliCommand::Why(_)
+            | CliCommand::Search(_)
+            | CliCommand::Replay(_)
+            | CliCommand::Import(_)
+            | CliCommand::Forget(_)
+            | CliCommand::Config(_)
+            | CliCommand::Slack(_)
+            | CliCommand::Discord(_)
+            | CliCommand::Completions(_)
+            | CliCommand::Man(_) => false,
+            #[cfg(feature = "demo")]
+            CliCommand::Dev(_) => false,
         }
     }
 }
@@ -175,7 +196,7 @@ fn run_app(
         stop.cancel();
         tokio::select! {
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
-            () = stops.recv() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
+            () = stops.recv() => anyhow::bail!("stopped at once; the next start finishes the work"),
         }
     })
 }

@@ -21,9 +21,9 @@ pub struct DevArgs {
 
 #[derive(Debug, Subcommand)]
 enum DevCommand {
-    /// Be a Slack workspace: its Web API, Socket Mode, and a page to talk on.
+    /// Run a stand-in for Slack: its Web API, Socket Mode, and a page to write on.
     Slack(FakeSlackArgs),
-    /// Be a Discord server: REST, the gateway, and a page to talk on.
+    /// Run a stand-in for Discord: its REST API, its gateway, and a page to write on.
     Discord(FakeDiscordArgs),
 }
 
@@ -137,23 +137,23 @@ impl PageArgs {
 fn slack_welcome(settings: &slack::FakeSlackSettings, address: SocketAddr) -> String {
     let slack::FakeSlackSettings { bot_token, app_token, signing_secret, .. } = settings;
     format!(
-        "A workspace that is like Slack: http://{address}\n\
+        "A stand-in for Slack: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
          \n    slack:\n      api_base: http://{address}/api\n      bot_token: {bot_token}\n      app_token: {app_token}\n\
-         \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
+         \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state. Events over HTTP are signed with {signing_secret}.\n\
-         \nNothing is kept. Ctrl-C stops."
+         \nNothing is stored. Ctrl-C stops."
     )
 }
 
 fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr) -> String {
     let token = &settings.token;
     format!(
-        "A server that is like Discord: http://{address}\n\
+        "A stand-in for Discord: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
          \n    discord:\n      api_base: http://{address}\n      gateway_url: ws://{address}/gateway\n      token: {token}\n\
-         \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
+         \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state.\n\
-         \nNothing is kept. Ctrl-C stops."
+         \nNothing is stored. Ctrl-C stops."
     )
 }

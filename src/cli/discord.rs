@@ -19,11 +19,11 @@ pub struct DiscordArgs {
 
 #[derive(Debug, Subcommand)]
 enum DiscordCommand {
-    /// Print the link at which somebody who may manage a server lets the bot in, with the permissions that
-    /// it needs and no more.
+    /// Print the link that adds the bot to a server, with the permissions that it needs and no more. It works for people
+    /// who may manage the server.
     Invite {
-        /// The application's id, from the page General Information. Left out: it is taken from the token,
-        /// in the config or in DISCORD_TOKEN.
+        /// The application's id, from its page General Information. Without it: it is read from the token, in the config
+        /// or in DISCORD_TOKEN.
         #[arg(long, value_name = "ID")]
         application: Option<u64>,
     },

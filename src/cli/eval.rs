@@ -27,19 +27,19 @@ use aizuchi_core::rules::ChannelRules;
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// Labelled cases: JSON lines, in one or more files.
+    /// Files with labeled cases, one JSON object a line.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
-    /// What the labels are of: whether to join in, or the state of a conversation.
+    /// What to measure: whether it joins in where it should, or whether it names the state of a conversation.
     #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
     task: EvalTask,
-    /// Who answers: the built-in mind, or the model of `agents.judgment` or of `agents.state`.
+    /// What answers: the built-in mind, or the model of `agents.judgment` or `agents.state` in the config.
     #[arg(long, value_enum, default_value_t = MindChoice::Builtin)]
     mind: MindChoice,
-    /// Write what a model would be asked about each case to DIR/<id>.txt, and ask nobody.
+    /// Ask no model; write the prompt of each case to DIR/<id>.txt instead.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["answers", "json"])]
     dump_prompts: Option<PathBuf>,
-    /// Take the answers from a file, one {"id", "answer"} a line, and ask nobody.
+    /// Ask no model; read the answers from a file, one {"id", "answer"} a line.
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
     /// Print JSON instead of tables.

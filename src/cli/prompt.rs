@@ -21,20 +21,24 @@ use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {
+    /// Whether to join in.
     Judge,
+    /// What to answer.
     Reply,
+    /// What to remember.
     Remember,
+    /// The state of the conversation.
     State,
 }
 
 #[derive(Debug, Args)]
 pub struct PromptArgs {
-    /// What it would be asked for.
+    /// What the model would be asked for.
     question: PromptKind,
-    /// The channel, by its name or id.
+    /// The channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: String,
-    /// The thread, by the id of its first message; without it, the channel's top level.
+    /// The thread: the id of its first message. Without it: the channel outside of threads.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 }
@@ -50,7 +54,7 @@ impl PromptArgs {
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
-            eprintln!("there is nothing to be remembered there");
+            eprintln!("there is nothing new to remember there");
         }
         for prompt in &prompts {
             print(prompt.full_text().trim_end())?;

@@ -147,7 +147,7 @@ async fn a_channel_is_found_by_name_or_id() {
     // #random has no messages.
     let (code, text, stderr) = run(&home, &["prompt", "remember", "--channel", "random"]);
     assert_eq!((code, &*text), (Some(0), ""));
-    assert_eq!(stderr, "there is nothing to be remembered there\n");
+    assert_eq!(stderr, "there is nothing new to remember there\n");
     assert_eq!(program.stop(), Some(0));
 }
 

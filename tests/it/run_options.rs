@@ -60,3 +60,53 @@ async fn the_page_is_opened_in_a_browser() {
     let address = std::fs::read_to_string(opened).unwrap();
     assert_eq!(address.trim(), program.address);
 }
+
+fn printed(arguments: &[&str]) -> String {
+    let run = aizuchi().args(arguments).assert().code(0);
+    String::from_utf8(run.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_help_is_grouped_by_what_people_do() {
+    let help = printed(&["--help"]);
+    let mut last = 0;
+    for part in [
+        "Usage: aizuchi",
+        "Run it:\n  run ",
+        "Look inside:\n  why ",
+        "Try before:\n",
+        "Move in and out:\n",
+        "Set up:\n  config ",
+        "Develop:\n  dev ",
+        "Options:\n",
+        "--port <N>",
+    ] {
+        let place = help.find(part).unwrap_or_else(|| panic!("{part:?} is missing in\n{help}"));
+        assert!(place >= last, "{part:?} comes too early in\n{help}");
+        last = place;
+    }
+    for line in printed(&["-h"]).lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn shells_and_man_get_what_they_need() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        assert!(script.contains("aizuchi") && script.contains("replay"), "{shell}: {script}");
+    }
+    let page = printed(&["man"]);
+    assert!(page.contains(".TH aizuchi 1") && page.contains("AIZUCHI_CONFIG"), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    printed(&["man", "--dir", pages.to_str().unwrap()]);
+    for name in ["aizuchi.1", "aizuchi-why.1", "aizuchi-config-schema.1"] {
+        assert!(std::fs::read_to_string(pages.join(name)).unwrap().contains(".TH"), "{name}");
+    }
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let run = aizuchi().args(["man", "--dir"]).arg(&file).assert().code(1);
+    let stderr = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(stderr.contains("cannot write the manual pages to"), "{stderr}");
+}
