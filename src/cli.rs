@@ -13,13 +13,14 @@ mod import;
 mod log;
 mod man;
 mod prompt;
+mod reload;
 mod replay;
 mod run;
 mod search;
 mod slack;
 mod why;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::{App, browser};
+use crate::cli::reload::Reload;
 use crate::cli::run::RunArgs;
 use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
@@ -169,15 +171,16 @@ fn run_app(
     run: &RunArgs,
 ) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { mut config, warnings } = source.load(selection)?;
+    let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
     run.apply(&mut config)?;
-    log::init(&config.logging);
+    let levels = log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
     }
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     runtime.block_on(async {
         let mut stops = StopSignals::listen()?;
+        let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
         let app = tokio::select! {
             app = App::open(&config, started) => app?,
@@ -188,10 +191,26 @@ fn run_app(
         if run.open {
             browser::open(page_address(app.address));
         }
+        let mut reload = Reload {
+            source,
+            selection,
+            run,
+            config,
+            started: fingerprints.clone(),
+            newest: fingerprints,
+            levels,
+            live: app.live.clone(),
+        };
         let mut ended = Box::pin(app.run(stop.clone()));
-        tokio::select! {
-            ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
-            () = stops.recv() => {}
+        loop {
+            tokio::select! {
+                ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
+                () = stops.recv() => break,
+                hangup = hangups.recv() => match hangup {
+                    Hangup::Reload => reload.reload(),
+                    Hangup::TerminalClosed => break,
+                },
+            }
         }
         stop.cancel();
         tokio::select! {
@@ -246,6 +265,33 @@ impl StopSignals {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// SIGHUP, which asks for a reload, or says that the terminal is gone.
+struct Hangups {
+    hangup: Signal,
+    was_on_terminal: bool,
+}
+
+enum Hangup {
+    Reload,
+    /// The program was started on a terminal, which was closed. It should not stay behind.
+    TerminalClosed,
+}
+
+impl Hangups {
+    fn listen() -> anyhow::Result<Self> {
+        let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        Ok(Self { hangup, was_on_terminal: std::io::stdin().is_terminal() })
+    }
+
+    async fn recv(&mut self) -> Hangup {
+        self.hangup.recv().await;
+        match self.was_on_terminal && !std::io::stdin().is_terminal() {
+            true => Hangup::TerminalClosed,
+            false => Hangup::Reload,
         }
     }
 }

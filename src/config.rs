@@ -34,6 +34,7 @@ mod notices;
 mod channel_keys;
 pub mod exposure;
 pub mod source;
+pub mod reload;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,7 @@ use crate::config::platforms::{
     DiscordConfig, ResolvedDiscordConfig, ResolvedSlackConfig, SlackConfig,
 };
 use crate::config::problem::ConfigProblem;
+use crate::config::reload::Fingerprints;
 use crate::config::response::{DecisionConfig, ResponseConfig};
 use crate::config::storage::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
 use crate::config::tools::ToolsConfig;
@@ -160,6 +162,15 @@ pub struct LoadedConfig {
     pub config: Config,
     /// Warnings about keys that have no effect, each with its line.
     pub warnings: Vec<String>,
+    /// By which a later version of the file is compared with this one.
+    pub fingerprints: Fingerprints,
+}
+
+/// A config, what is to be said of it, and the keys and values that it was made from.
+struct ParsedConfig {
+    config: Config,
+    notices: Vec<ConfigProblem>,
+    tree: ConfigNode,
 }
 
 impl Config {
@@ -176,7 +187,8 @@ impl Config {
             config
                 .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
-            return Ok(LoadedConfig { config, warnings: Vec::new() });
+            let (warnings, fingerprints) = (Vec::new(), Fingerprints::default());
+            return Ok(LoadedConfig { config, warnings, fingerprints });
         };
         let file_name = file.display().to_string();
         let text = std::fs::read(file)
@@ -193,7 +205,7 @@ impl Config {
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let environment = Environment::default();
         let selection = ModelSelection::NoModel;
-        Ok(Self::parse_with_notices(text, Path::new(""), &environment, selection)?.0)
+        Ok(Self::parse_with_notices(text, Path::new(""), &environment, selection)?.config)
     }
 
     /// Parses a config. Errors and warnings name the file.
@@ -209,10 +221,11 @@ impl Config {
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let (config, notices) = Self::parse_with_notices(text, folder, environment, selection)
+        let parsed = Self::parse_with_notices(text, folder, environment, selection)
             .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
-        let warnings = notices.iter().map(|notice| notice.format_in(file)).collect();
-        Ok(LoadedConfig { config, warnings })
+        let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
+        let fingerprints = Fingerprints::new(&parsed.tree);
+        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints })
     }
 
     fn parse_with_notices(
@@ -220,14 +233,15 @@ impl Config {
         folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
-    ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
+    ) -> Result<ParsedConfig, ConfigProblem> {
         let commented = channel_keys::find_commented_names(text);
         let parsed = Self::parse_tree(text, folder, environment, selection);
-        let (config, mut notices) = parsed.map_err(|problem| problem.with_hint(&commented))?;
-        notices.extend(commented);
-        notices
+        let mut parsed = parsed.map_err(|problem| problem.with_hint(&commented))?;
+        parsed.notices.extend(commented);
+        parsed
+            .notices
             .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
-        Ok((config, notices))
+        Ok(parsed)
     }
 
     fn parse_tree(
@@ -235,7 +249,7 @@ impl Config {
         folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
-    ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
+    ) -> Result<ParsedConfig, ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
         let mut notices = notices::take_ignored_keys(&mut tree);
@@ -247,7 +261,7 @@ impl Config {
         config.resolve_minds(selection, &tree, environment)?;
         notices.extend(notices::find_idle_settings(&config, &tree));
         notices.extend(channel_keys::find_names_without_hash(&config, &tree));
-        Ok((config, notices))
+        Ok(ParsedConfig { config, notices, tree })
     }
 
     /// Resolves the model of each agent.

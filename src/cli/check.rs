@@ -48,7 +48,7 @@ pub fn run(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Resu
 
 async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec<CheckResult> {
     let check = |subject, result| CheckResult { subject, result };
-    let LoadedConfig { config, warnings } = match source.load(selection) {
+    let LoadedConfig { config, warnings, .. } = match source.load(selection) {
         Ok(loaded) => loaded,
         Err(error) => return vec![check("config", Err(format!("{error:#}")))],
     };

@@ -24,6 +24,7 @@ mod model_settings;
 mod orders;
 mod program;
 mod prompt_command;
+mod reload;
 mod replay;
 mod replay_adaptive;
 mod run_options;
