@@ -353,6 +353,7 @@ pub fn build_agent(
             ..config.agent_settings()
         },
         seed,
+        translation: None,
     })
 }
 

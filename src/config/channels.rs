@@ -55,6 +55,7 @@ impl ChannelConfig {
                 .map_or_else(|| defaults.reactions.clone(), emoji_names),
             facilitation: self.facilitator.apply_to(&defaults.facilitation),
             cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
+            language: defaults.language,
             max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget

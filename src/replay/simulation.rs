@@ -139,6 +139,7 @@ pub fn run(
             ..policy.config.agent_settings()
         },
         seed: settings.seed,
+        translation: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     let mut simulation =

@@ -5,6 +5,7 @@ mod reserve;
 mod admission;
 mod model_call;
 pub mod judge;
+mod language;
 mod command_reply;
 mod post;
 mod timing;
@@ -181,6 +182,8 @@ pub struct Agent {
     pub settings: AgentSettings,
     /// The seed of this installation's random draws.
     pub seed: u64,
+    /// The same agent in the other language, if conversations may have either.
+    pub translation: Option<Box<Agent>>,
 }
 
 /// The model behind each verb.
@@ -224,6 +227,18 @@ impl Agent {
     /// Handles one claimed step. `superseded` is cancelled when a new message makes the step
     /// obsolete. The model calls are recorded in `attempts`, also if this panics.
     pub async fn handle(
+        &self,
+        claim: &Claim,
+        superseded: &CancellationToken,
+        attempts: &mut Attempts,
+    ) -> Outcome {
+        match self.speaker(claim.event.conversation()).await {
+            Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
+            Err(error) => Outcome::new(self.handle_error(claim, error.into())),
+        }
+    }
+
+    async fn handle_as_speaker(
         &self,
         claim: &Claim,
         superseded: &CancellationToken,

@@ -23,6 +23,7 @@ pub mod outgoing;
 pub mod clock;
 pub mod metrics;
 pub mod store;
+pub mod spoken_language;
 
 // A message comes in, and some messages are commands. The port that chat platforms implement.
 pub mod command;

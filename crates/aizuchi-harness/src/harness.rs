@@ -692,6 +692,7 @@ pub fn build_parts_with(
         tools: options.tools,
         settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
+        translation: None,
     };
     let settings = runner::RunnerSettings::default();
     // The lease must outlast the longest step.

@@ -96,6 +96,7 @@ fn the_rulebook_has_every_setting() {
         cooldown: SignedDuration::from_secs(90),
         max_share: 0.25,
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
+        language: None,
     };
     let garden = ChannelRules {
         mode: Mode::Facilitator,
@@ -118,6 +119,7 @@ fn the_rulebook_has_every_setting() {
             micros_per_month: Some(300_000),
             posts_per_hour: Some(0),
         },
+        language: None,
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };

@@ -16,7 +16,8 @@ impl Agent {
         verb: PromptVerb,
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
-        self.build_preview(verb, conversation).await.map_err(|error| match error {
+        let speaker = self.speaker(conversation).await?;
+        speaker.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
             StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
                 anyhow::anyhow!("the budget is used up")
