@@ -45,7 +45,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::Persona;
+use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
@@ -84,7 +84,8 @@ pub struct App {
 #[derive(Clone)]
 pub struct LiveSettings {
     pub rulebook: Current<Rulebook>,
-    pub prompts: Current<PromptBuilder>,
+    /// The prompts of each language that is spoken.
+    pub prompts: Vec<(Language, Current<PromptBuilder>)>,
 }
 
 impl App {
@@ -157,7 +158,10 @@ impl App {
             metrics.clone(),
             seed,
         )?;
-        let live = LiveSettings { rulebook, prompts: agent.prompt_builder.clone() };
+        let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
+        let prompts =
+            speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
+        let live = LiveSettings { rulebook, prompts: prompts.collect() };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
@@ -327,7 +331,7 @@ pub fn build_agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     let rulebook = command_replies.rulebook.clone();
-    Ok(Agent {
+    let mut agent = Agent {
         command_answers: command_replies,
         store,
         platforms,
@@ -340,7 +344,7 @@ pub fn build_agent(
         dispatches: Dispatches::new(clock.clone()),
         clock,
         metrics,
-        persona,
+        persona: persona.clone(),
         prompt_builder: load_prompts(config)?.into(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
@@ -354,7 +358,20 @@ pub fn build_agent(
         },
         seed,
         translation: None,
-    })
+    };
+    if config.is_bilingual() {
+        let language = other_language(persona.language);
+        let prompts = load_prompts_in(config, language)?;
+        agent.translation = Some(Box::new(agent.in_language(language, prompts)));
+    }
+    Ok(agent)
+}
+
+fn other_language(language: Language) -> Language {
+    match language {
+        Language::En => Language::Ja,
+        Language::Ja => Language::En,
+    }
 }
 
 /// What the answers to commands are made from.
@@ -380,13 +397,18 @@ fn has_tools(config: &Config) -> bool {
 /// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
 /// messages.
 pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
-    let prompts = PromptBuilder::load(config.language, config.prompts_dir().as_deref())?;
+    load_prompts_in(config, config.language.own())
+}
+
+/// The same in one of the languages of a bilingual config.
+pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<PromptBuilder> {
+    let prompts = PromptBuilder::load(language, config.prompts_dir().as_deref())?;
     let required = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {
             PromptVerb::Judge => (&minds.judgment, Vec::new()),
             PromptVerb::Reply if has_tools(config) => {
-                (&minds.response, ToolSettings::specs(config.language))
+                (&minds.response, ToolSettings::specs(language))
             }
             PromptVerb::Reply => (&minds.response, Vec::new()),
             PromptVerb::Remember => (&minds.memory, Vec::new()),

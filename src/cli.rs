@@ -297,7 +297,7 @@ impl Hangups {
 }
 
 fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
-    let language = config.language;
+    let language = config.language.own();
     let name = &config.persona.name.0;
     let address = app.address;
     let file = config.database_address().to_string();
@@ -330,7 +330,7 @@ fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
 /// Which models answer and judge, for the operator.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
-    let language = config.language;
+    let language = config.language.own();
     let model_name = |model: &ModelId| match model {
         ModelId::Builtin => texts::command_line::builtin_mind(language).to_owned(),
         ModelId::Hosted { .. } => model.to_string(),

@@ -9,6 +9,7 @@ mod tree;
 mod variables;
 mod deserialize;
 pub mod values;
+pub mod language;
 pub mod zone;
 pub mod agents;
 pub mod models;
@@ -53,6 +54,7 @@ use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
+use crate::config::language::LanguageSetting;
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::ResolvedMinds;
 use crate::config::models::ModelsConfig;
@@ -73,7 +75,7 @@ use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::remote::Connector;
 use aizuchi_core::rules::{FacilitationRules, Mode, Rulebook};
 use aizuchi_core::runner;
@@ -96,9 +98,8 @@ const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 pub struct Config {
     /// Who it is.
     pub persona: PersonaConfig,
-    /// The language of everything that people see: `en` or `ja`.
-    #[schemars(with = "schema::LanguageSchema")]
-    pub language: Language,
+    /// The language of everything that people see: `en`, `ja`, or `auto`, which in the chat is what people write there.
+    pub language: LanguageSetting,
     /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
     pub timezone: Option<ZoneName>,
     /// A folder of prompts, from the config's folder; a file there takes the place of the prompt of the same name.
@@ -420,6 +421,11 @@ impl Config {
         self.prompts_dir.as_ref().map(|folder| self.resolve(&folder.0))
     }
 
+    /// Whether conversations may have different languages.
+    pub fn is_bilingual(&self) -> bool {
+        self.rulebook().has_language_rule()
+    }
+
     /// The configured time zone, or the default.
     pub fn time_zone_or(&self, default: TimeZone) -> TimeZone {
         self.timezone.as_ref().map_or(default, |zone| zone.0.clone())
@@ -429,7 +435,7 @@ impl Config {
         Arc::new(Persona {
             name: self.persona.name.0.clone(),
             system_prompt: self.persona.system_prompt.clone(),
-            language: self.language,
+            language: self.language.own(),
         })
     }
 
@@ -516,7 +522,8 @@ impl Config {
     pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
         let limits = self.budget.channel_limits();
-        let defaults = self.response.rules(self.default_mode(), facilitation, limits);
+        let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
+        defaults.language = self.language.default_rule();
         let channels = self.channels.iter();
         let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&defaults)));
         Rulebook {

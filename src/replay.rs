@@ -86,7 +86,7 @@ pub fn replay(
         ReplayJudge::Builtin => Arc::new(BuiltinMind),
     };
     let prompts =
-        PromptBuilder::load(policy.config.language, policy.config.prompts_dir().as_deref())?;
+        PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
     let prompts = Arc::new(prompts);
     for channel in &history.channels {
         let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));

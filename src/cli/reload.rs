@@ -44,10 +44,19 @@ impl Reload<'_> {
         self.run.apply(&mut newer)?;
         let config = self.config.reloaded_from(&newer);
         // Everything that can fail comes before the first change.
-        let prompts = app::load_prompts(&config)?;
+        let prompts: Vec<_> = self
+            .live
+            .prompts
+            .iter()
+            .map(|(language, prompts)| {
+                anyhow::Ok((prompts, app::load_prompts_in(&config, *language)?))
+            })
+            .collect::<anyhow::Result<_>>()?;
         self.levels.replace(&config.logging)?;
         self.live.rulebook.replace(config.rulebook());
-        self.live.prompts.replace(prompts);
+        for (current, prompts) in prompts {
+            current.replace(prompts);
+        }
         let reloaded = fingerprints.changed_since(&self.newest).reloaded.join(", ");
         match reloaded.is_empty() {
             true => info!(

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::config::Config;
-use aizuchi_core::persona::Language;
+use crate::config::language::LanguageSetting;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct RunArgs {
@@ -22,6 +22,8 @@ pub struct RunArgs {
 pub enum LanguageArg {
     En,
     Ja,
+    /// In the chat, what people write there.
+    Auto,
 }
 
 impl RunArgs {
@@ -45,8 +47,9 @@ impl RunArgs {
             config.http.listen.0.set_port(port);
         }
         match self.language {
-            Some(LanguageArg::En) => config.language = Language::En,
-            Some(LanguageArg::Ja) => config.language = Language::Ja,
+            Some(LanguageArg::En) => config.language = LanguageSetting::En,
+            Some(LanguageArg::Ja) => config.language = LanguageSetting::Ja,
+            Some(LanguageArg::Auto) => config.language = LanguageSetting::Auto,
             None => {}
         }
         Ok(())

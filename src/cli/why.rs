@@ -72,7 +72,7 @@ impl WhyArgs {
             print(&serde_json::to_string_pretty(&found.to_json())?)?;
         } else {
             let format = Format {
-                language: config.language,
+                language: config.language.own(),
                 currency: &config.models.currency.0,
                 pages: config.page_address(),
             };

@@ -25,8 +25,8 @@ const RELOADABLE: &[&str] = &[
     "budget",
     "channels",
 ];
-/// The key of a channel that needs a restart all the same.
-const CHANNEL_THREADS: &str = "threads";
+/// The keys of a channel that need a restart all the same.
+const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language"];
 
 /// A hash of each value of a file, by its key. It tells which values have changed, and holds none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,16 +99,19 @@ fn is_reloadable(key: &str) -> bool {
     let is_below = |prefix: &str| {
         key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let is_thread = key.starts_with("channels.") && key.ends_with(&format!(".{CHANNEL_THREADS}"));
-    RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_thread
+    let last = key.rsplit('.').next().unwrap_or_default();
+    let is_at_start = key.starts_with("channels.") && OF_CHANNELS_ONLY_AT_START.contains(&last);
+    RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_at_start
 }
 
 impl Config {
     /// These settings with what holds without a restart from a newer version of the file.
     pub fn reloaded_from(&self, newer: &Self) -> Self {
         let channels = newer.channels.iter().map(|(key, channel)| {
-            let threads = self.channels.get(key).and_then(|channel| channel.threads);
-            (key.clone(), ChannelConfig { threads, ..channel.clone() })
+            let running = self.channels.get(key);
+            let threads = running.and_then(|channel| channel.threads);
+            let language = running.and_then(|channel| channel.language);
+            (key.clone(), ChannelConfig { threads, language, ..channel.clone() })
         });
         Self {
             prompts_dir: newer.prompts_dir.clone(),
@@ -173,6 +176,7 @@ mod tests {
             ("budget: {tokens_per_day: 9}", true),
             ("channels: {\"#x\": {mode: observe}}", true),
             ("channels: {\"#x\": {threads: auto}}", false),
+            ("channels: {\"#x\": {language: ja}}", false),
             ("http: {listen: 127.0.0.1:9999}", false),
             ("opted_out: [a]", false),
         ] {

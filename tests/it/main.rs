@@ -17,6 +17,7 @@ mod fakes;
 mod forget;
 mod found_config;
 mod import;
+mod language;
 mod log;
 mod metrics;
 mod persistence;

@@ -39,7 +39,7 @@ impl ItemPrompts {
     /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
         let prompts = |language: Language| {
-            let folder = config.prompts_dir().filter(|_| language == config.language);
+            let folder = config.prompts_dir().filter(|_| language == config.language.own());
             PromptBuilder::load(language, folder.as_deref())
         };
         Ok(Self {

@@ -7,7 +7,7 @@ use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, Mode, QuietHours, Rulebook,
+    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, Mode, QuietHours, Rulebook,
 };
 use jiff::SignedDuration;
 use jiff::civil::time;
@@ -53,6 +53,7 @@ channels:
     max_share: 1
     reactions: []
     cooldown_seconds: 0.5
+    language: auto
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -119,7 +120,7 @@ fn the_rulebook_has_every_setting() {
             micros_per_month: Some(300_000),
             posts_per_hour: Some(0),
         },
-        language: None,
+        language: Some(LanguageRule::AsWritten),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
