@@ -1,6 +1,7 @@
 //! Assembles the application and shuts it down. This is the only module that spawns tasks and, models aside, names
 //! concrete adapters. The first task to end stops all others.
 
+pub mod browser;
 mod serving;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use crate::config::Config;
 use crate::config::budget::describe_limits;
 use crate::config::values::Port;
 use crate::demo::Demo;
-use crate::models::prompts::load_prompts;
+use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
 use crate::web::event_streams::EventStreams;
@@ -36,17 +37,21 @@ use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::current::Current;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::stage::Stage;
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
+use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
+use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::location::OpenedDatabase;
 use aizuchi_core::store::{Archive, Store};
@@ -57,6 +62,8 @@ pub struct App {
     started: Instant,
     /// The limits in force, for the log.
     limits: String,
+    /// What can be replaced while it runs.
+    pub live: LiveSettings,
     metrics: Arc<Metrics>,
     models: Arc<ModelsInUse>,
     pages: Server,
@@ -73,6 +80,14 @@ pub struct App {
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
+}
+
+/// The settings that can be replaced while the program runs.
+#[derive(Clone)]
+pub struct LiveSettings {
+    pub rulebook: Current<Rulebook>,
+    /// The prompts of each language that is spoken.
+    pub prompts: Vec<(Language, Current<PromptBuilder>)>,
 }
 
 impl App {
@@ -97,7 +112,9 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let channel_cache = Arc::new(ChannelCache::new(Arc::new(config.app_rulebook())));
+        let command_replies = build_command_answers(config, store.clone(), store.clone());
+        let rulebook = command_replies.rulebook.clone();
+        let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
         let inbox = |wait_settings, redaction, remember_delay| {
             Arc::new(Inbox {
                 store: store.clone(),
@@ -131,7 +148,6 @@ impl App {
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
         let mut platforms = Platforms(HashMap::from([(local, platform)]));
-        let command_replies = build_command_answers(config, store.clone(), store.clone());
         let deps = || PlatformDeps {
             persona: persona.clone(),
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
@@ -160,6 +176,10 @@ impl App {
             clock.clone(),
         );
         let models = Arc::new(models);
+        let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
+        let prompts =
+            speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
+        let live = LiveSettings { rulebook, prompts: prompts.collect() };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
@@ -203,6 +223,7 @@ impl App {
             address,
             started,
             limits,
+            live,
             metrics,
             models,
             health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
@@ -353,7 +374,8 @@ pub fn build_agent(
     seed: u64,
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
-    Ok(Agent {
+    let rulebook = command_replies.rulebook.clone();
+    let mut agent = Agent {
         command_answers: command_replies,
         store,
         platforms,
@@ -361,19 +383,33 @@ pub fn build_agent(
         dispatches: Dispatches::new(clock.clone()),
         clock,
         metrics,
-        persona,
-        prompt_builder: Arc::new(load_prompts(config)?),
+        persona: persona.clone(),
+        prompt_builder: load_prompts_in(config, persona.language)?.into(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         tools: Some(ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
         settings: agent::AgentSettings {
-            rulebook: Arc::new(config.app_rulebook()),
+            rulebook,
             workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
             ..config.agent_settings()
         },
         seed,
-    })
+        translation: None,
+    };
+    if config.is_bilingual() {
+        let language = other_language(persona.language);
+        let prompts = load_prompts_in(config, language)?;
+        agent.translation = Some(Box::new(agent.in_language(language, prompts)));
+    }
+    Ok(agent)
+}
+
+fn other_language(language: Language) -> Language {
+    match language {
+        Language::En => Language::Ja,
+        Language::Ja => Language::En,
+    }
 }
 
 /// What the answers to commands are made from.
@@ -385,7 +421,7 @@ pub fn build_command_answers(
     Arc::new(CommandReplies {
         store,
         archive,
-        rulebook: Arc::new(config.app_rulebook()),
+        rulebook: config.app_rulebook().into(),
         persona: config.persona(),
         zone: config.time_zone_or(TimeZone::system()),
     })

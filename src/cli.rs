@@ -1,6 +1,7 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod check;
+mod completions;
 mod config;
 #[cfg(feature = "demo")]
 mod demo;
@@ -9,28 +10,37 @@ mod dev;
 mod discord;
 mod eval;
 mod forget;
+mod help;
 mod import;
 mod log;
+mod man;
 mod model;
 mod prompt;
+mod reload;
 mod replay;
+mod run;
 mod search;
 mod slack;
 mod why;
 
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::app::App;
+use crate::app::{App, browser};
 use crate::cli::model::ModelFlag;
+use crate::cli::reload::Reload;
+use crate::cli::run::RunArgs;
+use crate::config::http::page_address;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
@@ -39,57 +49,61 @@ use aizuchi_core::texts;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
-#[command(name = "aizuchi", version, about)]
+#[command(name = "aizuchi", version, about, max_term_width = 100)]
 pub struct Cli {
-    /// The file of settings; without it, the local room and the built-in mind.
+    /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml if there is one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Think with this model, whatever the config says. Its key comes from the environment, or from
-    /// the config where that has a model of the same provider.
-    /// With `auto`: the first model that a server on this machine has (Ollama, LM Studio, llama.cpp, vLLM).
+    /// Use this language model instead of the config's. Its key comes from the environment or the config. With `auto`:
+    /// the first model that a server on this machine has (Ollama, LM Studio, llama.cpp, vLLM).
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelFlag>,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(subcommand)]
     command: Option<CliCommand>,
 }
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    /// Run everything the config names (the default).
-    Run,
-    /// See whether it would run: config, database, ports, and a one-token call to each model.
+    /// Run Aizuchi: the local room, and Slack and Discord if configured (the default).
+    Run(RunArgs),
+    /// Check that it would start: config, database, ports, platforms and models.
     Check,
-    /// Replay a recorded chat on a virtual clock, under one or more policies.
-    Replay(replay::ReplayArgs),
-    /// Measure a mind against labelled cases.
-    Eval(eval::EvalArgs),
-    /// Show what a model would be asked now.
-    Prompt(prompt::PromptArgs),
-    /// Find old lines by their words.
-    Search(search::SearchArgs),
-    /// Tell why it spoke, or why it did not.
+    /// Explain why it spoke, or why it stayed silent.
     Why(why::WhyArgs),
-    Forget(forget::ForgetArgs),
+    /// Find old messages by their words.
+    Search(search::SearchArgs),
+    /// Show what a language model would be asked in a channel now.
+    Prompt(prompt::PromptArgs),
+    /// Replay recorded messages, and measure when Aizuchi would have spoken.
+    Replay(replay::ReplayArgs),
+    /// Measure how well the built-in mind or a model decides, on labeled examples.
+    Eval(eval::EvalArgs),
     Import(import::ImportArgs),
-    /// Show what can be set.
+    Forget(forget::ForgetArgs),
+    /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
-    /// Set up the app in a Slack workspace.
+    /// Print the manifest that creates the Slack app.
     Slack(slack::SlackArgs),
-    /// Let the bot in on a Discord server.
+    /// Print the link that adds the bot to a Discord server.
     Discord(discord::DiscordArgs),
+    /// Print a script with which your shell completes what you type.
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write all of them into a folder.
+    Man(man::ManArgs),
     /// Watch a scripted minute, or try Slack or Discord without an account.
     #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
-    /// Stand in for the outside world, to try things out and to develop.
+    /// Run a stand-in for Slack or Discord, to try things out without an account.
     #[cfg(feature = "demo")]
     Dev(dev::DevArgs),
 }
 
-const MODEL_NOT_ACCEPTED: &str = "--model goes with run, check, prompt, eval and demo only";
-
 /// Runs the command line, and prints an error as one line.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let parsed = Cli::from_arg_matches(&help::command().get_matches());
+    let cli = parsed.unwrap_or_else(|error| error.exit());
     match cli.run() {
         Ok(code) => code,
         Err(error) => {
@@ -104,35 +118,35 @@ impl Cli {
         let model = self.model.as_ref().map(ModelFlag::find).transpose()?;
         let selection =
             model.as_ref().map_or(ModelSelection::Configured, |model| model.selection());
-        match self.command.unwrap_or(CliCommand::Run) {
-            CliCommand::Run => run_app(self.config.as_deref(), selection),
-            CliCommand::Check => check::run(self.config.as_deref(), selection),
-            CliCommand::Replay(_)
-            | CliCommand::Search(_)
-            | CliCommand::Why(_)
-            | CliCommand::Forget(_)
-            | CliCommand::Import(_)
-            | CliCommand::Config(_)
-            | CliCommand::Slack(_)
-            | CliCommand::Discord(_)
-                if self.model.is_some() =>
-            {
-                anyhow::bail!(MODEL_NOT_ACCEPTED)
-            }
-            #[cfg(feature = "demo")]
-            CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_NOT_ACCEPTED),
-            CliCommand::Prompt(prompt) => prompt.run(self.config.as_deref(), selection),
-            CliCommand::Replay(replay) => replay.run(self.config),
-            CliCommand::Eval(eval) => eval.run(self.config.as_deref(), selection),
-            CliCommand::Search(search) => search.run(self.config.as_deref()),
-            CliCommand::Why(why) => why.run(self.config.as_deref()),
-            CliCommand::Forget(forget) => forget.run(self.config.as_deref()),
-            CliCommand::Import(import) => import.run(self.config.as_deref()),
+        let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
+        anyhow::ensure!(
+            self.model.is_none() || command.takes_model(),
+            "--model goes with run, check, prompt, eval and demo only"
+        );
+        anyhow::ensure!(
+            self.run == RunArgs::default() || matches!(command, CliCommand::Run(_)),
+            "--port, --language and --open go with run only"
+        );
+        let named_config = self.config.clone();
+        let source = ConfigSource::find(self.config);
+        match command {
+            CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
+            CliCommand::Check => check::run(&source, selection),
+            CliCommand::Why(why) => why.run(&source),
+            CliCommand::Search(search) => search.run(&source),
+            CliCommand::Prompt(prompt) => prompt.run(&source, selection),
+            // What it measures is named: a config that happens to be in the folder does not count.
+            CliCommand::Replay(replay) => replay.run(named_config),
+            CliCommand::Eval(eval) => eval.run(&source, selection),
+            CliCommand::Import(import) => import.run(&source),
+            CliCommand::Forget(forget) => forget.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
-            CliCommand::Discord(discord) => discord.run(self.config.as_deref()),
+            CliCommand::Discord(discord) => discord.run(&source),
+            CliCommand::Completions(completions) => completions.run(),
+            CliCommand::Man(man) => man.run(),
             #[cfg(feature = "demo")]
-            CliCommand::Demo(_) if self.config.is_some() => {
+            CliCommand::Demo(_) if named_config.is_some() => {
                 anyhow::bail!("--config does not go with demo, which has settings of its own")
             }
             #[cfg(feature = "demo")]
@@ -143,34 +157,87 @@ impl Cli {
     }
 }
 
-fn run_app(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+impl CliCommand {
+    /// Whether `--model` has a meaning.
+    fn takes_model(&self) -> bool {
+        match self {
+            CliCommand::Run(_)
+            | CliCommand::Check
+            | CliCommand::Prompt(_)
+            | CliCommand::Eval(_) => true,
+            CliCommand::Why(_)
+            | CliCommand::Search(_)
+            | CliCommand::Replay(_)
+            | CliCommand::Import(_)
+            | CliCommand::Forget(_)
+            | CliCommand::Config(_)
+            | CliCommand::Slack(_)
+            | CliCommand::Discord(_)
+            | CliCommand::Completions(_)
+            | CliCommand::Man(_) => false,
+            #[cfg(feature = "demo")]
+            CliCommand::Demo(_) => true,
+            #[cfg(feature = "demo")]
+            CliCommand::Dev(_) => false,
+        }
+    }
+}
+
+fn run_app(
+    source: &ConfigSource,
+    selection: ModelSelection<'_>,
+    run: &RunArgs,
+) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { config, warnings } = Config::load(file, selection)?;
-    log::init(&config.logging);
+    let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
+    run.apply(&mut config)?;
+    let levels = log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
     }
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     runtime.block_on(async {
         let mut stops = StopSignals::listen()?;
+        let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
         let app = tokio::select! {
             app = App::open(&config, started) => app?,
             // A process on standby has nothing to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        print(&welcome_text(&config, &app))?;
-        let offers = model::print_offers(app.models(), config.language);
+        let language = config.language.own();
+        print(&welcome_text(&config, source, &app))?;
+        if run.open {
+            browser::open(page_address(app.address));
+        }
+        let mut reload = Reload {
+            source,
+            selection,
+            run,
+            config,
+            started: fingerprints.clone(),
+            newest: fingerprints,
+            levels,
+            live: app.live.clone(),
+        };
+        let mut offers = pin!(model::print_offers(app.models(), language));
+        let mut has_offered = false;
         let mut ended = Box::pin(app.run(stop.clone()));
-        tokio::select! {
-            ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
-            () = stops.recv() => {}
-            () = offers => {}
+        loop {
+            tokio::select! {
+                ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
+                () = stops.recv() => break,
+                () = &mut offers, if !has_offered => has_offered = true,
+                hangup = hangups.recv() => match hangup {
+                    Hangup::Reload => reload.reload(),
+                    Hangup::TerminalClosed => break,
+                },
+            }
         }
         stop.cancel();
         tokio::select! {
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
-            () = stops.recv() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
+            () = stops.recv() => anyhow::bail!("stopped at once; the next start finishes the work"),
         }
     })
 }
@@ -224,8 +291,35 @@ impl StopSignals {
     }
 }
 
-fn welcome_text(config: &Config, app: &App) -> String {
-    let language = config.language;
+/// SIGHUP, which asks for a reload, or says that the terminal is gone.
+struct Hangups {
+    hangup: Signal,
+    was_on_terminal: bool,
+}
+
+enum Hangup {
+    Reload,
+    /// The program was started on a terminal, which was closed. It should not stay behind.
+    TerminalClosed,
+}
+
+impl Hangups {
+    fn listen() -> anyhow::Result<Self> {
+        let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        Ok(Self { hangup, was_on_terminal: std::io::stdin().is_terminal() })
+    }
+
+    async fn recv(&mut self) -> Hangup {
+        self.hangup.recv().await;
+        match self.was_on_terminal && !std::io::stdin().is_terminal() {
+            true => Hangup::TerminalClosed,
+            false => Hangup::Reload,
+        }
+    }
+}
+
+fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
+    let language = config.language.own();
     let name = &config.persona.name.0;
     let address = app.address;
     let file = config.database_address().to_string();
@@ -250,13 +344,15 @@ fn welcome_text(config: &Config, app: &App) -> String {
         true => texts::command_line::welcome_ask(language, wait, name),
         false => String::new(),
     };
-    texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &file)
+    let source = source.describe(language);
+    let places = texts::command_line::welcome_places(language, &source, &file);
+    texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &places)
 }
 
 /// Which models answer and judge, for the operator.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
-    let language = config.language;
+    let language = config.language.own();
     let model_name = |model: &ModelId| match model {
         ModelId::Builtin => texts::command_line::builtin_mind(language).to_owned(),
         ModelId::Hosted { .. } => model.to_string(),

@@ -9,6 +9,7 @@ mod tree;
 mod variables;
 mod deserialize;
 pub mod values;
+pub mod language;
 pub mod zone;
 pub mod agents;
 pub mod models;
@@ -34,7 +35,10 @@ mod to_slack;
 mod to_secret_scanner;
 mod checks;
 mod notices;
+mod channel_keys;
 pub mod exposure;
+pub mod source;
+pub mod reload;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,6 +57,7 @@ use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
+use crate::config::language::LanguageSetting;
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::{Discover, ModelSources};
@@ -61,6 +66,7 @@ use crate::config::platforms::{
     DiscordConfig, ResolvedDiscordConfig, ResolvedSlackConfig, SlackConfig,
 };
 use crate::config::problem::ConfigProblem;
+use crate::config::reload::Fingerprints;
 use crate::config::response::{DecisionConfig, ResponseConfig};
 use crate::config::storage::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
 use crate::config::tools::ToolsConfig;
@@ -73,7 +79,7 @@ use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::local::stage;
 use aizuchi_core::platform::remote::Connector;
 use aizuchi_core::rhythm::WaitStrategy;
@@ -100,12 +106,11 @@ const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 pub struct Config {
     /// Who it is.
     pub persona: PersonaConfig,
-    /// The language of everything that people see: `en` or `ja`.
-    #[schemars(with = "schema::LanguageSchema")]
-    pub language: Language,
+    /// The language of everything that people see: `en`, `ja`, or `auto`, which in the chat is what people write there.
+    pub language: LanguageSetting,
     /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
     pub timezone: Option<ZoneName>,
-    /// A folder of prompts; a file there takes the place of the prompt of the same name.
+    /// A folder of prompts, from the config's folder; a file there takes the place of the prompt of the same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
     /// Whether to look on this machine for programs that run models (Ollama, LM Studio, llama.cpp, vLLM), to offer
@@ -139,6 +144,9 @@ pub struct Config {
     /// What the models were resolved from, besides the config's text.
     #[serde(skip)]
     pub model_sources: ModelSources,
+    /// The folder that relative paths belong to: the file's, or the current one.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// Who it is.
@@ -172,6 +180,15 @@ pub struct LoadedConfig {
     pub config: Config,
     /// Warnings about keys that have no effect, each with its line.
     pub warnings: Vec<String>,
+    /// By which a later version of the file is compared with this one.
+    pub fingerprints: Fingerprints,
+}
+
+/// A config, what is to be said of it, and the keys and values that it was made from.
+struct ParsedConfig {
+    config: Config,
+    notices: Vec<ConfigProblem>,
+    tree: ConfigNode,
 }
 
 impl Config {
@@ -181,14 +198,16 @@ impl Config {
         file: Option<&Path>,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
+        let current_folder = std::env::current_dir().context("reading the current folder")?;
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
-            let mut config = Self::default();
+            let mut config = Self { folder: current_folder, ..Self::default() };
             config
                 .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
-            config.model_sources.env_file = PathBuf::from(".env");
-            return Ok(LoadedConfig { config, warnings: Vec::new() });
+            config.model_sources.env_file = config.folder.join(".env");
+            let (warnings, fingerprints) = (Vec::new(), Fingerprints::default());
+            return Ok(LoadedConfig { config, warnings, fingerprints });
         };
         let file_name = file.display().to_string();
         let text = std::fs::read(file)
@@ -197,59 +216,82 @@ impl Config {
             .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let environment = Environment::from_process(folder)?;
-        let mut loaded = Self::parse_with_warnings(&text, &file_name, &environment, selection)?;
+        let folder = current_folder.join(folder);
+        let mut loaded =
+            Self::parse_with_warnings(&text, &file_name, &folder, &environment, selection)?;
         loaded.config.model_sources.env_file = folder.join(".env");
         Ok(loaded)
     }
 
     /// Parses a config without variables and without resolving models, for replays and tests.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let (config, _) =
-            Self::parse_with_notices(text, &Environment::default(), ModelSelection::NoModel)?;
-        Ok(config)
+        let environment = Environment::default();
+        let selection = ModelSelection::NoModel;
+        Ok(Self::parse_with_notices(text, Path::new(""), &environment, selection)?.config)
     }
 
     /// The settings of a demo. No file has a part in them; a model's key comes from the environment.
     pub fn for_demo(text: &str, selection: ModelSelection<'_>) -> anyhow::Result<Self> {
         let environment = Environment::from_process(Path::new(""))?;
         let name = "the demo's settings";
-        Ok(Self::parse_with_warnings(text, name, &environment, selection)?.config)
+        let folder = Path::new("");
+        Ok(Self::parse_with_warnings(text, name, folder, &environment, selection)?.config)
     }
 
     /// Parses a config. Errors and warnings name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<LoadedConfig> {
-        Self::parse_with_warnings(text, file, environment, ModelSelection::Configured)
+        let folder = Path::new("");
+        Self::parse_with_warnings(text, file, folder, environment, ModelSelection::Configured)
     }
 
     fn parse_with_warnings(
         text: &str,
         file: &str,
+        folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let (config, notices) = Self::parse_with_notices(text, environment, selection)
+        let parsed = Self::parse_with_notices(text, folder, environment, selection)
             .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
-        let warnings = notices.iter().map(|notice| notice.format_in(file)).collect();
-        Ok(LoadedConfig { config, warnings })
+        let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
+        let fingerprints = Fingerprints::new(&parsed.tree);
+        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints })
     }
 
     fn parse_with_notices(
         text: &str,
+        folder: &Path,
         environment: &Environment,
         selection: ModelSelection<'_>,
-    ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
+    ) -> Result<ParsedConfig, ConfigProblem> {
+        let commented = channel_keys::find_commented_names(text);
+        let parsed = Self::parse_tree(text, folder, environment, selection);
+        let mut parsed = parsed.map_err(|problem| problem.with_hint(&commented))?;
+        parsed.notices.extend(commented);
+        parsed
+            .notices
+            .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
+        Ok(parsed)
+    }
+
+    fn parse_tree(
+        text: &str,
+        folder: &Path,
+        environment: &Environment,
+        selection: ModelSelection<'_>,
+    ) -> Result<ParsedConfig, ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
         let mut notices = notices::take_ignored_keys(&mut tree);
         let mut config: Self = deserialize::deserialize(&tree)?;
+        config.folder = folder.to_owned();
         config.check(&tree)?;
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
         notices.extend(notices::find_idle_settings(&config, &tree));
-        notices
-            .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
-        Ok((config, notices))
+        notices.extend(channel_keys::find_names_without_hash(&config, &tree));
+        Ok(ParsedConfig { config, notices, tree })
     }
 
     /// Resolves the model of each agent.
@@ -309,7 +351,7 @@ impl Config {
 
     /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
     fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
-        let myao2_path = self.memory.database_path.as_ref()?.0.clone();
+        let myao2_path = self.resolve(&self.memory.database_path.as_ref()?.0);
         if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {
             return None;
         }
@@ -327,11 +369,39 @@ impl Config {
 
     /// The location of the database.
     pub fn database_address(&self) -> DatabaseLocation {
+        match self.written_database() {
+            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
+            server @ DatabaseLocation::Postgres(_) => server,
+        }
+    }
+
+    /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.
+    pub fn page_address(&self) -> Option<String> {
+        let listen = self.http.listen.0;
+        (listen.port() != 0).then(|| http::page_address(listen))
+    }
+
+    /// The location of the database as it is written: a path may be relative.
+    fn written_database(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());
         let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
         url.unwrap_or_else(|| {
             DatabaseLocation::Sqlite(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
         })
+    }
+
+    /// The database that a relative path means from the current folder, where earlier versions looked for it. Only if
+    /// there is one, and none in the config's folder.
+    fn former_database(&self) -> Option<PathBuf> {
+        let DatabaseLocation::Sqlite(path) = self.written_database() else { return None };
+        let former: PathBuf = std::env::current_dir().ok()?.join(&path).components().collect();
+        (!self.resolve(&path).exists() && former.is_file()).then_some(former)
+    }
+
+    /// A path of the config, from the folder that it belongs to.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        // The components are without `.`, as in `./data`.
+        self.folder.join(path).components().collect()
     }
 
     /// The validated settings of the Slack workspace, if one is configured.
@@ -371,8 +441,13 @@ impl Config {
     }
 
     /// The folder with the operator's own prompt templates.
-    pub fn prompts_dir(&self) -> Option<&Path> {
-        self.prompts_dir.as_ref().map(|folder| folder.0.as_path())
+    pub fn prompts_dir(&self) -> Option<PathBuf> {
+        self.prompts_dir.as_ref().map(|folder| self.resolve(&folder.0))
+    }
+
+    /// Whether conversations may have different languages.
+    pub fn is_bilingual(&self) -> bool {
+        self.rulebook().has_language_rule()
     }
 
     /// The configured time zone, or the default.
@@ -384,7 +459,7 @@ impl Config {
         Arc::new(Persona {
             name: self.persona.name.0.clone(),
             system_prompt: self.persona.system_prompt.clone(),
-            language: self.language,
+            language: self.language.own(),
         })
     }
 
@@ -481,7 +556,8 @@ impl Config {
     pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
         let limits = self.budget.channel_limits();
-        let defaults = self.response.rules(self.default_mode(), facilitation, limits);
+        let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
+        defaults.language = self.language.default_rule();
         let channels = self.channels.iter();
         let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&defaults)));
         Rulebook {
@@ -520,7 +596,7 @@ impl Config {
     pub fn agent_settings(&self) -> agent::AgentSettings {
         agent::AgentSettings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
-            rulebook: Arc::new(self.rulebook()),
+            rulebook: self.rulebook().into(),
             wait: self.response.wait,
             state: self.decision.state,
             limits: self.limits(),

@@ -70,6 +70,19 @@ impl DecisionDetails {
         })
     }
 
+    /// The same without what was said, and without what a judge or a model wrote about it.
+    pub fn without_texts(mut self) -> Self {
+        self.considered.clear();
+        self.posted_messages.clear();
+        self.about = None;
+        self.answer = None;
+        self.decision.why = None;
+        if let Some(judgment) = &mut self.decision.judgment {
+            judgment.reason = String::new();
+        }
+        self
+    }
+
     /// How the decision came about, without its model calls.
     pub fn labeled_values(&self, language: Language) -> Vec<LabeledValue> {
         let decision = &self.decision;

@@ -39,7 +39,8 @@ pub struct Policy {
 
 impl Policy {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let LoadedConfig { config, warnings } = Config::load(Some(path), ModelSelection::NoModel)?;
+        let LoadedConfig { config, warnings, .. } =
+            Config::load(Some(path), ModelSelection::NoModel)?;
         for warning in warnings {
             warn!("{warning}");
         }
@@ -84,7 +85,8 @@ pub fn replay(
         ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
         ReplayJudge::Builtin => Arc::new(BuiltinMind),
     };
-    let prompts = PromptBuilder::load(policy.config.language, policy.config.prompts_dir())?;
+    let prompts =
+        PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
     let prompts = Arc::new(prompts);
     for channel in &history.channels {
         let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));

@@ -42,7 +42,7 @@ pub async fn measure(
 /// Runs a forgetter until everybody is forgotten.
 async fn until_forgotten(store: &Arc<DatabaseStore>) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
-    let cache = Arc::new(ChannelCache::new(Arc::default()));
+    let cache = Arc::new(ChannelCache::default());
     let forgetter = Forgetter::new(store.clone(), cache, Clock::system());
     let running = tokio::spawn(forgetter.run(stop.clone()));
     let until_scrub_is = async |is_due| {

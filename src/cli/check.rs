@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,10 +13,12 @@ use crate::cli::print;
 use crate::config::budget::describe_limits;
 use crate::config::exposure;
 use crate::config::minds::ResolvedModel;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Cursors, StoreError};
@@ -31,9 +32,9 @@ struct CheckResult {
     result: Result<String, String>,
 }
 
-pub fn run(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+pub fn run(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let results = runtime.block_on(run_checks(file, selection));
+    let results = runtime.block_on(run_checks(source, selection));
     let mut has_failed = false;
     for CheckResult { subject, result } in &results {
         has_failed |= result.is_err();
@@ -46,18 +47,15 @@ pub fn run(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn run_checks(file: Option<&Path>, selection: ModelSelection<'_>) -> Vec<CheckResult> {
+async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec<CheckResult> {
     let check = |subject, result| CheckResult { subject, result };
-    let LoadedConfig { config, warnings } = match Config::load(file, selection) {
+    let LoadedConfig { config, warnings, .. } = match source.load(selection) {
         Ok(loaded) => loaded,
         Err(error) => return vec![check("config", Err(format!("{error:#}")))],
     };
-    let source = file.map_or("no file; everything has its default".to_owned(), |file| {
-        file.display().to_string()
-    });
-    let mut results = vec![check("config", Ok(source))];
+    let mut results = vec![check("config", Ok(source.describe(Language::En)))];
     results.extend(warnings.into_iter().map(|warning| check("note", Ok(warning))));
-    let exposed = exposure::exposed_files(file, &config.database_address());
+    let exposed = exposure::exposed_files(source.file(), &config.database_address());
     results.extend(exposed.into_iter().map(|exposed| check("note", Ok(exposed))));
     results.push(check("prompts", check_prompts(&config)));
     results.push(check("limits", Ok(describe_limits(&config.rulebook()))));

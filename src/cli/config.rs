@@ -19,15 +19,15 @@ pub struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Print every setting with its default and what it is for: a config file to begin with.
+    /// Print a config file to begin with: every setting, its default, and what it does.
     Example,
-    /// Print the settings of kotonoha, a Discord bot that is set up by variables, as a config file.
+    /// Print the settings of kotonoha, another Discord bot, as a config file.
     FromEnv {
-        /// Its variables. Left out: .env in this folder, or those of the process where there is none.
+        /// The file with kotonoha's variables. Without it: .env in the current folder, else the environment.
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Print the JSON Schema of the config, with which editors complete and check it.
+    /// Print the JSON Schema of the config. Editors use it to complete and check a config.
     Schema,
 }
 

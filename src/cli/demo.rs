@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::{App, browser};
 use crate::cli::demo::platform::DemoPlatform;
-use crate::cli::{StopSignals, dev, log, print};
+use crate::cli::{StopSignals, log, print};
 use crate::config::{Config, ModelSelection};
 use crate::demo::{DemoStatus, Phase};
 use aizuchi_core::persona::Language;
@@ -72,7 +72,7 @@ impl DemoArgs {
         let config = self.config(folder, self.address(), json!({}), selection)?;
         let Some(app) = open(&config, &mut stops).await? else { return Ok(ExitCode::SUCCESS) };
         let page = format!("http://{}/?demo", app.address);
-        let language = config.language;
+        let language = config.language.own();
         print(&texts::demo::welcome(language, &config.persona.name.0, &page))?;
         self.open_page(&page);
         let demo = app.demo();
@@ -128,7 +128,7 @@ impl DemoArgs {
 
     fn open_page(&self, page: &str) {
         if self.open {
-            dev::open(page);
+            browser::open(page.to_owned());
         }
     }
 }

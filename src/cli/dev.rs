@@ -1,14 +1,14 @@
 //! `aizuchi dev`: stand-ins for Slack and Discord, for development and demos.
 
 use std::net::SocketAddr;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
+use crate::app::browser;
 use crate::cli::{StopSignals, log, print};
 use aizuchi_fakes::discord::{self, FakeDiscord};
 use aizuchi_fakes::slack::{self, FakeSlack};
@@ -21,15 +21,15 @@ pub struct DevArgs {
 
 #[derive(Debug, Subcommand)]
 enum DevCommand {
-    /// Be a Slack workspace: its Web API, Socket Mode, and a page to talk on.
+    /// Run a stand-in for Slack: its Web API, Socket Mode, and a page to write on.
     Slack(FakeSlackArgs),
-    /// Be a Discord server: REST, the gateway, and a page to talk on.
+    /// Run a stand-in for Discord: its REST API, its gateway, and a page to write on.
     Discord(FakeDiscordArgs),
 }
 
 #[derive(Debug, Args)]
 struct FakeSlackArgs {
-    /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
+    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -38,7 +38,7 @@ struct FakeSlackArgs {
 
 #[derive(Debug, Args)]
 struct FakeDiscordArgs {
-    /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
+    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -47,8 +47,11 @@ struct FakeDiscordArgs {
 
 #[derive(Debug, Args)]
 struct PageArgs {
-    /// Whether to open the page in a browser.
-    #[arg(long, value_enum, default_value_t = OpenBrowser::No)]
+    /// Open the page in a browser.
+    #[arg(long)]
+    open: bool,
+    /// The same as `--open`, as earlier versions had it.
+    #[arg(long, value_enum, default_value_t = OpenBrowser::No, hide = true)]
     open_browser: OpenBrowser,
 }
 
@@ -124,8 +127,8 @@ impl PageArgs {
     /// Prints the welcome text, and opens the page in a browser if asked to.
     fn announce(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
         print(welcome)?;
-        if self.open_browser == OpenBrowser::Yes {
-            open(&format!("http://{address}"));
+        if self.open || self.open_browser == OpenBrowser::Yes {
+            browser::open(format!("http://{address}"));
         }
         Ok(())
     }
@@ -134,32 +137,23 @@ impl PageArgs {
 fn slack_welcome(settings: &slack::FakeSlackSettings, address: SocketAddr) -> String {
     let slack::FakeSlackSettings { bot_token, app_token, signing_secret, .. } = settings;
     format!(
-        "A workspace that is like Slack: http://{address}\n\
+        "A stand-in for Slack: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
          \n    slack:\n      api_base: http://{address}/api\n      bot_token: {bot_token}\n      app_token: {app_token}\n\
-         \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
+         \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state. Events over HTTP are signed with {signing_secret}.\n\
-         \nNothing is kept. Ctrl-C stops."
+         \nNothing is stored. Ctrl-C stops."
     )
 }
 
 fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr) -> String {
     let token = &settings.token;
     format!(
-        "A server that is like Discord: http://{address}\n\
+        "A stand-in for Discord: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
          \n    discord:\n      api_base: http://{address}\n      gateway_url: ws://{address}/gateway\n      token: {token}\n\
-         \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
+         \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state.\n\
-         \nNothing is kept. Ctrl-C stops."
+         \nNothing is stored. Ctrl-C stops."
     )
-}
-
-/// Opens a page in the default browser.
-pub(super) fn open(address: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let opened = Command::new(program).arg(address).status();
-    if !opened.is_ok_and(|status| status.success()) {
-        warn!(address, "opening a browser failed; open the page by hand");
-    }
 }

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
+use crate::config::ModelSelection;
 use crate::config::environment::Environment;
-use crate::config::{Config, ModelSelection};
+use crate::config::source::ConfigSource;
 use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 
 #[derive(Debug, Args)]
@@ -18,22 +19,22 @@ pub struct DiscordArgs {
 
 #[derive(Debug, Subcommand)]
 enum DiscordCommand {
-    /// Print the link at which somebody who may manage a server lets the bot in, with the permissions that
-    /// it needs and no more.
+    /// Print the link that adds the bot to a server, with the permissions that it needs and no more. It works for people
+    /// who may manage the server.
     Invite {
-        /// The application's id, from the page General Information. Left out: it is taken from the token,
-        /// in the config or in DISCORD_TOKEN.
+        /// The application's id, from its page General Information. Without it: it is read from the token, in the config
+        /// or in DISCORD_TOKEN.
         #[arg(long, value_name = "ID")]
         application: Option<u64>,
     },
 }
 
 impl DiscordArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let DiscordCommand::Invite { application } = self.command;
         let application = match application {
             Some(id) => Some(id),
-            None => application_id(&token(file)?),
+            None => application_id(&token(source)?),
         };
         let application = application.ok_or_else(|| {
             anyhow::anyhow!(
@@ -50,16 +51,17 @@ impl DiscordArgs {
     }
 }
 
-fn token(file: Option<&Path>) -> anyhow::Result<String> {
+fn token(source: &ConfigSource) -> anyhow::Result<String> {
     let absent = || {
         anyhow::anyhow!(
             "there is no token yet: name the config with --config, set DISCORD_TOKEN, or use --application"
         )
     };
-    if file.is_some() {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
-        let discord = config.resolved_discord().ok_or_else(absent)?;
-        return Ok(discord.token.expose().to_owned());
+    if source.file().is_some() {
+        let config = source.load_without_database(ModelSelection::NoModel)?.config;
+        if let Some(discord) = config.resolved_discord() {
+            return Ok(discord.token.expose().to_owned());
+        }
     }
     let environment = Environment::from_process(Path::new(""))?;
     environment.get("DISCORD_TOKEN").map(str::to_owned).ok_or_else(absent)

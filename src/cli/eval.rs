@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::cli::{log, print};
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::eval::case::{self, Case, read_file};
 use crate::eval::decide::ItemAnswer;
@@ -26,19 +27,19 @@ use aizuchi_core::rules::ChannelRules;
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// Labelled cases: JSON lines, in one or more files.
+    /// Files with labeled cases, one JSON object a line.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
-    /// What the labels are of: whether to join in, or the state of a conversation.
+    /// What to measure: whether it joins in where it should, or whether it names the state of a conversation.
     #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
     task: EvalTask,
-    /// Who answers: the built-in mind, or the model of `agents.judgment` or of `agents.state`.
+    /// What answers: the built-in mind, or the model of `agents.judgment` or `agents.state` in the config.
     #[arg(long, value_enum, default_value_t = MindChoice::Builtin)]
     mind: MindChoice,
-    /// Write what a model would be asked about each case to DIR/<id>.txt, and ask nobody.
+    /// Ask no model; write the prompt of each case to DIR/<id>.txt instead.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["answers", "json"])]
     dump_prompts: Option<PathBuf>,
-    /// Take the answers from a file, one {"id", "answer"} a line, and ask nobody.
+    /// Ask no model; read the answers from a file, one {"id", "answer"} a line.
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
     /// Print JSON instead of tables.
@@ -61,7 +62,7 @@ enum MindChoice {
 impl EvalArgs {
     pub fn run(
         self,
-        file: Option<&Path>,
+        source: &ConfigSource,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
@@ -73,7 +74,7 @@ impl EvalArgs {
             "--model goes with --mind model, where no answers are given and no prompts are written"
         );
         let selection = if asks_model { selection } else { ModelSelection::NoModel };
-        let config = self.config(file, selection)?;
+        let config = self.config(source, selection)?;
         match self.task {
             EvalTask::Decide => self.decide(&config),
             EvalTask::State => self.evaluate_states(&config),
@@ -148,8 +149,12 @@ impl EvalArgs {
 
     /// Loads the config. The agent's own system prompt stays in place even if no model is asked, so that the prompts are
     /// the same for every mind.
-    fn config(&self, file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<Config> {
-        let LoadedConfig { mut config, .. } = Config::load(file, selection)?;
+    fn config(
+        &self,
+        source: &ConfigSource,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<Config> {
+        let LoadedConfig { mut config, .. } = source.load_without_database(selection)?;
         let (agent, mind, name) = match self.task {
             EvalTask::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
             EvalTask::State => (&config.agents.state, &mut config.minds.state, "state"),

@@ -1,6 +1,5 @@
 //! `aizuchi forget`: deletes a user from the database.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -8,27 +7,30 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
-use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::config::source::ConfigSource;
+use crate::config::{LoadedConfig, ModelSelection};
 use aizuchi_core::chat::{AuthorKind, User, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::location::DatabaseLocation;
 
-/// Forget a person: their messages, memos about them, and what is remembered of them.
+/// Delete a person and everything remembered of them.
+///
+/// That is their messages, memos about them, and memories of what they said. Stop Aizuchi first.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
-    /// Who it is: an id, or a name.
+    /// The person's id or name.
     #[arg(long, value_name = "USER")]
     user: String,
 }
 
 impl ForgetArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, ModelSelection::NoModel)?;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let address = config.database_address();
         if let DatabaseLocation::Sqlite(path) = &address {
-            anyhow::ensure!(path.exists(), "there is no database at {address}, so nobody is known");
+            anyhow::ensure!(path.exists(), "there is no database at {address}");
         }
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
@@ -49,9 +51,9 @@ impl ForgetArgs {
     async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {
         let users = store.find_users(&self.user).await?;
         let wanted = to_single_line(&self.user);
-        anyhow::ensure!(!users.is_empty(), "nobody is known by the id or name \"{wanted}\"");
+        anyhow::ensure!(!users.is_empty(), "there is no user with the id or name \"{wanted}\"");
         let is_own = users.iter().any(|user| user.kind == AuthorKind::Persona);
-        anyhow::ensure!(!is_own, "\"{wanted}\" is what I am called; I cannot forget myself");
+        anyhow::ensure!(!is_own, "\"{wanted}\" is the companion itself, which cannot be forgotten");
         let is_one = users.iter().all(|other| other.id == users[0].id);
         anyhow::ensure!(
             is_one,
@@ -68,8 +70,8 @@ impl ForgetArgs {
             total.memories += report.memories;
         }
         Ok(format!(
-            "{} is forgotten: {} lines, {} lines of my own that repeated them, {} memos; {} memories are \
-             written anew at the next start",
+            "{} is forgotten: {} messages, {} messages of the companion that repeated them, and {} memos are \
+             deleted; {} memories are written anew at the next start",
             describe_user(&users[0]),
             total.messages,
             total.own_messages,

@@ -1,6 +1,6 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::History;
 use crate::replay::to_import;
@@ -26,26 +27,28 @@ use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
-/// Bring along what another program kept: the database of myao2, or recorded messages. It only becomes
-/// known; nothing is answered. What is here already stays.
+/// Import the database of myao2, or recorded messages.
+///
+/// Stop Aizuchi first. Afterwards it knows the messages and answers none of them. What its database has already stays as
+/// it is.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A database of myao2 (it is not changed), or JSON lines as `replay` reads them.
+    /// The database of myao2, which is not changed, or recorded messages as `replay` reads them.
     input: PathBuf,
-    /// The workspace that it is of: a Slack team's id, like T0123456789.
+    /// The workspace that the messages come from: the id of a Slack team, like T0123456789.
     #[arg(long, value_name = "TEAM")]
     workspace: Option<String>,
-    /// The user that the persona was, like U0123456789. Left out, myao2's database tells.
+    /// The user id of the bot, like U0123456789. Without it, myao2's database says.
     #[arg(long, value_name = "USER")]
     bot: Option<String>,
-    /// Have everybody know every memo, as in myao2. Otherwise a memo is seen only where it was made.
+    /// Make every memo known in every channel, as in myao2. Otherwise a memo stays in the channel where it was made.
     #[arg(long)]
     share_memos: bool,
 }
 
 impl ImportArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, ModelSelection::NoModel)?;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
@@ -71,7 +74,7 @@ impl ImportArgs {
             return Ok(WorkspaceId::new(named));
         }
         let slack = config.resolved_slack().context(
-            "the input does not say which workspace it is of: --workspace takes the id of the Slack \
+            "the input does not say which workspace it comes from; give --workspace the id of the Slack \
              team, which begins with T and stands in the address of the workspace's web page",
         )?;
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
@@ -141,7 +144,7 @@ async fn import_with_progress(
 fn describe_report(report: &ImportReport, config: &Config) -> String {
     let ImportReport { channels, users, messages, memories, memos, skipped } = report;
     let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
-        format!("{kind:<9} {new} brought along, {existing} here already\n")
+        format!("{kind:<9} {new} imported, {existing} known already\n")
     };
     let mut text = String::new();
     for (kind, count) in [
@@ -157,8 +160,8 @@ fn describe_report(report: &ImportReport, config: &Config) -> String {
         text += &format!("left out  {kind}: {count}; {reason}\n");
     }
     if channels.new > 0 {
-        text += "note      Who may read the new channels is not known, so what was said there stays there, also \
-                 when Slack says that they are public.\n";
+        text += "note      Who may read the new channels is not known, so they count as private, even if Slack says \
+                 that they are public.\n";
     }
     format!("{text}database  {}", config.database_address())
 }

@@ -2,17 +2,30 @@
 
 use std::io::IsTerminal;
 
+use anyhow::Context as _;
 use tracing::{Level, Metadata, Subscriber, error};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 
-/// Initializes logging from the config. `RUST_LOG` overrides the configured levels.
-pub fn init(logging: &LoggingConfig) {
+/// The levels of the log, which can be replaced.
+pub struct LogLevels(reload::Handle<BoxedFilter, Registry>);
+
+type BoxedFilter = Box<dyn Filter<Registry> + Send + Sync>;
+
+impl LogLevels {
+    /// Puts other levels in force. `RUST_LOG` still overrides them.
+    pub fn replace(&self, logging: &LoggingConfig) -> anyhow::Result<()> {
+        self.0.reload(configured_filter(logging)).context("changing the levels of the log")
+    }
+}
+
+/// The filter of the configured levels. `RUST_LOG` overrides them.
+fn configured_filter(logging: &LoggingConfig) -> BoxedFilter {
     let level = logging.level.filter();
     // Dependencies may log chat text or secrets at their verbose levels.
     let dependencies = match logging.level {
@@ -24,7 +37,12 @@ pub fn init(logging: &LoggingConfig) {
         targets(&logger.0).into_iter().map(|target| format!(",{target}={}", level.filter()))
     });
     // A filter matches targets by prefix, and all crates of this workspace are named `aizuchi…`.
-    let filter = filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>()));
+    Box::new(filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>())))
+}
+
+/// Initializes logging from the config.
+pub fn init(logging: &LoggingConfig) -> LogLevels {
+    let (filter, levels) = reload::Layer::new(configured_filter(logging));
     let is_terminal = std::io::stderr().is_terminal();
     let layer = layer();
     let log = tracing_subscriber::registry();
@@ -42,6 +60,7 @@ pub fn init(logging: &LoggingConfig) {
         let place = panic.location().map(ToString::to_string);
         error!(place, "a defect in the program");
     }));
+    LogLevels(levels)
 }
 
 /// The log targets of a part of this program. Parts keep the names that they had in one crate, whichever crate has

@@ -2,7 +2,6 @@
 //! while an Aizuchi is running.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::app;
 use crate::cli::print;
+use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::{ConversationId, MessageId, to_single_line};
 use aizuchi_core::clock::Clock;
@@ -21,20 +21,24 @@ use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {
+    /// Whether to join in.
     Judge,
+    /// What to answer.
     Reply,
+    /// What to remember.
     Remember,
+    /// The state of the conversation.
     State,
 }
 
 #[derive(Debug, Args)]
 pub struct PromptArgs {
-    /// What it would be asked for.
+    /// What the model would be asked for.
     question: PromptKind,
-    /// The channel, by its name or id.
+    /// The channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: String,
-    /// The thread, by the id of its first message; without it, the channel's top level.
+    /// The thread: the id of its first message. Without it: the channel outside of threads.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 }
@@ -43,14 +47,14 @@ impl PromptArgs {
     /// Prints the prompt to stdout, and the estimated size of its sections to stderr.
     pub fn run(
         self,
-        file: Option<&Path>,
+        source: &ConfigSource,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, selection)?;
+        let LoadedConfig { config, .. } = source.load(selection)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
-            eprintln!("there is nothing to be remembered there");
+            eprintln!("there is nothing new to remember there");
         }
         for prompt in &prompts {
             print(prompt.full_text().trim_end())?;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{log, print};
 use crate::replay::history::History;
@@ -18,35 +18,39 @@ use crate::replay::{self, Policy, ReplaySettings};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// Recorded messages: JSON lines, plain or gzipped.
+    /// The recorded messages: one JSON object a line, plain or gzipped.
     input: PathBuf,
-    /// A config fragment to replay under; give several to compare them. Without one: the defaults.
+    /// The settings to replay with: a config, or a part of one. Several are compared. Without any: --config, or else the
+    /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// Who judges: nobody ever speaks, everybody always does, or the built-in mind.
+    /// How to judge.
     #[arg(long, value_enum, default_value_t = JudgeArg::Builtin)]
     judge: JudgeArg,
-    /// The median of what a model call takes, in virtual milliseconds (at most a day).
+    /// How long a model call takes, as a median in virtual milliseconds; a day at most.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
-    /// Makes chance repeatable.
+    /// The number that chance is drawn from; the same number gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Write what happened, one JSON object a line.
+    /// Write everything that happened to a file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
-    /// Exit with 2 if the input has lines that cannot be read.
+    /// Exit with code 2 if a line of the input cannot be read.
     #[arg(long)]
     strict: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum JudgeArg {
+    /// Never join in.
     Silent,
+    /// Always join in.
     Speak,
+    /// As the built-in mind decides.
     Builtin,
 }
 
@@ -63,7 +67,7 @@ impl ReplayArgs {
                 files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?
             }
             (_, Some(_)) => anyhow::bail!(
-                "give either --config or --policy: each policy is a config of its own"
+                "give either --config or --policy; each policy is a config of its own"
             ),
         };
         let history = History::open(&self.input)?;
@@ -113,7 +117,7 @@ impl ReplayArgs {
             .iter()
             .map(|score| {
                 json!({
-                    "score": score,
+                    "score": score_to_json(score),
                     "calls_per_1000": score.calls_per_1000(),
                     "coverage": score.coverage(),
                     "spoken_coverage": score.spoken_coverage(),
@@ -131,6 +135,17 @@ impl ReplayArgs {
         let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// The figures. Those that the recording says nothing about are null.
+fn score_to_json(score: &ReplayScore) -> Value {
+    let mut figures = json!(score);
+    if !score.is_annotated {
+        for unknown in ["open_questions", "reached_questions", "answered_questions"] {
+            figures[unknown] = Value::Null;
+        }
+    }
+    figures
 }
 
 impl From<JudgeArg> for replay::ReplayJudge {

@@ -1,7 +1,6 @@
 //! `aizuchi search`: finds messages by their words. It opens the database read-only, so it also works while an Aizuchi
 //! is running.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,7 +8,8 @@ use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::{Config, ModelSelection};
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -17,13 +17,13 @@ use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words that the lines should have; the more of them, and the rarer, the better.
+    /// The words to look for. Messages with more of them, and with rarer ones, come first.
     #[arg(required = true, num_args = 1.., value_name = "QUERY")]
     words: Vec<String>,
-    /// Only in this channel, by its name or id.
+    /// Search only this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
-    /// How many lines to show, at most 100.
+    /// Show at most N messages, 100 at most.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100))]
     limit: u64,
     /// Print JSON.
@@ -32,8 +32,8 @@ pub struct SearchArgs {
 }
 
 impl SearchArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {
@@ -83,12 +83,13 @@ impl SearchArgs {
     }
 }
 
-/// A result as one line of text.
+/// A result as one line of text, with the id that `aizuchi why` takes.
 fn format_result(found: &RecalledMessage) -> String {
     let at = found.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
     let channel = strip_control_characters(strip_hash(&found.channel_name));
     let (name, text) = (strip_control_characters(&found.author_name), excerpt(&found.message.text));
-    format!("{at}  #{channel}  {name}: {text}")
+    let id = strip_control_characters(found.message.id.as_str());
+    format!("{id}  {at}  #{channel}  {name}: {text}")
 }
 
 fn to_json(found: &RecalledMessage) -> Value {

@@ -16,14 +16,13 @@ pub struct SlackArgs {
 
 #[derive(Debug, Subcommand)]
 enum SlackCommand {
-    /// Print the app's manifest, from which Slack creates the app: paste it at
-    /// <https://api.slack.com/apps>, Create New App, From a manifest.
+    /// Print the manifest from which Slack creates the app. Paste it at <https://api.slack.com/apps>: Create New App,
+    /// From a manifest.
     Manifest {
-        /// What the app is called.
+        /// The name of the app.
         #[arg(long, value_name = "NAME", default_value = "Aizuchi")]
         name: String,
-        /// Have the events sent to this address of yours, which Slack must be able to reach, instead of
-        /// Socket Mode.
+        /// Let Slack send events to this address, which it must be able to reach, instead of over Socket Mode.
         #[arg(long, value_name = "URL")]
         http: Option<String>,
     },

@@ -1,20 +1,23 @@
-//! `aizuchi why`: explains why the persona spoke or did not. It opens the database read-only, so it also works while an
+//! `aizuchi why`: explains why Aizuchi spoke or stayed silent. It opens the database read-only, so it also works while an
 //! Aizuchi is running.
 
-use std::path::Path;
+mod reference;
+
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Args;
-use serde_json::json;
+use clap::{Args, value_parser};
+use serde_json::{Value, json};
 
+use crate::cli::why::reference::Reference;
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::{Config, ModelSelection};
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
 use crate::ledger::{self, DecisionDetails};
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
-use aizuchi_core::decision::Attempt;
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Attempt, DecisionId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -24,12 +27,16 @@ use aizuchi_core::texts;
 
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// The message, by its id.
-    #[arg(value_name = "MESSAGE")]
-    message: String,
-    /// Only in this channel, by its name or id.
+    /// The message: its id, or the link to it that you copy from Slack, Discord or the page.
+    #[arg(value_name = "MESSAGE", required_unless_present = "last")]
+    message: Option<String>,
+    /// Look only in this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
+    /// Explain the newest N decisions in the channel instead of a message, at most 100.
+    #[arg(long, value_name = "N", requires = "channel", conflicts_with = "message",
+          value_parser = value_parser!(u64).range(1..=100))]
+    last: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -41,61 +48,121 @@ struct MessageDecisions {
     decisions: Vec<DecisionDetails>,
 }
 
+/// What was asked about: messages with their decisions, or decisions alone.
+#[derive(Default)]
+struct Found {
+    messages: Vec<MessageDecisions>,
+    decisions: Vec<DecisionDetails>,
+}
+
+/// How decisions are shown.
+struct Format<'a> {
+    language: Language,
+    currency: &'a str,
+    /// Where the pages are, if that is known.
+    pages: Option<String>,
+}
+
 impl WhyArgs {
-    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, ModelSelection::NoModel)?.config;
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let found = runtime.block_on(self.find_message(&config.database_address()))?;
+        let found = runtime.block_on(self.find(&config.database_address()))?;
         if self.json {
-            let messages: Vec<_> =
-                found.iter().map(|found| views::message(&found.message)).collect();
-            let decisions = found.iter().flat_map(|found| &found.decisions);
-            let decisions: Vec<_> =
-                decisions.map(|details| views::decision(&details.decision)).collect();
-            let all = json!({ "messages": messages, "decisions": decisions });
-            print(&serde_json::to_string_pretty(&all)?)?;
+            print(&serde_json::to_string_pretty(&found.to_json())?)?;
         } else {
-            let (language, currency) = (config.language, &config.models.currency.0);
-            let texts = found.iter().map(|found| found.format(language, currency));
-            print(&texts.collect::<Vec<_>>().join("\n\n"))?;
+            let format = Format {
+                language: config.language.own(),
+                currency: &config.models.currency.0,
+                pages: config.page_address(),
+            };
+            print(&found.format(&format))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn find_message(
-        &self,
-        address: &DatabaseLocation,
-    ) -> anyhow::Result<Vec<MessageDecisions>> {
+    async fn find(&self, address: &DatabaseLocation) -> anyhow::Result<Found> {
+        let reference = self.message.as_deref().map(|text| {
+            let shown = strip_control_characters(text);
+            Reference::parse(text).map_err(|problem| anyhow::anyhow!("{shown:?}: {problem}"))
+        });
+        let reference = reference.transpose()?;
         let database = ReadOnlyDatabase::open(address).await?;
-        let channels = self.find_channels(&database).await?;
-        let archive = database.into_store();
-        let id = MessageId::new(self.message.as_str());
-        let mut found = Vec::new();
-        for (workspace, channel) in channels {
-            if let Some(message) = archive.message(&workspace, &channel, &id).await? {
-                found.push(MessageDecisions {
-                    decisions: load_decisions(&archive, &message).await?,
-                    message,
-                });
+        match reference {
+            Some(Reference::Message { channel, id }) => {
+                let channels = self.find_channels(&database, channel.as_ref()).await?;
+                self.find_message(channels, &id, &database.into_store()).await
+            }
+            Some(Reference::Decision(id)) => {
+                let workspaces = database.workspaces().await?;
+                find_decision(workspaces, id, &database.into_store()).await
+            }
+            None => {
+                let channels = self.find_channels(&database, None).await?;
+                self.find_last(channels, &database.into_store()).await
             }
         }
-        let shown = strip_control_characters(&self.message);
+    }
+
+    async fn find_message(
+        &self,
+        channels: Vec<(WorkspaceId, ChannelId)>,
+        id: &MessageId,
+        archive: &DatabaseStore,
+    ) -> anyhow::Result<Found> {
+        let mut messages = Vec::new();
+        for (workspace, channel) in channels {
+            if let Some(message) = archive.message(&workspace, &channel, id).await? {
+                let decisions = load_decisions(archive, &message).await?;
+                messages.push(MessageDecisions { decisions, message });
+            }
+        }
+        let shown = strip_control_characters(id.as_str());
         match &self.channel {
             Some(channel) => {
                 let channel = strip_control_characters(channel);
-                anyhow::ensure!(!found.is_empty(), "there is no message {shown:?} in {channel:?}");
+                anyhow::ensure!(
+                    !messages.is_empty(),
+                    "there is no message {shown:?} in {channel:?}"
+                );
             }
-            None => anyhow::ensure!(!found.is_empty(), "there is no message {shown:?}"),
+            None => anyhow::ensure!(!messages.is_empty(), "there is no message {shown:?}"),
         }
-        Ok(found)
+        Ok(Found { messages, decisions: Vec::new() })
     }
 
-    /// The channels that may hold the message: on some platforms an id is unique only within its channel.
+    /// The newest decisions of these channels, newest last.
+    async fn find_last(
+        &self,
+        channels: Vec<(WorkspaceId, ChannelId)>,
+        archive: &DatabaseStore,
+    ) -> anyhow::Result<Found> {
+        let limit = self.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(0);
+        let mut newest = Vec::new();
+        for (workspace, channel) in channels {
+            newest.extend(
+                archive.decisions(DecisionQuery::Channel { workspace, channel, limit }).await?,
+            );
+        }
+        newest.sort_by_key(|decision| (decision.opened, decision.id));
+        let shown = newest.split_off(newest.len().saturating_sub(limit));
+        let channel = strip_control_characters(self.channel.as_deref().unwrap_or_default());
+        anyhow::ensure!(!shown.is_empty(), "nothing was decided in {channel:?} yet");
+        let mut decisions = Vec::new();
+        for decision in shown {
+            decisions.push(DecisionDetails::load(archive, decision).await?);
+        }
+        Ok(Found { messages: Vec::new(), decisions })
+    }
+
+    /// The channels that may hold the message: on some platforms an id is unique only within its channel, which a link
+    /// names.
     async fn find_channels(
         &self,
         database: &ReadOnlyDatabase,
+        linked: Option<&ChannelId>,
     ) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
-        if let Some(wanted) = &self.channel {
+        if let Some(wanted) = self.channel.as_deref().or(linked.map(ChannelId::as_str)) {
             let channels = database.find_channels(wanted).await?;
             let shown = strip_control_characters(wanted);
             anyhow::ensure!(!channels.is_empty(), "there is no channel {shown:?} in the database");
@@ -108,6 +175,21 @@ impl WhyArgs {
         }
         Ok(all)
     }
+}
+
+async fn find_decision(
+    workspaces: Vec<WorkspaceId>,
+    id: DecisionId,
+    archive: &DatabaseStore,
+) -> anyhow::Result<Found> {
+    let mut decisions = Vec::new();
+    for workspace in workspaces {
+        for decision in archive.decisions(DecisionQuery::One { workspace, id }).await? {
+            decisions.push(DecisionDetails::load(archive, decision).await?);
+        }
+    }
+    anyhow::ensure!(!decisions.is_empty(), "there is no decision {id}");
+    Ok(Found { messages: Vec::new(), decisions })
 }
 
 /// Loads the decisions on a message, newest last.
@@ -128,13 +210,28 @@ async fn load_decisions(
     Ok(decisions)
 }
 
+impl Found {
+    fn to_json(&self) -> Value {
+        let messages = self.messages.iter();
+        let decisions = messages.clone().flat_map(|found| &found.decisions).chain(&self.decisions);
+        let decisions: Vec<_> =
+            decisions.map(|details| views::decision(&details.decision)).collect();
+        let messages: Vec<_> = messages.map(|found| views::message(&found.message)).collect();
+        json!({ "messages": messages, "decisions": decisions })
+    }
+
+    fn format(&self, format: &Format<'_>) -> String {
+        let messages = self.messages.iter().map(|found| found.format(format));
+        let decisions = self.decisions.iter().map(|details| format.decision(details));
+        messages.chain(decisions).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
 impl MessageDecisions {
-    fn format(&self, language: Language, currency: &str) -> String {
-        let mut lines = vec![format_message(&self.message, language)];
-        lines.extend(self.describe_gate(language));
-        lines.extend(
-            self.decisions.iter().map(|details| format_decision(details, language, currency)),
-        );
+    fn format(&self, format: &Format<'_>) -> String {
+        let mut lines = vec![format_message(&self.message, format.language)];
+        lines.extend(self.describe_gate(format.language));
+        lines.extend(self.decisions.iter().map(|details| format.decision(details)));
         lines.join("\n")
     }
 
@@ -158,35 +255,40 @@ impl MessageDecisions {
     }
 }
 
-fn format_decision(details: &DecisionDetails, language: Language, currency: &str) -> String {
-    let decision = &details.decision;
-    let name = texts::command_line::decision(language);
-    let channel = strip_control_characters(details.channel_name.trim_start_matches('#'));
-    let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
-    let considered_name = texts::command_line::considered(language);
-    let considered = details.considered.iter();
-    lines.extend(considered.map(|message| {
-        format_value(considered_name, &format_message(message, language), language)
-    }));
-    let values = details.labeled_values(language);
-    lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));
-    let calls = decision.attempts.iter();
-    lines.extend(calls.map(|attempt| call(attempt, language, currency)));
-    let ended = texts::ledger::decision_result(language, decision.ended);
-    let why = decision.why.as_deref().filter(|why| !why.is_empty());
-    let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
-    lines.push(format_value(texts::command_line::ended(language), &ended, language));
-    let posted_name = texts::command_line::said(language);
-    lines.extend(
-        details
-            .posted_messages
-            .iter()
-            .map(|message| format_value(posted_name, &format_message(message, language), language)),
-    );
-    lines.extend(
-        details.aftermath(language).map(|next| format_value(next.name, &next.value, language)),
-    );
-    lines.join("\n")
+impl Format<'_> {
+    fn decision(&self, details: &DecisionDetails) -> String {
+        let (language, currency) = (self.language, self.currency);
+        let decision = &details.decision;
+        let name = texts::command_line::decision(language);
+        let channel = strip_control_characters(details.channel_name.trim_start_matches('#'));
+        let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
+        let considered_name = texts::command_line::considered(language);
+        let considered = details.considered.iter();
+        lines.extend(considered.map(|message| {
+            format_value(considered_name, &format_message(message, language), language)
+        }));
+        let values = details.labeled_values(language);
+        lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));
+        let calls = decision.attempts.iter();
+        lines.extend(calls.map(|attempt| call(attempt, language, currency)));
+        let ended = texts::ledger::decision_result(language, decision.ended);
+        let why = decision.why.as_deref().filter(|why| !why.is_empty());
+        let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
+        lines.push(format_value(texts::command_line::ended(language), &ended, language));
+        let posted_name = texts::command_line::said(language);
+        lines.extend(details.posted_messages.iter().map(|message| {
+            format_value(posted_name, &format_message(message, language), language)
+        }));
+        lines.extend(
+            details.aftermath(language).map(|next| format_value(next.name, &next.value, language)),
+        );
+        let pages = self.pages.iter();
+        let page = pages.map(|pages| format!("{pages}/decisions/{}", decision.id));
+        lines.extend(
+            page.map(|page| format_value(texts::command_line::page(language), &page, language)),
+        );
+        lines.join("\n")
+    }
 }
 
 fn call(attempt: &Attempt, language: Language, currency: &str) -> String {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::config::budget::ChannelBudget;
 use crate::config::facilitator::FacilitatorConfig;
+use crate::config::language::LanguageSetting;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
 use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds};
@@ -32,6 +33,8 @@ pub struct ChannelConfig {
     pub facilitator: FacilitatorConfig,
     /// Whether a mention there opens a thread, on Discord.
     pub threads: Option<ThreadsSetting>,
+    /// The language there: `en`, `ja`, or `auto`, which is what people write.
+    pub language: Option<LanguageSetting>,
     /// What it may use up there: a section of limits, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
 }
@@ -55,6 +58,7 @@ impl ChannelConfig {
                 .map_or_else(|| defaults.reactions.clone(), emoji_names),
             facilitation: self.facilitator.apply_to(&defaults.facilitation),
             cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
+            language: self.language.map_or(defaults.language, |language| Some(language.rule())),
             max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget

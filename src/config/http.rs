@@ -1,6 +1,6 @@
 //! The `http` and `health_check` sections.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub struct HttpConfig {
     /// Where the pages are. An address that other machines can reach needs `http.token`.
     pub listen: ListenAddress,
     /// What a visitor must know: at least 16 characters that are hard to guess. Its holder reads and writes in the
-    /// local room under any name, and reads what could not be posted in any workspace.
+    /// local room under any name, and reads the pages of decisions and what could not be posted in any workspace.
     pub token: Option<HttpToken>,
     /// The proxies that say in `X-Forwarded-For` whom they stand for: addresses, or networks like 10.0.0.0/8. What
     /// other peers say of themselves there is not believed.
@@ -43,6 +43,16 @@ pub struct ListenAddress(pub SocketAddr);
 #[serde(try_from = "String")]
 #[schemars(inline, extend("format" = "password", "minLength" = 16))]
 pub struct HttpToken(pub Secret);
+
+/// The address of the pages at a listener, for a browser on this machine.
+pub fn page_address(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    format!("http://{listen}")
+}
 
 impl Default for HttpConfig {
     fn default() -> Self {

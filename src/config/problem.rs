@@ -107,6 +107,18 @@ impl ConfigProblem {
         }
     }
 
+    /// Adds the warning that may explain the problem: the nearest one above it.
+    pub fn with_hint(self, warnings: &[Self]) -> Self {
+        let line = |problem: &Self| problem.location.map(|location| location.line);
+        let hint = warnings.iter().rfind(|warning| line(warning) <= line(&self));
+        let Some((hint, hint_line)) = hint.and_then(|hint| Some((hint, line(hint)?))) else {
+            return self;
+        };
+        let sentence =
+            format!("{}; see line {hint_line}: {}", self.description(), hint.description());
+        Self::for_file(self.location, sentence)
+    }
+
     /// `FILE:LINE:COLUMN: what is wrong`.
     pub fn format_in(&self, file: &str) -> String {
         match self.location {

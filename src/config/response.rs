@@ -159,6 +159,7 @@ impl ResponseConfig {
             cooldown: duration_from_seconds(self.cooldown_seconds.0),
             max_share: self.max_share.0,
             budget_limits,
+            language: None,
         }
     }
 }

@@ -5,14 +5,6 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 
-/// How a language is written.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", inline)]
-pub enum LanguageSchema {
-    En,
-    Ja,
-}
-
 /// How a mode is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]

@@ -12,7 +12,8 @@ use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
-    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. Left out: `sqlite://data/aizuchi.db`.
+    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. A file is looked for from the config's folder. Left
+    /// out: `sqlite://data/aizuchi.db`.
     pub url: Option<StorageUrl>,
 }
 
@@ -20,7 +21,7 @@ pub struct StorageConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryConfig {
-    /// The database's file, where `storage.url` is not set.
+    /// The database's file, from the config's folder, where `storage.url` is not set.
     pub database_path: Option<DatabasePath>,
     /// How long after a message it becomes part of a memory.
     pub long_term_update_interval_seconds: Seconds,

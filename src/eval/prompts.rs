@@ -41,8 +41,8 @@ impl CasePrompts {
     /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
         let prompts = |language: Language| {
-            let folder = config.prompts_dir().filter(|_| language == config.language);
-            PromptBuilder::load(language, folder)
+            let folder = config.prompts_dir().filter(|_| language == config.language.own());
+            PromptBuilder::load(language, folder.as_deref())
         };
         Ok(Self {
             persona: persona.clone(),

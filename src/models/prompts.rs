@@ -3,19 +3,25 @@
 use crate::config::Config;
 use crate::models::persona_of;
 use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
 
 /// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
 /// messages.
 pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
-    let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
+    load_prompts_in(config, config.language.own())
+}
+
+/// The same in one of the languages of a bilingual config.
+pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<PromptBuilder> {
+    let prompts = PromptBuilder::load(language, config.prompts_dir().as_deref())?;
     let required = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {
             PromptVerb::Judge => (&minds.judgment, Vec::new()),
             PromptVerb::Reply if has_tools(config) => {
-                (&minds.response, ToolSettings::specs(config.language))
+                (&minds.response, ToolSettings::specs(language))
             }
             PromptVerb::Reply => (&minds.response, Vec::new()),
             PromptVerb::Remember => (&minds.memory, Vec::new()),

@@ -36,6 +36,9 @@ pub struct ReplayScore {
     pub superseded_calls: usize,
     /// Decisions that a gate settled without a call.
     pub gated: usize,
+    /// The recording says which messages answer which. Without that, the three figures of questions mean nothing.
+    #[serde(rename = "answers_annotated")]
+    pub is_annotated: bool,
     /// Questions that open a conversation and that no other user ever answered.
     pub open_questions: usize,
     /// Open questions that were judged in time.
@@ -81,6 +84,9 @@ impl ReplayScore {
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
+        let is_annotation =
+            |message: &RecordedMessage| message.opener || !message.reply_to.is_empty();
+        self.is_annotated |= channel.messages.iter().any(is_annotation);
         let open = open_questions(channel);
         for (thread, humans) in conversations {
             let calls = record
@@ -120,47 +126,45 @@ impl ReplayScore {
         }
     }
 
-    pub fn calls_per_1000(&self) -> f64 {
-        share(self.judge_calls, self.human_messages) * 1000.0
+    // What cannot be known is `None`, so that nobody takes it for zero.
+
+    pub fn calls_per_1000(&self) -> Option<f64> {
+        share(self.judge_calls, self.human_messages).map(|calls| calls * 1000.0)
     }
 
-    /// The share of open questions that were judged in time. `None` if the recording has no open questions.
+    /// The share of open questions that were judged in time.
     pub fn coverage(&self) -> Option<f64> {
-        (self.open_questions > 0).then(|| share(self.reached_questions, self.open_questions))
+        share(self.reached_questions, self.open_questions)
     }
 
     /// The share of open questions that were answered in time.
     pub fn spoken_coverage(&self) -> Option<f64> {
-        (self.open_questions > 0).then(|| share(self.answered_questions, self.open_questions))
+        share(self.answered_questions, self.open_questions)
     }
 
-    pub fn share_in_exchange(&self) -> f64 {
+    pub fn share_in_exchange(&self) -> Option<f64> {
         share(self.calls_in_exchange, self.judge_calls)
     }
 
-    pub fn share_followed(&self) -> f64 {
+    pub fn share_followed(&self) -> Option<f64> {
         share(self.calls_followed, self.judge_calls)
     }
 
-    pub fn share_of_posts_in_exchange(&self) -> f64 {
+    pub fn share_of_posts_in_exchange(&self) -> Option<f64> {
         share(self.posts_in_exchange, self.spoken_posts)
     }
 
-    pub fn share_of_posts_colliding(&self) -> f64 {
+    pub fn share_of_posts_colliding(&self) -> Option<f64> {
         share(self.posts_colliding, self.spoken_posts)
     }
 
     /// The share of human messages that collide with another user's.
-    pub fn share_of_messages_colliding(&self) -> f64 {
+    pub fn share_of_messages_colliding(&self) -> Option<f64> {
         share(self.messages_colliding, self.human_messages)
     }
 
-    pub fn prefix_share(&self) -> f64 {
-        if self.prompt_bytes == 0 {
-            0.0
-        } else {
-            self.prefix_bytes as f64 / self.prompt_bytes as f64
-        }
+    pub fn prefix_share(&self) -> Option<f64> {
+        (self.prompt_bytes > 0).then(|| self.prefix_bytes as f64 / self.prompt_bytes as f64)
     }
 
     pub fn messages_per_second(&self) -> f64 {
@@ -229,8 +233,8 @@ fn count_collisions(humans: &[&RecordedMessage]) -> usize {
     humans.windows(2).filter(is_followed).count()
 }
 
-pub fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::{Clock, seeded_random};
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::{Context, ContextWindow};
+use aizuchi_core::current::Current;
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_core::event::planned_call::{Admission, PlannedCall};
@@ -79,7 +80,7 @@ pub fn run(
         ReplayJudge::Silent | ReplayJudge::Speak => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
-    let rulebook = Arc::new(policy.config.rulebook_with(costs));
+    let rulebook = Current::from(policy.config.rulebook_with(costs));
     let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
@@ -119,7 +120,7 @@ pub fn run(
         metrics,
         persona,
         tools: None,
-        prompt_builder: prompts.clone(),
+        prompt_builder: prompts.clone().into(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
@@ -138,6 +139,7 @@ pub fn run(
             ..policy.config.agent_settings()
         },
         seed: settings.seed,
+        translation: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     let mut simulation =

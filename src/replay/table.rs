@@ -5,6 +5,9 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::replay::score::ReplayScore;
 
+/// Stands for what cannot be known.
+const UNKNOWN: &str = "–";
+
 pub fn table(scores: &[ReplayScore]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
@@ -16,42 +19,45 @@ pub fn table(scores: &[ReplayScore]) -> String {
     };
     row("messages (by people)", &|score| format!("{} ({})", score.messages, score.human_messages));
     row("judge calls", &|score| score.judge_calls.to_string());
-    row("… per 1000 human messages", &|score| format!("{:.1}", score.calls_per_1000()));
+    row("… per 1000 human messages", &|score| match score.calls_per_1000() {
+        Some(calls) => format!("{calls:.1}"),
+        None => UNKNOWN.to_owned(),
+    });
     row("… overtaken while they ran", &|score| score.superseded_calls.to_string());
     row("… that would land in an active exchange", &|score| {
-        format!("{:.3}", score.share_in_exchange())
+        format_share(score.share_in_exchange())
     });
-    row("… that somebody writes on within 5 s", &|score| {
-        format!("{:.3}", score.share_followed())
-    });
+    row("… that somebody writes on within 5 s", &|score| format_share(score.share_followed()));
     row("settled by a gate without a call", &|score| score.gated.to_string());
-    row("questions that nobody answered", &|score| score.open_questions.to_string());
-    let format_share =
-        |coverage: Option<f64>| coverage.map_or("–".to_owned(), |share| format!("{share:.3}"));
+    row("questions that nobody answered", &|score| match score.is_annotated {
+        true => score.open_questions.to_string(),
+        false => UNKNOWN.to_owned(),
+    });
     row("… judged within 600 s", &|score| format_share(score.coverage()));
     row("… spoken to within 600 s", &|score| format_share(score.spoken_coverage()));
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
-    row("… delays, distance from people's", &|score| match score.timing.distance() {
-        Some(distance) => format!("{distance:.3}"),
-        None => "–".to_owned(),
-    });
+    row("… delays, distance from people's", &|score| format_share(score.timing.distance()));
     row("… their median (people's), in seconds", &|score| match score.timing.medians() {
         Some((own, human)) => format!("{own:.0} ({human:.0})"),
-        None => "–".to_owned(),
+        None => UNKNOWN.to_owned(),
     });
-    row("… in an active exchange", &|score| format!("{:.3}", score.share_of_posts_in_exchange()));
+    row("… in an active exchange", &|score| format_share(score.share_of_posts_in_exchange()));
     row("… with a line less than 5 s behind", &|score| {
-        format!("{:.3}", score.share_of_posts_colliding())
+        format_share(score.share_of_posts_colliding())
     });
     row("people's lines with another's so close", &|score| {
-        format!("{:.3}", score.share_of_messages_colliding())
+        format_share(score.share_of_messages_colliding())
     });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
-    row("… shared with the prompt before", &|score| format!("{:.3}", score.prefix_share()));
+    row("… shared with the prompt before", &|score| format_share(score.prefix_share()));
     row("replayed messages per second", &|score| format!("{:.0}", score.messages_per_second()));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.to_string()
+}
+
+fn format_share(share: Option<f64>) -> String {
+    share.map_or(UNKNOWN.to_owned(), |share| format!("{share:.3}"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::auth::Visitor;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::decision::{Attempt, DecisionId, DecisionResult, ModelExchange};
+use aizuchi_core::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{DecisionQuery, StoredMessage};
@@ -28,6 +28,8 @@ struct DecisionPage<'a> {
     is_failure: bool,
     is_open: bool,
     why: String,
+    /// Why the page does not show what was said, if it does not.
+    withheld: Option<&'static str>,
     facts: Vec<LabeledValue>,
     considered: Vec<MessageRow>,
     said: Vec<MessageRow>,
@@ -72,10 +74,14 @@ pub async fn decision(
 ) -> Result<Html<String>, ApiProblem> {
     let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision");
     let Path(id) = id.map_err(|_| absent())?;
-    let query = DecisionQuery::One { workspace: workspace_id(), id: DecisionId(id) };
-    let decision = web.archive.decisions(query).await?.pop().ok_or_else(absent)?;
-    let exchanges = web.archive.exchanges(decision.id).await?;
-    let details = DecisionDetails::load(&*web.archive, decision).await?;
+    let decision = find_decision(&web, DecisionId(id)).await?.ok_or_else(absent)?;
+    let mut exchanges = web.archive.exchanges(decision.id).await?;
+    let mut details = DecisionDetails::load(&*web.archive, decision).await?;
+    let may_read = may_read_texts(&web, &details.decision);
+    if !may_read {
+        details = details.without_texts();
+        exchanges.fill(None);
+    }
     let decision = &details.decision;
     let language = web.persona.language;
     let rows = |messages: &[StoredMessage]| {
@@ -92,6 +98,7 @@ pub async fn decision(
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
+        withheld: (!may_read).then(|| texts::pages::texts_withheld(language)),
         facts: details
             .labeled_values(language)
             .into_iter()
@@ -106,6 +113,22 @@ pub async fn decision(
     let broken =
         |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     page.render().map(Html).map_err(broken)
+}
+
+/// The decision, in whichever workspace it was made.
+async fn find_decision(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProblem> {
+    for workspace in web.platforms.0.keys() {
+        let query = DecisionQuery::One { workspace: workspace.clone(), id };
+        if let Some(decision) = web.archive.decisions(query).await?.pop() {
+            return Ok(Some(decision));
+        }
+    }
+    Ok(None)
+}
+
+/// Without a token, anybody on this machine reads the pages, so they show what was said in the local room only.
+fn may_read_texts(web: &Web, decision: &Decision) -> bool {
+    web.authenticator.is_some() || decision.conversation.workspace == workspace_id()
 }
 
 fn message_row(message: &StoredMessage, language: Language) -> MessageRow {

@@ -83,5 +83,5 @@ pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> Ord
 pub async fn spending(State(web): State<Arc<Web>>) -> ApiResult {
     let spendings = web.archive.spending(&workspace_id(), web.clock.now()).await?;
     let channels = web.room.channels().await?;
-    Ok(Json(views::spending(&spendings, &channels, web.room.rulebook(), &web.currency)))
+    Ok(Json(views::spending(&spendings, &channels, &web.room.rulebook(), &web.currency)))
 }

@@ -166,6 +166,46 @@ async fn another_active_program_on_a_database_server_is_no_problem() {
     assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
 }
 
+#[tokio::test]
+async fn a_server_that_refuses_is_named_with_what_to_do() {
+    let home = Home::new(1000.0);
+    let port = aizuchi_harness::net::free_port();
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let file = format!("sqlite://{}", home.database().display());
+    let server = format!("postgres://aki:hunter2@127.0.0.1:{port}/room");
+    std::fs::write(home.config(), config.replace(&file, &server)).unwrap();
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(1), "{lines:?}");
+    let expected = format!(
+        "FAIL  database  the store cannot be used: postgres://127.0.0.1:{port}/room: the server refuses the connection; \
+         check that it runs, and its host and port in storage.url"
+    );
+    assert!(lines.contains(&expected), "{lines:?}");
+}
+
+#[tokio::test]
+async fn keys_of_channels_that_mean_something_else_are_named() {
+    let home = Home::new(1000.0);
+    home.add("channels:\n  general: {mode: observe}\n  #random:\n");
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let shown = shown(&lines, &home);
+    for note in [
+        "ok    note      config.yaml:9:3: channels.general is read as a channel's id; did you mean the channel of this \
+         name, \"#general\"?",
+        "ok    note      config.yaml:10:3: #random: is a comment, as YAML takes what follows a # for one; write \
+         \"#random\": with the quotes",
+    ] {
+        assert!(shown.lines().any(|line| line == note), "{note}\nis missing in\n{shown}");
+    }
+    // The settings of the channel seem to be settings of something else then.
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    std::fs::write(home.config(), config + "    mode: observe\n").unwrap();
+    let (code, lines) = check(&home, "").await;
+    assert_eq!((code, lines.len()), (Some(1), 1), "{lines:?}");
+    assert!(lines[0].contains("; see line 10: #random: is a comment"), "{lines:?}");
+}
+
 /// New files are closed to other users whatever the umask, and `check` names those that are open.
 #[tokio::test]
 async fn secrets_and_talk_are_for_their_owner_only() {

@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn aizuchi() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
-    program.timeout(TIMEOUT);
+    program.timeout(TIMEOUT).env_remove("AIZUCHI_CONFIG");
     program
 }
 
@@ -210,6 +210,47 @@ fn a_replay_reports_the_lines_it_skips() {
     aizuchi().arg("replay").arg(folder.path().join("nowhere")).assert().code(1);
     std::fs::write(&history, "\n").unwrap();
     aizuchi().arg("replay").arg(&history).assert().code(1);
+}
+
+/// What the recording does not tell is unknown, and not zero.
+#[test]
+fn a_replay_of_a_recording_without_annotations_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = folder.path().join("history.jsonl");
+    let message = |id: u32, more: &str| {
+        format!(
+            r#"{{"room":"r","id":"{id}","ts":{},"author":"u{}","text":"who has the key?"{more}}}"#,
+            id * 1000,
+            id % 2
+        )
+    };
+    let unannotated: Vec<String> = (1..4).map(|id| message(id, "")).collect();
+    std::fs::write(&history, unannotated.join("\n")).unwrap();
+    let replay = |arguments: &[&str]| {
+        let run = aizuchi().arg("replay").arg(&history).args(arguments).assert().code(0);
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    let value = |table: &str, name: &str| {
+        let row = table.lines().find(|line| line.contains(name));
+        let cells = row.unwrap_or_else(|| panic!("{name} is missing in\n{table}"));
+        cells.trim_matches('|').rsplit('|').next().unwrap().trim().to_owned()
+    };
+    let table = replay(&["--judge", "silent"]);
+    for name in
+        ["questions that nobody answered", "… judged within 600 s", "… in an active exchange"]
+    {
+        assert_eq!(value(&table, name), "–", "{name}\n{table}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&replay(&["--json"])).unwrap();
+    let score = &json["policies"][0]["score"];
+    assert!(score["open_questions"].is_null() && score["reached_questions"].is_null(), "{score}");
+    assert_eq!(score["answers_annotated"], false);
+
+    let annotated =
+        [message(1, r#","opener":true"#), message(2, r#","reply_to":["1"]"#), message(3, "")];
+    std::fs::write(&history, annotated.join("\n")).unwrap();
+    let table = replay(&[]);
+    assert_eq!(value(&table, "questions that nobody answered"), "0", "{table}");
 }
 
 fn refused(home: &Home) -> String {

@@ -14,7 +14,7 @@ mod slack;
 use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, LoadedConfig, ModelSelection};
+use aizuchi::config::{Config, ModelSelection};
 use aizuchi_core::store::database::location::DatabaseLocation;
 use assert_cmd::Command;
 
@@ -99,7 +99,7 @@ fn the_env_file_is_read_from_the_folder_of_the_config() {
 fn a_key_without_a_value_is_not_set() {
     let text = "persona:\n  name:\nresponse:\nslack:\nagents:\n  response:\n  memory:\nchannels:\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
-    assert_eq!(loaded, LoadedConfig { config: Config::default(), warnings: Vec::new() });
+    assert_eq!((loaded.config, loaded.warnings), (Config::default(), Vec::new()));
     let empty = Config::read("# nothing\n", "config.yaml", &Environment::default()).unwrap();
     assert_eq!(empty.config, Config::default());
     assert_eq!(

@@ -54,7 +54,7 @@ impl Room {
         let clock = Clock::manual("2026-03-04T16:20:00Z".parse().unwrap());
         let store = Arc::new(VolatileStore::new());
         let (in_flight, metrics) = (Arc::new(InFlight::default()), Arc::new(Metrics::default()));
-        let channel_cache = Arc::new(ChannelCache::new(Arc::new(config.app_rulebook())));
+        let channel_cache = Arc::new(ChannelCache::new(config.app_rulebook().into()));
         let persona = config.persona();
         let inbox = |wait_settings| {
             Arc::new(Inbox {
@@ -93,7 +93,7 @@ impl Room {
         let run = async move { played.run(CancellationToken::new()).await.unwrap() };
         spawner.spawn_local(run).unwrap();
         pool.run_until(room.open()).unwrap();
-        Self { pool, clock, store, room, demo, language: config.language }
+        Self { pool, clock, store, room, demo, language: config.language.own() }
     }
 
     fn start(&mut self) {

@@ -22,8 +22,8 @@ async fn a_user_is_forgotten_while_no_program_uses_the_database() {
     assert_eq!(program.stop(), Some(0));
     let done = forget().assert().success();
     let done = text(&done.get_output().stdout);
-    assert!(done.contains("2 lines, 0 lines of my own"), "{done}");
+    assert!(done.contains("2 messages, 0 messages of the companion"), "{done}");
     let again = forget().assert().code(1);
     let again = text(&again.get_output().stderr);
-    assert!(again.contains("nobody is known by the id or name"), "{again}");
+    assert!(again.contains("there is no user with the id or name"), "{again}");
 }

@@ -161,16 +161,16 @@ fn team() -> WorkspaceId {
 }
 
 const FIRST: &str = "\
-channels  2 brought along, 0 here already
-people    4 brought along, 0 here already
-messages  5 brought along, 0 here already
-memories  3 brought along, 0 here already
-memos     1 brought along, 0 here already
-left out  messages: 1; nothing tells when they were
-left out  memories of the whole workspace: 1; they mix what was said in private channels, and are made anew of what is public
-left out  memos: 1; nothing tells in which channel they were made, and so who may see them; --share-memos brings all memos along for everybody to see, as they were
-left out  judgments: 1; here a judgment holds for one state of a conversation, and is made again
-note      Who may read the new channels is not known, so what was said there stays there, also when Slack says that they are public.
+channels  2 imported, 0 known already
+people    4 imported, 0 known already
+messages  5 imported, 0 known already
+memories  3 imported, 0 known already
+memos     1 imported, 0 known already
+left out  messages: 1; their time is unknown
+left out  memories of the whole workspace: 1; they mix in what was said in private channels; new ones are made from public channels
+left out  memos: 1; the channels they were made in are unknown, and so is who may see them; --share-memos imports all memos for everybody to see
+left out  judgments: 1; Aizuchi makes its own judgments
+note      Who may read the new channels is not known, so they count as private, even if Slack says that they are public.
 database  DIR/aizuchi.db
 ";
 
@@ -271,11 +271,11 @@ async fn importing_is_idempotent() {
     assert_eq!(
         counts,
         [
-            "channels  0 brought along, 2 here already",
-            "people    0 brought along, 4 here already",
-            "messages  0 brought along, 5 here already",
-            "memories  0 brought along, 3 here already",
-            "memos     0 brought along, 1 here already",
+            "channels  0 imported, 2 known already",
+            "people    0 imported, 4 known already",
+            "messages  0 imported, 5 known already",
+            "memories  0 imported, 3 known already",
+            "memos     0 imported, 1 known already",
         ]
     );
     assert_eq!(migration.revision().await, before);
@@ -350,7 +350,7 @@ async fn memos_can_be_shared_and_the_persona_named() {
     let migration = Migration::new().await;
     let report =
         migration.import(&migration.old, &["--workspace", "T1", "--share-memos", "--bot", "U9"], 0);
-    assert!(report.contains("memos     2 brought along"), "{report}");
+    assert!(report.contains("memos     2 imported"), "{report}");
     let store = migration.store().await;
     let memos = store.store.memos(&team(), &ChannelId::new("C2")).await.unwrap();
     let names: Vec<_> = memos.iter().map(|(_, memo)| &*memo.name).collect();
@@ -373,7 +373,7 @@ async fn a_recording_is_imported() {
     );
     std::fs::write(&file, text).unwrap();
     let report = migration.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
-    assert!(report.contains("messages  2 brought along"), "{report}");
+    assert!(report.contains("messages  2 imported"), "{report}");
     assert!(report.contains("left out  lines: 1; they cannot be read"), "{report}");
     let messages = migration.messages("garden").await;
     let authors: Vec<_> =
@@ -391,7 +391,7 @@ async fn import_errors_are_reported() {
         (
             &migration.old,
             &[][..],
-            "does not say which workspace it is of: --workspace takes the id",
+            "does not say which workspace it comes from; give --workspace the id",
         ),
         (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
         (&empty, &["--workspace", "T1"], "neither a database of myao2 nor recorded messages"),

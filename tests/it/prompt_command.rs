@@ -147,7 +147,7 @@ async fn a_channel_is_found_by_name_or_id() {
     // #random has no messages.
     let (code, text, stderr) = run(&home, &["prompt", "remember", "--channel", "random"]);
     assert_eq!((code, &*text), (Some(0), ""));
-    assert_eq!(stderr, "there is nothing to be remembered there\n");
+    assert_eq!(stderr, "there is nothing new to remember there\n");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -194,6 +194,7 @@ async fn a_folder_of_prompts_is_checked_first() {
         ("jugde.j2", "x", "prompts/jugde.j2 is none of the prompts; did you mean judge.j2?"),
     ] {
         std::fs::write(folder.join(name), template).unwrap();
+        let expected = format!("{}/{expected}", home.path().display());
         for verb in [&["run"][..], &judge] {
             let (code, text, stderr) = run(&home, verb);
             assert_eq!((code, &*text), (Some(1), ""));

@@ -31,6 +31,14 @@ async fn each_message_is_one_line() {
     let (code, stdout, _) = search(&home, &["rose"]);
     assert_eq!((code, stdout.lines().count()), (Some(0), 2), "{stdout}");
     assert!(stdout.contains(" UTC  #random  Bob: my roses are blue\n"), "{stdout}");
+    // Each line begins with the message's id, which `why` takes.
+    for line in stdout.lines() {
+        let id = line.split("  ").next().unwrap();
+        let run = aizuchi().arg("--config").arg(home.config()).args(["why", id]).assert().code(0);
+        let why = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+        let text = line.split_once(": ").unwrap().1;
+        assert!(why.lines().next().unwrap().ends_with(text), "{line}\n{why}");
+    }
     assert!(stdout.contains(" UTC  #general  Alice: When do I cut the roses?\n"), "{stdout}");
     let (_, stdout, _) = search(&home, &["rose", "--limit", "1"]);
     assert_eq!(stdout.lines().count(), 1, "{stdout}");

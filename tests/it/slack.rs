@@ -12,6 +12,7 @@ pub mod malformed;
 mod timeouts;
 mod unreadable;
 mod deletions;
+mod decisions;
 pub mod harness;
 mod talk;
 mod edge_cases;

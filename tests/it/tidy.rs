@@ -45,6 +45,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rust_embed", &["aizuchi/web"]),
     ("pulldown_cmark_escape", &["aizuchi/web"]),
     ("clap", &["aizuchi/cli"]),
+    ("clap_complete", &["aizuchi/cli"]),
+    ("clap_mangen", &["aizuchi/cli"]),
     ("tracing_subscriber", &["aizuchi/cli"]),
     ("indicatif", &["aizuchi/cli"]),
     ("serde_saphyr", &["aizuchi/config"]),

@@ -133,6 +133,59 @@ async fn a_message_settled_at_intake_is_explained() {
     assert!(text.ends_with("  How it ended: still open\n"), "{text}");
 }
 
+/// A message is found by the link that people copy, and a decision by its page, which `why` names.
+#[tokio::test]
+async fn links_are_understood() {
+    let home = Home::on(aizuchi_harness::net::free_port(), 0.1);
+    let program = home.start();
+    let remark = program.says("alice", "my lunch was good").await;
+    let row = closed(&program, &remark).await;
+    let (code, by_id, _) = why(&home, &[&remark]);
+    assert_eq!(code, Some(0));
+    let page = format!("{}/decisions/{}", program.address, row["id"]);
+    assert!(by_id.ends_with(&format!("\n  Page: {page}\n")), "{by_id}");
+    let (_, by_link, _) = why(&home, &[&format!("{}/#/general/{remark}", program.address)]);
+    assert_eq!(by_link, by_id);
+    // The page's decision alone, without the message.
+    let (code, by_page, _) = why(&home, &[&page]);
+    assert_eq!(code, Some(0));
+    assert_eq!(by_page.lines().collect::<Vec<_>>(), by_id.lines().skip(1).collect::<Vec<_>>());
+    let (code, _, stderr) = why(&home, &["https://example.com/x"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("\"https://example.com/x\": it is not a link to a message"),
+        "{stderr}"
+    );
+    let (_, _, stderr) = why(&home, &[&page.replace(&row["id"].to_string(), "99999")]);
+    assert_eq!(stderr, "aizuchi: there is no decision 99999\n");
+}
+
+#[tokio::test]
+async fn the_newest_decisions_of_a_channel_are_explained() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let mut ids = Vec::new();
+    for text in ["my lunch was good", "mine too", "so was mine"] {
+        let remark = program.says("alice", text).await;
+        ids.push(closed(&program, &remark).await["id"].clone());
+    }
+    let (code, text, _) = why(&home, &["--channel", "#general", "--last", "2"]);
+    assert_eq!(code, Some(0));
+    let titles: Vec<&str> = text.lines().filter(|line| line.starts_with("Decision ")).collect();
+    let expected = [&ids[1], &ids[2]].map(|id| format!("Decision {id} · #general"));
+    assert_eq!(titles, expected, "{text}");
+    let (_, json, _) = why(&home, &["--channel", "general", "--last", "1", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["messages"], &json["decisions"][0]["id"]), (&json!([]), &ids[2]));
+    let (code, _, stderr) = why(&home, &["--channel", "random", "--last", "1"]);
+    assert_eq!((code, &*stderr), (Some(1), "aizuchi: nothing was decided in \"random\" yet\n"));
+    for wrong in
+        [&["--last", "2"][..], &["x", "--channel", "random", "--last", "2"], &["--last", "0"]]
+    {
+        assert_eq!(why(&home, wrong).0, Some(2), "{wrong:?}");
+    }
+}
+
 #[tokio::test]
 async fn errors_are_reported_in_one_sentence() {
     let home = Home::new(1000.0);

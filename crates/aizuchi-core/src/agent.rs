@@ -5,6 +5,7 @@ mod reserve;
 mod admission;
 mod model_call;
 pub mod judge;
+mod language;
 mod command_reply;
 mod post;
 mod timing;
@@ -33,6 +34,7 @@ use crate::chat::{ConversationId, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
+use crate::current::Current;
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
@@ -62,7 +64,7 @@ pub struct AgentSettings {
     /// The optional gates that are enabled.
     pub gates: Vec<Gate>,
     /// The rules of each channel.
-    pub rulebook: Arc<Rulebook>,
+    pub rulebook: Current<Rulebook>,
     /// How the wait before a judgment is computed. It also decides what a new message does to a
     /// pending step.
     pub wait: WaitStrategy,
@@ -138,7 +140,7 @@ impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             gates: OPTIONAL_GATES.to_vec(),
-            rulebook: Arc::default(),
+            rulebook: Current::default(),
             wait: WaitStrategy::default(),
             state: StateCall::Fused,
             limits: ContextLimits::default(),
@@ -165,7 +167,7 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
-    pub prompt_builder: Arc<PromptBuilder>,
+    pub prompt_builder: Current<PromptBuilder>,
     /// How each model's token count differs from the estimate.
     pub token_corrections: TokenCorrections,
     /// The last state that a model named for each conversation.
@@ -181,6 +183,8 @@ pub struct Agent {
     pub settings: AgentSettings,
     /// The seed of this installation's random draws.
     pub seed: u64,
+    /// The same agent in the other language, if conversations may have either.
+    pub translation: Option<Box<Agent>>,
 }
 
 /// The model behind each verb. Clones share the models.
@@ -225,6 +229,18 @@ impl Agent {
     /// Handles one claimed step. `superseded` is cancelled when a new message makes the step
     /// obsolete. The model calls are recorded in `attempts`, also if this panics.
     pub async fn handle(
+        &self,
+        claim: &Claim,
+        superseded: &CancellationToken,
+        attempts: &mut Attempts,
+    ) -> Outcome {
+        match self.speaker(claim.event.conversation()).await {
+            Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
+            Err(error) => Outcome::new(self.handle_error(claim, error.into())),
+        }
+    }
+
+    async fn handle_as_speaker(
         &self,
         claim: &Claim,
         superseded: &CancellationToken,
@@ -304,9 +320,13 @@ impl Agent {
         duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
+    /// The rules in force.
+    fn rulebook(&self) -> Arc<Rulebook> {
+        self.settings.rulebook.read()
+    }
+
     /// What the gates look at.
-    fn gate_input<'a>(&'a self, context: &'a Context) -> GateInput<'a> {
-        let rulebook = &*self.settings.rulebook;
+    fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
         let channel = &context.conversation.channel;
         let rules = rulebook.channel_rules(channel, &context.conversation_history.channel_name);
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
@@ -315,7 +335,7 @@ impl Agent {
     /// Loads the context that a conversation's prompts are made from.
     async fn load_context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let intervention_messages = self.settings.rulebook.max_compare_window();
+        let intervention_messages = self.rulebook().max_compare_window();
         let window =
             ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
         let context = self.store.context(conversation, &window).await?;

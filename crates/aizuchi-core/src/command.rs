@@ -8,6 +8,8 @@ pub mod reply_renderer;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ConversationId, Message, Role, UserId, Visibility};
+use crate::persona::Language;
+use crate::persona::written::language_of;
 use crate::rules::Mode;
 use crate::store::Order;
 
@@ -71,6 +73,8 @@ pub struct CommandRequest {
     pub user: UserId,
     pub role: Role,
     pub at: Timestamp,
+    /// The language of the command's own words, if they tell it.
+    pub written_in: Option<Language>,
 }
 
 impl CommandRequest {
@@ -87,6 +91,7 @@ impl CommandRequest {
             user: message.author.id.clone(),
             role,
             at: message.at,
+            written_in: language_of(&message.text),
         }
     }
 

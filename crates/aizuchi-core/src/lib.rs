@@ -4,6 +4,7 @@
 //! overview.
 
 // Plain data and the rules on it, without I/O.
+pub mod current;
 pub mod chat;
 pub mod persona;
 pub mod rules;
@@ -22,6 +23,7 @@ pub mod outgoing;
 pub mod clock;
 pub mod metrics;
 pub mod store;
+pub mod spoken_language;
 
 // A message comes in, and some messages are commands. The port that chat platforms implement.
 pub mod command;

@@ -1,5 +1,7 @@
 //! Who the companion is: its name, its character, its language.
 
+pub mod written;
+
 use serde::{Deserialize, Serialize};
 
 /// The language of everything that users see. The texts are in [`crate::texts`].

@@ -8,6 +8,7 @@ use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId};
+use crate::persona::Language;
 
 /// How the persona takes part in a channel.
 #[derive(
@@ -125,6 +126,16 @@ pub struct ChannelRules {
     /// If its own share of the newest messages exceeds this, it stays out of the conversation.
     pub max_share: f64,
     pub budget_limits: BudgetLimits,
+    /// The language there. `None`: the persona's.
+    pub language: Option<LanguageRule>,
+}
+
+/// The language that the companion speaks in a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LanguageRule {
+    Fixed(Language),
+    /// The one that people write there.
+    AsWritten,
 }
 
 impl Default for ChannelRules {
@@ -141,6 +152,7 @@ impl Default for ChannelRules {
                 posts_per_hour: Some(POSTS_PER_CHANNEL_PER_HOUR),
                 ..BudgetLimits::default()
             },
+            language: None,
         }
     }
 }
@@ -204,6 +216,12 @@ impl Rulebook {
     pub fn max_compare_window(&self) -> usize {
         let rules = self.channels.values().chain([&self.default_rules]);
         rules.map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
+    }
+
+    /// Whether any channel has a language of its own.
+    pub fn has_language_rule(&self) -> bool {
+        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
+        rules.any(|rules| rules.language.is_some())
     }
 
     pub fn channel_rules(&self, channel: &ChannelId, name: &str) -> &ChannelRules {

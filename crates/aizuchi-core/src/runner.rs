@@ -311,8 +311,18 @@ impl Runner {
         }
     }
 
+    /// Counts the model calls and logs those that failed. An answer that turned out to be unusable has failed, too.
+    fn report_calls(&self, attempts: &[Attempt]) {
+        for attempt in attempts {
+            self.metrics.record_model_call(attempt);
+            if let Some(error) = &attempt.error {
+                warn!(model = %attempt.model, error = %error, "a model call failed");
+            }
+        }
+    }
+
     fn log_memory_job(&self, outcome: &MemoryJobOutcome) {
-        log_failed_calls(&outcome.attempts);
+        self.report_calls(&outcome.attempts);
         match &outcome.result {
             MemoryJobResult::Remembered(memory) => {
                 info!(count = memory.entries.len(), "remembered new entries");
@@ -451,7 +461,7 @@ impl Runner {
     }
 
     fn log_step(&self, claim: &Claim, outcome: &Outcome) {
-        log_failed_calls(&outcome.attempts);
+        self.report_calls(&outcome.attempts);
         let wait = |due: &Timestamp| due.duration_since(self.clock.now());
         match &outcome.result {
             StepResult::Failed { error, .. } => error!(error = %error, "gave up"),
@@ -473,14 +483,6 @@ impl Runner {
             StepResult::Retry { due } => info!(wait = ?wait(due), "will retry"),
             StepResult::NotSent { due } => info!(wait = ?wait(due), "not sent; will retry"),
             StepResult::Superseded => info!("superseded by a new message"),
-        }
-    }
-}
-
-fn log_failed_calls(attempts: &[Attempt]) {
-    for attempt in attempts {
-        if let Some(error) = &attempt.error {
-            warn!(model = %attempt.model, error = %error, "a model call failed");
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown}
 use aizuchi_core::chat::{Role, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::persona::written::language_of;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
@@ -226,8 +227,10 @@ impl DiscordPlatform {
         let conversation = self.locate(&channel_ref, None).await.ok()?.conversation;
         let cached = self.cache.channel(&conversation.channel);
         cached.filter(|cached| cached.membership == Membership::Member)?;
+        let text = registration::command_text(&interaction["data"]);
         Some(CommandRequest {
-            command: SlashCommands::parse(&registration::command_text(&interaction["data"])),
+            command: SlashCommands::parse(&text),
+            written_in: language_of(&text),
             visibility: self
                 .inbox
                 .channel_cache

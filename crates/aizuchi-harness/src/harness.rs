@@ -18,6 +18,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::{ContextLimits, ContextWindow};
+use aizuchi_core::current::Current;
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{Debounce, OnNewMessage, OutboxItem, PostedMessage};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -627,7 +628,7 @@ impl HarnessOptions {
     }
 
     pub fn from_rulebook(rulebook: Rulebook) -> Self {
-        let settings = AgentSettings { rulebook: Arc::new(rulebook), ..AgentSettings::default() };
+        let settings = AgentSettings { rulebook: rulebook.into(), ..AgentSettings::default() };
         Self { settings, ..Self::default() }
     }
 
@@ -688,13 +689,14 @@ pub fn build_parts_with(
         clock,
         metrics,
         persona,
-        prompt_builder: prompts(options.language),
+        prompt_builder: prompts(options.language).into(),
         token_corrections: Default::default(),
         state_cache: Default::default(),
         deferrals: aizuchi_core::agent::defer::Deferrals::default(),
         tools: options.tools,
         settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
+        translation: None,
     };
     let settings = runner::RunnerSettings::default();
     // The lease must outlast the longest step.
@@ -712,7 +714,7 @@ pub fn answers(
     archive: Arc<dyn Archive>,
     persona: &Arc<Persona>,
 ) -> Arc<CommandReplies> {
-    let (rulebook, zone) = (Arc::default(), jiff::tz::TimeZone::UTC);
+    let (rulebook, zone) = (Current::default(), jiff::tz::TimeZone::UTC);
     Arc::new(CommandReplies { store, archive, rulebook, persona: persona.clone(), zone })
 }
 

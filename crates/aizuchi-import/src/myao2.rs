@@ -65,7 +65,7 @@ pub async fn read(
     let mut skipped = vec![SkippedItems::new_if_any(
         "messages",
         messages.len() - imported.len(),
-        "nothing tells when they were",
+        "their time is unknown",
     )];
     let (memories, skipped_items) = converter.memories(database.memories().await?);
     skipped.extend(skipped_items);
@@ -74,7 +74,7 @@ pub async fn read(
     skipped.push(SkippedItems::new_if_any(
         "judgments",
         database.count_judgments().await?,
-        "here a judgment holds for one state of a conversation, and is made again",
+        "Aizuchi makes its own judgments",
     ));
     Ok(ImportData {
         workspace: options.workspace.clone(),
@@ -236,7 +236,7 @@ impl Myao2Converter<'_> {
             SkippedItems::new_if_any(
                 "memories of the whole workspace",
                 of_workspace,
-                "they mix what was said in private channels, and are made anew of what is public",
+                "they mix in what was said in private channels; new ones are made from public channels",
             ),
             SkippedItems::new_if_any(
                 "memories",
@@ -303,8 +303,8 @@ impl Myao2Converter<'_> {
             SkippedItems::new_if_any(
                 "memos",
                 without_channel,
-                "nothing tells in which channel they were made, and so who may see them; \
-                 --share-memos brings all memos along for everybody to see, as they were",
+                "the channels they were made in are unknown, and so is who may see them; \
+                 --share-memos imports all memos for everybody to see",
             ),
             SkippedItems::new_if_any(
                 "memos",

@@ -16,6 +16,7 @@ use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::persona::written::language_of;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
@@ -113,8 +114,10 @@ impl SlackPlatform {
             return self.not_a_member_text();
         }
         let workspace = self.identity.workspace.clone();
+        let text = non_empty_str(&payload["text"]).unwrap_or_default();
         let request = CommandRequest {
-            command: SlashCommands::parse(non_empty_str(&payload["text"]).unwrap_or_default()),
+            command: SlashCommands::parse(text),
+            written_in: language_of(text),
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
             conversation: ConversationId { workspace, channel, thread: None },

@@ -50,8 +50,13 @@ impl DemoPlatform {
             let Some(app) = open(&config, &mut stops).await? else { return Ok(ExitCode::SUCCESS) };
             let (page, room) = (format!("http://{address}"), format!("http://{}", app.address));
             let name = &config.persona.name.0;
-            let welcome =
-                texts::demo::platform_welcome(config.language, self.name(), &page, name, &room);
+            let welcome = texts::demo::platform_welcome(
+                config.language.own(),
+                self.name(),
+                &page,
+                name,
+                &room,
+            );
             print(&welcome)?;
             args.open_page(&page);
             run_until_stopped(app, &mut stops).await

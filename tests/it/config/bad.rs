@@ -195,7 +195,7 @@ const BAD: &[(&str, &str)] = &[
         "channels: [general]\n",
         "1:11: channels is a list, but it must be a section with keys of its own",
     ),
-    ("language: fr\n", "1:11: language is \"fr\", but it must be en or ja"),
+    ("language: fr\n", "1:11: language is \"fr\", but it must be en, ja or auto"),
     (
         "persona:\n  name: ''\n",
         "2:9: persona.name is \"\", but it must be a name of 1 to 40 characters on one line",

@@ -110,7 +110,7 @@ fn a_config_of_myao2_is_accepted() {
         ("SLACK_APP_TOKEN", "xapp-secret"),
         ("OPENAI_API_KEY", "sk-secret"),
     ];
-    let LoadedConfig { config, warnings } =
+    let LoadedConfig { config, warnings, .. } =
         Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap();
     assert_eq!(config.persona.name.0, "myao");
     assert_eq!(config.database_address(), DatabaseLocation::Sqlite("./data/memory.db".into()));
@@ -145,7 +145,7 @@ fn a_disabled_section_needs_no_variables() {
         ("SLACK_APP_TOKEN", "xapp-secret"),
         ("OPENAI_API_KEY", "sk-secret"),
     ];
-    let LoadedConfig { config, warnings } =
+    let LoadedConfig { config, warnings, .. } =
         Config::read(&off, "config.yaml", &environment(&pairs, "")).unwrap();
     assert_eq!(warnings.join("\n"), WARNINGS.trim());
     let (fetch, search) = (config.tools.web_fetch.unwrap(), config.tools.web_search.unwrap());

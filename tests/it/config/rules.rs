@@ -7,7 +7,7 @@ use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, Mode, QuietHours, Rulebook,
+    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, Mode, QuietHours, Rulebook,
 };
 use jiff::SignedDuration;
 use jiff::civil::time;
@@ -53,6 +53,7 @@ channels:
     max_share: 1
     reactions: []
     cooldown_seconds: 0.5
+    language: auto
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -96,6 +97,7 @@ fn the_rulebook_has_every_setting() {
         cooldown: SignedDuration::from_secs(90),
         max_share: 0.25,
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
+        language: None,
     };
     let garden = ChannelRules {
         mode: Mode::Facilitator,
@@ -118,6 +120,7 @@ fn the_rulebook_has_every_setting() {
             micros_per_month: Some(300_000),
             posts_per_hour: Some(0),
         },
+        language: Some(LanguageRule::AsWritten),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
@@ -151,7 +154,7 @@ fn the_rulebook_has_every_setting() {
     };
     assert_eq!(config.config.rulebook(), expected);
     let settings = config.config.agent_settings();
-    assert_eq!(*settings.rulebook, expected);
+    assert_eq!(*settings.rulebook.read(), expected);
     assert_eq!(settings.state, StateCall::Separate);
     let backwards: Vec<Gate> = OPTIONAL_GATES.into_iter().rev().collect();
     assert_eq!(settings.gates, backwards);

@@ -9,6 +9,7 @@ use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
+use crate::persona::written::language_of;
 use crate::platform::split::split;
 use crate::texts;
 
@@ -71,7 +72,8 @@ impl Agent {
         context: &Context,
         joined: &PendingCommand,
     ) -> Result<StepResult, StepError> {
-        let text = self.command_answers.join_notice(self.gate_input(context).mode());
+        let text =
+            self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
         self.draft_command_reply(context, text, vec![joined.message.clone()], why, None)
     }
@@ -105,6 +107,7 @@ impl Agent {
             user: pending.user.clone(),
             role: pending.role,
             at: pending.at,
+            written_in: language_of(&pending.text),
         })
     }
 }

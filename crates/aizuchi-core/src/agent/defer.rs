@@ -3,6 +3,7 @@
 //! read must not keep a user waiting.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -23,9 +24,9 @@ const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 /// connected. It outlasts one call that hangs.
 pub const MAX_OWED_WAIT: SignedDuration = SignedDuration::from_secs(15);
 
-/// The deferred steps.
-#[derive(Debug, Default)]
-pub struct Deferrals(Mutex<HashMap<ConversationId, Deferral>>);
+/// The deferred steps. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Deferrals(Arc<Mutex<HashMap<ConversationId, Deferral>>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Deferral {

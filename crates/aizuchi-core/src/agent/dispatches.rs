@@ -11,18 +11,19 @@ use crate::clock::Clock;
 use crate::event::OutboxItem;
 
 /// By the time that has passed, since the wall clock may be set between a request and its lookup.
-#[derive(Debug)]
+/// Clones share what they know.
+#[derive(Clone, Debug)]
 pub struct Dispatches {
     clock: Clock,
     /// No request of an earlier process was made later.
     started: SignedDuration,
     /// The newest request for each item whose result is unknown, by its key.
-    requests: Mutex<HashMap<Arc<str>, SignedDuration>>,
+    requests: Arc<Mutex<HashMap<Arc<str>, SignedDuration>>>,
 }
 
 impl Dispatches {
     pub fn new(clock: Clock) -> Self {
-        Self { started: clock.elapsed(), clock, requests: Mutex::default() }
+        Self { started: clock.elapsed(), clock, requests: Arc::default() }
     }
 
     /// A request to post this item is about to be made.

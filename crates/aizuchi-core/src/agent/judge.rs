@@ -43,7 +43,8 @@ impl Agent {
     ) -> Result<StepResult, StepError> {
         let (context, mut options) = self.load_judge_context(conversation).await?;
         trace.seen_revision = Some(context.revision);
-        let gate_input = self.gate_input(&context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(&context, &rulebook);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
         // Whether anybody waits is what a second look asks the judge.
         let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
@@ -102,7 +103,8 @@ impl Agent {
         conversation: &ConversationId,
     ) -> Result<(Arc<Context>, PromptOptions), StepError> {
         let mut context = self.load_context(conversation).await?;
-        let gate_input = self.gate_input(&context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(&context, &rulebook);
         let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
         let reactions = gate_input.rules.reactions.clone();
         let mut options = self.prompt_options(&self.minds.judgment);
@@ -146,7 +148,7 @@ impl Agent {
         if let Some(due) = self.second_look_due(claim, &judgment, silence, context) {
             return Ok(StepResult::LookAgain { due });
         }
-        let min_confidence = self.gate_input(context).rules.min_confidence;
+        let min_confidence = self.gate_input(context, &self.rulebook()).rules.min_confidence;
         let why = silence_reason(silence, &judgment, min_confidence, self.persona.language);
         let ended = if silence == SilenceReason::ObserveMode {
             DecisionResult::Muted
@@ -171,7 +173,7 @@ impl Agent {
         silence: SilenceReason,
         context: &Context,
     ) -> Option<Timestamp> {
-        let is_facilitator = self.gate_input(context).mode() == Mode::Facilitator;
+        let is_facilitator = self.gate_input(context, &self.rulebook()).mode() == Mode::Facilitator;
         if claim.second_looks > 0 || is_facilitator {
             return None;
         }
@@ -231,7 +233,7 @@ impl Agent {
         calls: &mut Calls<'_>,
     ) -> Result<Judgment, StepError> {
         let mind = &self.minds.judgment;
-        let mut prompt = self.prompt_builder.judge(&mind.persona, context, options);
+        let mut prompt = self.prompt_builder.read().judge(&mind.persona, context, options);
         let mut problem = String::new();
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, calls).await?;

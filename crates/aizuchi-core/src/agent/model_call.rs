@@ -171,9 +171,7 @@ impl Agent {
 
     fn record_attempt(&self, attempt: Attempt, attempts: &mut Attempts) {
         let price = self.settings.prices.cost(&attempt.model, attempt.usage);
-        let attempt = Attempt { price, ..attempt };
-        self.metrics.record_model_call(&attempt);
-        attempts.push(attempt);
+        attempts.push(Attempt { price, ..attempt });
     }
 }
 

@@ -171,7 +171,8 @@ impl Agent {
         item: &OutboxItem,
         context: &Context,
     ) -> Option<StepResult> {
-        let gate_input = self.gate_input(context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
         let metadata = &item.metadata;
         if metadata.only_for.is_some() {
             let is_open =

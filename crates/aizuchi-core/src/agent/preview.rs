@@ -16,7 +16,8 @@ impl Agent {
         verb: PromptVerb,
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
-        self.build_preview(verb, conversation).await.map_err(|error| match error {
+        let speaker = self.speaker(conversation).await?;
+        speaker.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
             StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
                 anyhow::anyhow!("the budget is used up")
@@ -39,11 +40,11 @@ impl Agent {
         Ok(vec![match verb {
             PromptVerb::Judge => {
                 let (context, options) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.judge(&minds.judgment.persona, &context, &options)
+                self.prompt_builder.read().judge(&minds.judgment.persona, &context, &options)
             }
             PromptVerb::State => {
                 let (context, _) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.state(
+                self.prompt_builder.read().state(
                     &minds.state.persona,
                     &context,
                     &self.prompt_options(&minds.state),

@@ -10,19 +10,22 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
+use crate::chat::ConversationId;
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
 use crate::event::planned_call::CallOwner;
-use crate::memory::{MemoryEntry, MemoryKey, MemoryTerm, NewMemory};
+use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
+use crate::store::StoreError;
 
 /// How much is remembered, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +64,30 @@ const MAX_FOLD_DEPTH: usize = 4;
 impl Agent {
     /// Runs a memory job and returns its outcome. The model calls are recorded in `attempts`.
     pub async fn remember(&self, job: &MemoryJob, attempts: &mut Attempts) -> MemoryJobOutcome {
+        match self.memory_speaker(&job.key).await {
+            Ok(speaker) => speaker.remember_as_speaker(job, attempts).await,
+            Err(error) => {
+                warn!(error = %error, "the language of a memory cannot be found; retrying later");
+                self.retry_memory_later()
+            }
+        }
+    }
+
+    /// The agent that speaks the language of what is remembered.
+    async fn memory_speaker(&self, key: &MemoryKey) -> Result<&Agent, StoreError> {
+        let (channel, thread) = match &key.scope {
+            MemoryScope::Workspace => return Ok(self),
+            MemoryScope::Channel(channel) => (channel.clone(), None),
+            MemoryScope::Thread(channel, thread) => (channel.clone(), Some(thread.clone())),
+        };
+        self.speaker(&ConversationId { workspace: key.workspace.clone(), channel, thread }).await
+    }
+
+    async fn remember_as_speaker(
+        &self,
+        job: &MemoryJob,
+        attempts: &mut Attempts,
+    ) -> MemoryJobOutcome {
         if job.attempt > MAX_ATTEMPTS {
             // The job may be what crashes the process.
             return self.retry_memory_later();
@@ -118,7 +145,7 @@ impl Agent {
     /// The owner of a memory job's calls. A memory of the whole workspace is no channel's cost.
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
-        let rulebook = &self.settings.rulebook;
+        let rulebook = self.rulebook();
         let rules = channel.map(|channel| rulebook.channel_rules(channel, &gathered.channel_name));
         CallOwner {
             token: job.token,
@@ -227,7 +254,10 @@ impl Agent {
             merged: gathered.merged.clone(),
             considered: gathered.seen_revision,
         });
-        (self.prompt_builder.remember(&mind.persona, &input, &self.prompt_options(mind)), input)
+        (
+            self.prompt_builder.read().remember(&mind.persona, &input, &self.prompt_options(mind)),
+            input,
+        )
     }
 
     async fn request_entries(

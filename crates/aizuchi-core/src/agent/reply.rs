@@ -157,7 +157,8 @@ impl Agent {
 
     /// Checks the gates again: what was allowed at the judgment may not be any more.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
-        let gate_input = self.gate_input(context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
         let gate_result = match claim.is_owed {
             true => gate_input.check_before_answering(),
             false => gate_input.check_before_posting(),
@@ -217,8 +218,10 @@ impl Agent {
     /// Takes messages of users over their hourly answer limit out of this reply. They are settled
     /// together with it and get no answer of their own.
     fn drop_rate_limited(&self, context: &mut Context) -> Vec<MessageId> {
-        let is_over_limit =
-            |message: &MessageId| self.gate_input(context).has_reached_answer_limit(message);
+        let rulebook = self.rulebook();
+        let is_over_limit = |message: &MessageId| {
+            self.gate_input(context, &rulebook).has_reached_answer_limit(message)
+        };
         let (settled, owed): (Vec<MessageId>, Vec<MessageId>) =
             context.owed.iter().cloned().partition(is_over_limit);
         context.owed = owed;
@@ -266,7 +269,8 @@ impl Agent {
             return None;
         }
         let language = self.persona.language;
-        let gate_input = self.gate_input(context);
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
         let is_facilitator = gate_input.mode() == Mode::Facilitator;
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();
@@ -345,13 +349,14 @@ impl Agent {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
         let mut options = self.prompt_options(mind);
-        options.judge_options.reactions = self.gate_input(context).rules.reactions.clone();
+        options.judge_options.reactions =
+            self.gate_input(context, &self.rulebook()).rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
             let tools = tool::spec_tokens(&specs, mind.persona.language);
             options.budget = options.budget.reserve_for_tools(tools);
         }
-        let prompt = self.prompt_builder.reply(&mind.persona, context, &options);
+        let prompt = self.prompt_builder.read().reply(&mind.persona, context, &options);
         Ok((prompt.with_tools(specs), toolbox))
     }
 
@@ -451,7 +456,8 @@ impl Agent {
     /// A reply that is nothing but an emoji which the channel allows is a reaction to the only message that it answers.
     fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
         let [message] = messages_to_answer(context)[..] else { return None };
-        let reactions = &self.gate_input(context).rules.reactions;
+        let rulebook = self.rulebook();
+        let reactions = &self.gate_input(context, &rulebook).rules.reactions;
         let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();
         Some(DraftContent::Reaction { emoji, on: message.id.clone() })
     }

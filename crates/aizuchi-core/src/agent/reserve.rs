@@ -44,7 +44,7 @@ impl Agent {
     pub(super) fn call_owner(&self, claim: &Claim, context: &Context) -> CallOwner {
         let conversation = claim.event.conversation();
         let is_unsolicited = !claim.is_owed;
-        let rulebook = &self.settings.rulebook;
+        let rulebook = self.rulebook();
         CallOwner {
             token: claim.token,
             workspace: conversation.workspace.clone(),
@@ -54,14 +54,14 @@ impl Agent {
             sole_author: None,
             limits: CallLimits {
                 share: if is_unsolicited { rulebook.soft_share } else { 1.0 },
-                ..self.call_limits(Some(self.gate_input(context).rules))
+                ..self.call_limits(Some(self.gate_input(context, &rulebook).rules))
             },
         }
     }
 
     /// The limits of a call for a channel with these rules, or for the whole workspace.
     pub(super) fn call_limits(&self, rules: Option<&ChannelRules>) -> CallLimits {
-        let rulebook = &self.settings.rulebook;
+        let rulebook = self.rulebook();
         CallLimits {
             workspace: rulebook.workspace_limits,
             channel: rules.map_or(BudgetLimits::default(), |rules| rules.budget_limits),

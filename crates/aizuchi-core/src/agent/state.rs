@@ -52,7 +52,8 @@ impl Agent {
             return Ok(state);
         }
         let mind = &self.minds.state;
-        let prompt = self.prompt_builder.state(&mind.persona, context, &self.prompt_options(mind));
+        let prompt =
+            self.prompt_builder.read().state(&mind.persona, context, &self.prompt_options(mind));
         let answer = match self.call_model(mind, &prompt, calls).await {
             Ok(answer) => answer,
             Err(

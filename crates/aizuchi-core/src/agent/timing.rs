@@ -57,17 +57,19 @@ impl Agent {
         let newest = context.newest_human_message();
         let waited =
             newest.map_or(SignedDuration::ZERO, |message| self.now().duration_since(message.at));
-        let (yield_policy, max_delay) =
-            match OnNewMessage::new(self.gate_input(context).mode(), self.settings.wait) {
-                OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
-                OnNewMessage::Continue => {
-                    let remaining = self.remaining_visible_time(judgment, context);
-                    (
-                        YieldPolicy::ToAnswer,
-                        remaining.map_or(max_delay, |remaining| remaining.min(max_delay)),
-                    )
-                }
-            };
+        let (yield_policy, max_delay) = match OnNewMessage::new(
+            self.gate_input(context, &self.rulebook()).mode(),
+            self.settings.wait,
+        ) {
+            OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
+            OnNewMessage::Continue => {
+                let remaining = self.remaining_visible_time(judgment, context);
+                (
+                    YieldPolicy::ToAnswer,
+                    remaining.map_or(max_delay, |remaining| remaining.min(max_delay)),
+                )
+            }
+        };
         // If the decision is judged again after a newer message, a new delay is drawn.
         let newest = newest.map_or("", |message| message.id.as_str());
         let (conversation, decision) =

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::chat::ChannelId;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
+use crate::current::Current;
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
 use crate::memory::{Memory, MemoryScope};
@@ -16,7 +17,8 @@ use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::KnownUrls;
 use crate::persona::{Language, Persona};
-use crate::rules::{Mode, Rulebook};
+use crate::rules::{LanguageRule, Mode, Rulebook};
+use crate::spoken_language::{language_rule, written_language};
 use crate::store::{Archive, DecisionQuery, StandingOrders, Store, StoreError};
 use crate::texts;
 
@@ -28,7 +30,7 @@ const MAX_MEMORY_LENGTH: usize = 1500;
 pub struct CommandReplies {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
-    pub rulebook: Arc<Rulebook>,
+    pub rulebook: Current<Rulebook>,
     pub persona: Arc<Persona>,
     /// The users' time zone.
     pub zone: TimeZone,
@@ -40,7 +42,7 @@ impl CommandReplies {
         request: &CommandRequest,
         now: Timestamp,
     ) -> Result<String, StoreError> {
-        let language = self.persona.language;
+        let language = self.language_for(request).await?;
         if !request.is_allowed() {
             return Ok(texts::commands::admins_only(language).to_owned());
         }
@@ -52,7 +54,7 @@ impl CommandReplies {
                 Some(decision) => screen_stored(&renderer.explain_decision(&decision), language),
                 None => texts::commands::nothing_decided(language).to_owned(),
             },
-            Command::Memory => self.memory_text(request).await?,
+            Command::Memory => self.memory_text(request, language).await?,
             Command::Status => {
                 let mute = mute_text(&orders, channel, &renderer);
                 let mute = mute.map_or(String::new(), |mute| format!("\n{mute}"));
@@ -130,8 +132,25 @@ impl CommandReplies {
         })
     }
 
-    async fn memory_text(&self, request: &CommandRequest) -> Result<String, StoreError> {
-        let language = self.persona.language;
+    /// The language of the command's own words, where it is not set.
+    async fn language_for(&self, request: &CommandRequest) -> Result<Language, StoreError> {
+        let (archive, own) = (&*self.archive, self.persona.language);
+        let conversation = &request.conversation;
+        Ok(match language_rule(archive, &self.rulebook.read(), conversation).await? {
+            None => own,
+            Some(LanguageRule::Fixed(language)) => language,
+            Some(LanguageRule::AsWritten) => match request.written_in {
+                Some(language) => language,
+                None => written_language(archive, conversation).await?.unwrap_or(own),
+            },
+        })
+    }
+
+    async fn memory_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
         let memories = self.store.memories(&request.conversation.workspace).await?;
         let is_here = |memory: &&Memory| match &memory.key.scope {
             MemoryScope::Channel(channel) => *channel == request.conversation.channel,
@@ -163,7 +182,8 @@ impl CommandReplies {
     }
 
     fn has_opted_out(&self, orders: &StandingOrders, request: &CommandRequest) -> bool {
-        self.rulebook.opted_out.contains(&request.user) || orders.opted_out.contains(&request.user)
+        self.rulebook.read().opted_out.contains(&request.user)
+            || orders.opted_out.contains(&request.user)
     }
 
     /// A user's order takes precedence over the settings.
@@ -179,7 +199,7 @@ impl CommandReplies {
         let channels = self.archive.channels(&request.conversation.workspace).await?;
         let name = channels.into_iter().find(|known| known.id == *channel);
         let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
-        Ok(self.rulebook.channel_rules(channel, &name).mode)
+        Ok(self.rulebook.read().channel_rules(channel, &name).mode)
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 use crate::chat::{
     Arrival, AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
 };
+use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::rules::{FacilitationRules, Mode, Rulebook};
 use crate::store::{Order, StandingOrders};
@@ -19,7 +20,7 @@ use aizuchi_structure::names::leading_name;
 /// Filled from what is heard and ordered.
 #[derive(Debug, Default)]
 pub struct ChannelCache {
-    rulebook: Arc<Rulebook>,
+    rulebook: Current<Rulebook>,
     state: RwLock<ChannelCacheState>,
     pub conversations: ConversationCache,
     order_lock: Turns<()>,
@@ -45,7 +46,7 @@ struct UserNames {
 }
 
 impl ChannelCache {
-    pub fn new(rulebook: Arc<Rulebook>) -> Self {
+    pub fn new(rulebook: Current<Rulebook>) -> Self {
         Self { rulebook, ..Self::default() }
     }
 
@@ -60,8 +61,9 @@ impl ChannelCache {
         self.order_lock.write().await
     }
 
-    pub fn rulebook(&self) -> &Arc<Rulebook> {
-        &self.rulebook
+    /// The rules in force.
+    pub fn rulebook(&self) -> Arc<Rulebook> {
+        self.rulebook.read()
     }
 
     pub fn update_channel(&self, channel: &Channel) {
@@ -158,7 +160,7 @@ impl ChannelCache {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
             let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
-            self.rulebook.channel_rules(channel, name).facilitation
+            self.rulebook.read().channel_rules(channel, name).facilitation
         })
     }
 
@@ -173,7 +175,7 @@ impl ChannelCache {
         self.read(|state| {
             let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
             let ordered = state.modes.get(&key).copied();
-            ordered.unwrap_or_else(|| self.rulebook.channel_rules(channel, name).mode)
+            ordered.unwrap_or_else(|| self.rulebook.read().channel_rules(channel, name).mode)
         })
     }
 
@@ -192,7 +194,8 @@ impl ChannelCache {
 
     pub fn has_opted_out(&self, workspace: &WorkspaceId, user: &UserId) -> bool {
         let key = (workspace.clone(), user.clone());
-        self.rulebook.opted_out.contains(user) || self.read(|state| state.opted_out.contains(&key))
+        self.rulebook.read().opted_out.contains(user)
+            || self.read(|state| state.opted_out.contains(&key))
     }
 
     /// Whether a human of the workspace has this name.

@@ -144,10 +144,14 @@ pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError>
 
 /// Read-only connections. They work whichever process is active.
 pub async fn readers(server: &PostgresUrl) -> Result<Readers, StoreError> {
+    let redacted_url = server.to_string();
+    let options = reader_options(connect_options(server)?);
+    // A pool tries again until it gives up, and then only says that it has no connection.
+    connect(&redacted_url, &options).await?.close().await.ok();
     let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(RESPONSE_TIMEOUT);
-    let pool = pool.connect_with(reader_options(connect_options(server)?)).await;
+    let pool = pool.connect_with(options).await;
     pool.map(Readers::Postgres)
-        .map_err(|error| driver_error::from_postgres(error).into_broken(&server.to_string()))
+        .map_err(|error| driver_error::from_postgres(error).into_broken(&redacted_url))
 }
 
 async fn connect(
@@ -158,7 +162,9 @@ async fn connect(
         Ok(connected) => {
             connected.map_err(|error| driver_error::from_postgres(error).into_broken(redacted_url))
         }
-        Err(_) => Err(StoreError::Broken(format!("{redacted_url} does not answer"))),
+        Err(_) => Err(StoreError::Broken(format!(
+            "{redacted_url} does not answer; check that the server runs, and its host and port in storage.url"
+        ))),
     }
 }
 

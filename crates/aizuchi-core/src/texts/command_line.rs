@@ -1,28 +1,38 @@
-//! What the program tells its operator: on starting, and by `aizuchi why`.
+//! What the program tells its operator: on starting, by `aizuchi check` and by `aizuchi why`.
 
 use std::fmt::Display;
 
 texts! {
     // On starting.
-    /// `ask` is [`welcome_ask`] or empty.
-    welcome(name: &str, address: impl Display, ask: &str, mind: &str, accounts: &str, file: &str):
+    /// `ask` is [`welcome_ask`] or empty; `places` is [`welcome_places`].
+    welcome(name: &str, address: impl Display, ask: &str, mind: &str, accounts: &str, places: &str):
         "{name} is listening in the local room: http://{address}\n\n"
         "  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer "
         "at once.\n\n"
         "  mind      {mind}{accounts}\n"
-        "  storage   {file}\n\n"
+        "{places}\n\n"
         "Ctrl-C stops."
         / "{name} がローカルの部屋で聞いています: http://{address}\n\n"
           "  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。"
           "{ask}@{name} と書けばすぐに答えます。\n\n"
           "  モデル    {mind}{accounts}\n"
-          "  保存先    {file}\n\n"
+          "{places}\n\n"
           "Ctrl-C で終了します。";
+    welcome_places(config: &str, database: &str):
+        "  config    {config}\n"
+        "  database  {database}"
+        / "  設定      {config}\n"
+          "  保存先    {database}";
     welcome_ask(wait: f64, name: &str):
         " Ask the room a question and wait\n"
         "  about {wait} s: {name} decides whether to join in."
         / "みんなに質問して\n"
           "  {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。";
+    config_found(place: &str):
+        "{place} (found in the current folder)" / "{place}（現在のフォルダーにあったもの）";
+    config_of_variable(place: &str, variable: &str):
+        "{place} (named by {variable})" / "{place}（{variable} で指定）";
+    no_config: "no file; every setting has its default" / "ファイルなし（すべて既定値）";
     on_one_server: ", on 1 server" / "（1 サーバー）";
     on_servers(servers: usize): ", on {servers} servers" / "（{servers} サーバー）";
     builtin_mind:
@@ -39,6 +49,7 @@ texts! {
     nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
     ended: "How it ended" / "結果";
     said: "Said" / "発言";
+    page: "Page" / "ページ";
     call: "Call" / "呼び出し";
     call_with_values(title: &str, values: &str): "{title} ({values})" / "{title}（{values}）";
     value_separator: "; " / "、";

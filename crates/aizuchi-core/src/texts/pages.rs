@@ -21,6 +21,9 @@ texts! {
     // The page for what cannot be shown.
     nothing_here: "There is nothing here." / "ここには何もありません。";
     not_shown: "This cannot be shown." / "表示できません。";
+    texts_withheld:
+        "What was said on Slack and Discord is shown here only with http.token. `aizuchi why` shows it, too."
+        / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。`aizuchi why` でも確認できます。";
 
     // The page that asks for the token.
     token_needed:

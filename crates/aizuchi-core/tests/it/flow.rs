@@ -210,7 +210,8 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             clock: harness.clock.clone(),
             metrics: Arc::default(),
             persona,
-            prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En),
+            prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En)
+                .into(),
             token_corrections: Default::default(),
             state_cache: Default::default(),
             deferrals: aizuchi_core::agent::defer::Deferrals::default(),
@@ -218,6 +219,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             tools: None,
             settings: Default::default(),
             seed: 1,
+            translation: None,
         };
         let settings =
             RunnerSettings { lease: SignedDuration::from_secs(100), ..RunnerSettings::default() };

@@ -1,5 +1,7 @@
 //! Orders of users in the local room: its mode, and whether it may speak. An order applies at once.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Channel, ChannelId, Role, UserId};
@@ -58,7 +60,7 @@ impl LocalRoom {
     }
 
     /// The rules from the settings.
-    pub fn rulebook(&self) -> &Rulebook {
+    pub fn rulebook(&self) -> Arc<Rulebook> {
         self.inbox.channel_cache.rulebook()
     }
 

@@ -1,6 +1,7 @@
 //! Classifies the errors of both drivers by what the caller does next. The sentences are shown to operators.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 
 use crate::store::StoreError;
 
@@ -36,9 +37,15 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
     }
     let Some(database_error) = error.as_database_error() else {
         return match error {
-            sqlx::Error::Io(error) => {
-                StoreError::Busy(format!("the server cannot be reached: {error}"))
+            sqlx::Error::Io(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                StoreError::Busy(
+                    "the server refuses the connection; check that it runs, and its host and port in storage.url"
+                        .to_owned(),
+                )
             }
+            sqlx::Error::Io(error) => StoreError::Busy(format!(
+                "the server cannot be reached ({error}); check its host and port in storage.url"
+            )),
             other => StoreError::Broken(other.to_string()),
         };
     };
@@ -59,10 +66,14 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
         "XX" if matches!(code.as_str(), "XX001" | "XX002") => {
             StoreError::Broken(DAMAGED.to_owned())
         }
-        "28" if code == "28P01" => {
-            StoreError::Broken("the server does not accept this user or password".to_owned())
-        }
-        "3D" => StoreError::Broken("there is no such database on the server".to_owned()),
+        "28" if code == "28P01" => StoreError::Broken(
+            "the server does not accept this user or password; check both in storage.url"
+                .to_owned(),
+        ),
+        "3D" => StoreError::Broken(
+            "there is no such database on the server; create it, or name another in storage.url"
+                .to_owned(),
+        ),
         // The error's detail may contain chat text, so it is left out.
         "22" | "23" | "54" => StoreError::Refused(format!("{} ({code})", database_error.message())),
         _ => StoreError::Broken(format!("{} ({code})", database_error.message())),

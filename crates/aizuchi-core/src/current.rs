@@ -1,0 +1,58 @@
+//! A setting that can be replaced while the program runs.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+/// Its clones share one value. Work that has read the value goes on with what it read.
+#[derive(Debug, Default)]
+pub struct Current<T>(Arc<RwLock<Arc<T>>>);
+
+impl<T> Current<T> {
+    pub fn read(&self) -> Arc<T> {
+        self.0.read().clone()
+    }
+
+    pub fn replace(&self, value: T) {
+        *self.0.write() = Arc::new(value);
+    }
+}
+
+impl<T> Clone for Current<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> From<Arc<T>> for Current<T> {
+    fn from(value: Arc<T>) -> Self {
+        Self(Arc::new(RwLock::new(value)))
+    }
+}
+
+impl<T> From<T> for Current<T> {
+    fn from(value: T) -> Self {
+        Arc::new(value).into()
+    }
+}
+
+impl<T: PartialEq> PartialEq for Current<T> {
+    fn eq(&self, other: &Self) -> bool {
+        *self.read() == *other.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_what_replaces_the_value() {
+        let one = Current::from(1);
+        let other = one.clone();
+        let read = one.read();
+        one.replace(2);
+        assert_eq!((*read, *one.read(), *other.read()), (1, 2, 2));
+        assert!(one == other && one != Current::from(1));
+    }
+}

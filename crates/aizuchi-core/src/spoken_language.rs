@@ -1,0 +1,60 @@
+//! The language of a conversation: the one that its channel is set to, or the one in which people write there.
+
+use crate::chat::{AuthorKind, Channel, ConversationId, MessageId};
+use crate::persona::Language;
+use crate::persona::written::language_of_all;
+use crate::rules::{LanguageRule, Rulebook};
+use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
+
+/// How many of the newest messages are read. Some may be by bots.
+const READ_MESSAGES: usize = 30;
+/// How many of the newest messages by people decide.
+const DECIDING_MESSAGES: usize = 10;
+
+/// The rule of a conversation's channel, where any channel has one.
+pub async fn language_rule(
+    archive: &dyn Archive,
+    rulebook: &Rulebook,
+    conversation: &ConversationId,
+) -> Result<Option<LanguageRule>, StoreError> {
+    if !rulebook.has_language_rule() {
+        return Ok(None);
+    }
+    let channel = &conversation.channel;
+    let channels = archive.channels(&conversation.workspace).await?;
+    let known = channels.iter().find(|known: &&Channel| known.id == *channel);
+    let name = known.map_or(channel.as_str(), |known| &*known.name);
+    Ok(rulebook.channel_rules(channel, name).language)
+}
+
+/// The language in which people write in a conversation, or else in its channel. `None` if nobody has written any letters.
+pub async fn written_language(
+    archive: &dyn Archive,
+    conversation: &ConversationId,
+) -> Result<Option<Language>, StoreError> {
+    if conversation.thread.is_some() {
+        let in_thread = written_in(archive, conversation, conversation.thread.clone()).await?;
+        if in_thread.is_some() {
+            return Ok(in_thread);
+        }
+    }
+    written_in(archive, conversation, None).await
+}
+
+async fn written_in(
+    archive: &dyn Archive,
+    conversation: &ConversationId,
+    thread: Option<MessageId>,
+) -> Result<Option<Language>, StoreError> {
+    let query = MessageQuery {
+        workspace: conversation.workspace.clone(),
+        channel: conversation.channel.clone(),
+        thread,
+        range: MessageRange::Newest,
+        limit: READ_MESSAGES,
+    };
+    let messages = archive.messages(query).await?;
+    let by_people = messages.iter().rev().map(|stored| &stored.message);
+    let by_people = by_people.filter(|message| message.author.kind == AuthorKind::Human);
+    Ok(language_of_all(by_people.take(DECIDING_MESSAGES).map(|message| &*message.text)))
+}

@@ -1,0 +1,24 @@
+//! `aizuchi completions`: a script with which a shell completes what is typed.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::cli::{help, print};
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut help::command(), "aizuchi", &mut script);
+        print(String::from_utf8_lossy(&script).trim_end())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,73 @@
+//! The help of the command line: its verbs, grouped by what people do with them.
+
+use std::fmt::Write as _;
+
+use clap::builder::Styles;
+use clap::{Command, CommandFactory as _};
+
+use crate::cli::Cli;
+
+/// The verbs by what they are for. A build may lack some of them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Run it", &["run", "check"]),
+    ("Look inside", &["why", "search", "prompt"]),
+    ("Try before", &["demo", "replay", "eval"]),
+    ("Move in and out", &["import", "forget"]),
+    ("Set up", &["config", "slack", "discord", "completions", "man"]),
+    ("Develop", &["dev"]),
+];
+
+/// The command line with its grouped help.
+pub fn command() -> Command {
+    let command = Cli::command();
+    let verbs = grouped_verbs(&command);
+    let header = Styles::styled().get_header().to_owned();
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}{header}Options:{header:#}\n{{options}}\n\n\
+         `aizuchi COMMAND --help` says more about a command."
+    ))
+}
+
+fn grouped_verbs(command: &Command) -> String {
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let widest = command.get_subcommands().map(|verb| verb.get_name().len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let verbs = names.iter().filter_map(|name| command.find_subcommand(name));
+        let lines: String = verbs
+            .map(|verb| {
+                let (name, about) =
+                    (verb.get_name(), verb.get_about().cloned().unwrap_or_default());
+                format!("  {literal}{name:<widest$}{literal:#}  {about}\n")
+            })
+            .collect();
+        if !lines.is_empty() {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{header}{heading}:{header:#}\n{lines}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_verb_is_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let once: BTreeSet<&str> = grouped.iter().copied().collect();
+        assert_eq!(once.len(), grouped.len(), "a command is in two groups: {grouped:?}");
+        for verb in Cli::command().get_subcommands().map(Command::get_name) {
+            assert!(once.contains(verb), "`{verb}` is in no group of src/cli/help.rs");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+    }
+}

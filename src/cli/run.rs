@@ -1,0 +1,57 @@
+//! The options of `aizuchi run`, which outrank the config.
+
+use clap::{Args, ValueEnum};
+
+use crate::config::Config;
+use crate::config::language::LanguageSetting;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct RunArgs {
+    /// For run: serve the page at this port instead of the config's; 0 takes any free port.
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// For run: speak this language instead of the config's.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub language: Option<LanguageArg>,
+    /// For run: open the page in a browser.
+    #[arg(long)]
+    pub open: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LanguageArg {
+    En,
+    Ja,
+    /// In the chat, what people write there.
+    Auto,
+}
+
+impl RunArgs {
+    /// The options of `aizuchi OPTIONS run OPTIONS`.
+    pub fn merge(self, before_verb: Self) -> Self {
+        Self {
+            port: self.port.or(before_verb.port),
+            language: self.language.or(before_verb.language),
+            open: self.open || before_verb.open,
+        }
+    }
+
+    /// Puts the options in the place of what the config says.
+    pub fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
+        if let Some(port) = self.port {
+            let health = config.health_check.port.map(|port| port.0);
+            anyhow::ensure!(
+                port == 0 || health != Some(u64::from(port)),
+                "--port {port} is the port of health_check.port; choose another one"
+            );
+            config.http.listen.0.set_port(port);
+        }
+        match self.language {
+            Some(LanguageArg::En) => config.language = LanguageSetting::En,
+            Some(LanguageArg::Ja) => config.language = LanguageSetting::Ja,
+            Some(LanguageArg::Auto) => config.language = LanguageSetting::Auto,
+            None => {}
+        }
+        Ok(())
+    }
+}

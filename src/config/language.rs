@@ -1,0 +1,48 @@
+//! The language that people see.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use aizuchi_core::persona::Language;
+use aizuchi_core::rules::LanguageRule;
+
+/// A language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum LanguageSetting {
+    /// English.
+    #[default]
+    En,
+    /// Japanese.
+    Ja,
+    /// What people write in the conversation, or else in its channel; else English.
+    Auto,
+}
+
+impl LanguageSetting {
+    /// The language where nothing tells another one.
+    pub fn own(self) -> Language {
+        match self {
+            LanguageSetting::En | LanguageSetting::Auto => Language::En,
+            LanguageSetting::Ja => Language::Ja,
+        }
+    }
+
+    /// The rule of a channel with this setting.
+    pub fn rule(self) -> LanguageRule {
+        match self {
+            LanguageSetting::En => LanguageRule::Fixed(Language::En),
+            LanguageSetting::Ja => LanguageRule::Fixed(Language::Ja),
+            LanguageSetting::Auto => LanguageRule::AsWritten,
+        }
+    }
+
+    /// The rule of channels that have none of their own. With one language there is nothing to find out.
+    pub fn default_rule(self) -> Option<LanguageRule> {
+        match self {
+            LanguageSetting::En | LanguageSetting::Ja => None,
+            LanguageSetting::Auto => Some(LanguageRule::AsWritten),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What of a changed config holds without a restart, and which keys need one.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::config::Config;
+use crate::config::channels::ChannelConfig;
+use crate::config::logging::LoggingConfig;
+use crate::config::response::ResponseConfig;
+use crate::config::secret::displayable;
+use crate::config::tree::{ConfigNode, ConfigValue};
+
+/// The keys that [`Config::reloaded_from`] takes over. What begins with one of these and a dot is such a key, too.
+const RELOADABLE: &[&str] = &[
+    "prompts_dir",
+    "logging.level",
+    "logging.loggers",
+    "response.mode",
+    "response.quiet_hours",
+    "response.min_confidence",
+    "response.max_share",
+    "response.cooldown_seconds",
+    "response.reactions",
+    "facilitator",
+    "budget",
+    "channels",
+];
+/// The keys of a channel that need a restart all the same.
+const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language"];
+
+/// A hash of each value of a file, by its key. It tells which values have changed, and holds none of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprints(BTreeMap<String, u64>);
+
+/// The keys whose values differ between two versions of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedKeys {
+    /// They hold from now on.
+    pub reloaded: Vec<String>,
+    pub need_restart: Vec<String>,
+}
+
+impl Fingerprints {
+    pub fn new(tree: &ConfigNode) -> Self {
+        let mut fingerprints = Self::default();
+        fingerprints.add("", tree);
+        fingerprints
+    }
+
+    /// The keys that are new, gone or changed since `older`.
+    pub fn changed_since(&self, older: &Self) -> ChangedKeys {
+        let keys = self.0.keys().chain(older.0.keys().filter(|key| !self.0.contains_key(*key)));
+        let changed = keys.filter(|key| self.0.get(*key) != older.0.get(*key)).cloned();
+        let (mut reloaded, mut need_restart): (Vec<_>, Vec<_>) =
+            changed.partition(|key| is_reloadable(key));
+        reloaded.sort();
+        need_restart.sort();
+        ChangedKeys { reloaded, need_restart }
+    }
+
+    fn add(&mut self, key: &str, node: &ConfigNode) {
+        match &node.value {
+            ConfigValue::Empty => {}
+            ConfigValue::Section(entries) => {
+                for entry in entries {
+                    let name = displayable(&entry.key).unwrap_or("…".to_owned());
+                    let separator = if key.is_empty() { "" } else { "." };
+                    self.add(&format!("{key}{separator}{name}"), &entry.node);
+                }
+            }
+            ConfigValue::Text(_) | ConfigValue::List(_) => {
+                let mut hasher = DefaultHasher::new();
+                hash_value(node, &mut hasher);
+                self.0.insert(key.to_owned(), hasher.finish());
+            }
+        }
+    }
+}
+
+fn hash_value(node: &ConfigNode, hasher: &mut DefaultHasher) {
+    match &node.value {
+        ConfigValue::Empty => 0.hash(hasher),
+        ConfigValue::Text(text) => (1, &text.text).hash(hasher),
+        ConfigValue::List(items) => {
+            (2, items.len()).hash(hasher);
+            items.iter().for_each(|item| hash_value(item, hasher));
+        }
+        ConfigValue::Section(entries) => {
+            (3, entries.len()).hash(hasher);
+            for entry in entries {
+                entry.key.hash(hasher);
+                hash_value(&entry.node, hasher);
+            }
+        }
+    }
+}
+
+fn is_reloadable(key: &str) -> bool {
+    let is_below = |prefix: &str| {
+        key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let last = key.rsplit('.').next().unwrap_or_default();
+    let is_at_start = key.starts_with("channels.") && OF_CHANNELS_ONLY_AT_START.contains(&last);
+    RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_at_start
+}
+
+impl Config {
+    /// These settings with what holds without a restart from a newer version of the file.
+    pub fn reloaded_from(&self, newer: &Self) -> Self {
+        let channels = newer.channels.iter().map(|(key, channel)| {
+            let running = self.channels.get(key);
+            let threads = running.and_then(|channel| channel.threads);
+            let language = running.and_then(|channel| channel.language);
+            (key.clone(), ChannelConfig { threads, language, ..channel.clone() })
+        });
+        Self {
+            prompts_dir: newer.prompts_dir.clone(),
+            logging: LoggingConfig { format: self.logging.format, ..newer.logging.clone() },
+            response: ResponseConfig {
+                mode: newer.response.mode,
+                quiet_hours: newer.response.quiet_hours,
+                min_confidence: newer.response.min_confidence,
+                max_share: newer.response.max_share,
+                cooldown_seconds: newer.response.cooldown_seconds,
+                reactions: newer.response.reactions.clone(),
+                ..self.response.clone()
+            },
+            facilitator: newer.facilitator.clone(),
+            budget: newer.budget.clone(),
+            channels: channels.collect(),
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two versions of a file: what holds at once, and what needs a restart.
+    fn compare(older: &str, newer: &str) -> ChangedKeys {
+        let tree = |text: &str| Fingerprints::new(&ConfigNode::parse(text).unwrap());
+        tree(newer).changed_since(&tree(older))
+    }
+
+    #[test]
+    fn changed_keys_are_named() {
+        let older = "language: en\nresponse: {mode: observe, jitter_ratio: 0.1}\nopted_out: [a]\n";
+        let newer = "response: {mode: companion, jitter_ratio: 0.2}\nopted_out: [a, b]\nchannels:\n  \"#x\": {mode: observe, threads: auto}\n";
+        let changed = compare(older, newer);
+        assert_eq!(changed.reloaded, ["channels.#x.mode", "response.mode"]);
+        let restart = ["channels.#x.threads", "language", "opted_out", "response.jitter_ratio"];
+        assert_eq!(changed.need_restart, restart);
+        assert_eq!(compare(older, older), ChangedKeys::default());
+        // Another way to write the same.
+        assert_eq!(compare("language: en", "# now\nlanguage: \"en\"\n"), ChangedKeys::default());
+    }
+
+    /// What is said to hold at once does: with these keys taken over, nothing of them is left to restart for.
+    #[test]
+    fn reloadable_keys_are_taken_over() {
+        let older = Config::parse("language: en").unwrap();
+        for (setting, expected) in [
+            ("prompts_dir: prompts", true),
+            ("logging: {level: DEBUG}", true),
+            ("logging: {loggers: {sqlx: DEBUG}}", true),
+            ("logging: {format: json}", false),
+            ("response: {mode: observe}", true),
+            ("response: {quiet_hours: 22:00-07:00}", true),
+            ("response: {min_confidence: 0.9}", true),
+            ("response: {max_share: 0.9}", true),
+            ("response: {cooldown_seconds: 9}", true),
+            ("response: {reactions: [tada]}", true),
+            ("response: {min_wait_seconds: 9}", false),
+            ("facilitator: {min_messages: 9}", true),
+            ("budget: {tokens_per_day: 9}", true),
+            ("channels: {\"#x\": {mode: observe}}", true),
+            ("channels: {\"#x\": {threads: auto}}", false),
+            ("channels: {\"#x\": {language: ja}}", false),
+            ("http: {listen: 127.0.0.1:9999}", false),
+            ("opted_out: [a]", false),
+        ] {
+            let newer = Config::parse(&format!("language: en\n{setting}")).unwrap();
+            let changed = compare("language: en", &format!("language: en\n{setting}"));
+            assert_eq!(changed.need_restart.is_empty(), expected, "{setting}");
+            let reloaded = older.reloaded_from(&newer);
+            let is_taken_over = reloaded == newer;
+            assert_eq!(is_taken_over, expected, "{setting}");
+        }
+    }
+}
