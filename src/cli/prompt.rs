@@ -115,6 +115,10 @@ fn sections(prompt: &Prompt) -> String {
         vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.total_tokens())];
     let section = |(name, tokens): &(&str, u64)| format!("{name:<18} {tokens:>7}");
     lines.extend(prompt.sections.iter().map(section));
+    let tools = prompt.total_tokens().saturating_sub(prompt.tokens);
+    if tools > 0 {
+        lines.push(section(&("tools", tools)));
+    }
     let trimmed = prompt.trimmed.iter();
     lines.extend(trimmed.map(|trimmed| format!("left out: {trimmed}")));
     lines.join("\n")

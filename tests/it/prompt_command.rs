@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::ContextLimits;
@@ -87,10 +88,13 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let prompts = prompts(Language::En);
     let prompt = match verb {
         "judge" => prompts.judge(&persona, &context, &options),
-        "reply" => prompts.reply(&persona, &context, &options),
+        "reply" => {
+            let tools = ToolSettings::specs(Language::En);
+            prompts.reply(&persona, &context, &options).with_tools(tools)
+        }
         _ => prompts.state(&persona, &context, &options),
     };
-    prompt.text
+    prompt.full_text().into_owned()
 }
 
 #[tokio::test]
@@ -111,7 +115,8 @@ async fn the_prompt_is_printed_while_the_program_runs() {
             let [(all, tokens), rest @ ..] = &sections[..] else { panic!("{sections:?}") };
             assert_eq!((&**all, &*rest[0].0), ("in all", "instructions"));
             assert_eq!(*tokens, rest.iter().map(|(_, tokens)| tokens).sum::<u64>());
-            assert_eq!(rest.last().unwrap().0, "target");
+            let last = if verb == "reply" { "tools" } else { "target" };
+            assert_eq!(rest.last().unwrap().0, last);
         }
         let in_thread = thread.map_or(vec![], |thread| vec!["--thread", thread]);
         let wanted = [&["remember", "--channel", "#general"], &in_thread[..]].concat();

@@ -27,7 +27,10 @@ fn options_of_run_are_refused_elsewhere() {
     for (arguments, sentence) in [
         (&["--port", "4321"][..], "--port 4321 is the port of health_check.port"),
         (&["--open", "check"], "--port, --language and --open go with run only"),
-        (&["--model", "builtin", "why", "x"], "--model goes with run, check, prompt and eval only"),
+        (
+            &["--model", "builtin", "why", "x"],
+            "--model goes with run, check, prompt, eval and demo only",
+        ),
     ] {
         let mut command = aizuchi();
         let run = command.arg("--config").arg(home.config()).args(arguments).assert().code(1);

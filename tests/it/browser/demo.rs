@@ -48,7 +48,7 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     let home = Home::new(1000.0);
     home.add("language: ja\n");
     let program = home.start();
-    let browser = Browser::start().await;
+    let browser = Browser::start_in("ja").await;
     let tab = browser.tab(&program, "hana").await;
     tab.click("demo-start").await;
     tab.expect_result(CHANNEL, json!("demo")).await;
