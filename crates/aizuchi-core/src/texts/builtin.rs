@@ -60,8 +60,8 @@ texts! {
         / "おかげさまで元気です、{name:#}。みなさんの話を聞いています。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>):
-        "Got it, {name}. I’ll remember that; ask me whenever you need it."
-        / "わかりました、{name:#}。覚えておきますので、必要なときに聞いてください。";
+        "Thanks for telling me, {name}. Without a language model I can’t say more, but ask me about it any time."
+        / "{name:#}、教えてくれてありがとうございます。言語モデルがないので気の利いたことは言えませんが、あとで聞いてもらえればお答えします。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
     sympathy(name: Name<'_>): "I’m so sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
 
@@ -108,7 +108,13 @@ texts! {
 
     // Time.
     time(time: &str): "It’s {time}." / "{time}です。";
-    date(weekday: &str, day: &str, year: i16): "Today is {weekday}, {day} {year}." / "今日は{year}年{day}、{weekday}です。";
+    /// `name` is that of the day: “Today”.
+    date(name: &str, weekday: &str, day: &str, year: i16):
+        "{name} {weekday}, {day} {year}."
+        / "{name}は{year}年{day}、{weekday}です。";
+    today: "Today is" / "今日";
+    tomorrow: "Tomorrow is" / "明日";
+    yesterday: "Yesterday was" / "昨日";
     today_at(time: &str): "at {time}" / "{time}";
     yesterday_at(time: &str): "yesterday at {time}" / "昨日の{time}";
     on_day(day: &str): "on {day}" / "{day}";

@@ -104,7 +104,10 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {
         return Err(NoOpenQuestion::Ended);
     }
-    Err(match analysis.questions.last().map(|question| &question.status) {
+    // What was asked of the mind itself is answered, and tells nothing about the others.
+    let mut questions = analysis.questions.iter().rev();
+    let newest = questions.find(|question| !question.message.is_addressed());
+    Err(match newest.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
         Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
         Some(

@@ -114,6 +114,12 @@ pub const TOPICS: &[(Topic, Place, &[&str])] = &[
             "今日って何曜日",
             "今日何曜日",
             "今日の日付",
+            "what day is tomorrow",
+            "明日は何日",
+            "明日は何曜日",
+            "明日何曜日",
+            "昨日は何日",
+            "昨日は何曜日",
             "何月何日",
         ],
     ),
@@ -702,6 +708,12 @@ pub const BAD_NEWS: &[&str] = &[
     "in hospital",
     "in the hospital",
     "i'm sick",
+    "feel down",
+    "feeling down",
+    "a bit down",
+    "feel sad",
+    "feeling sad",
+    "落ち込",
     "i am sick",
     "i'm ill",
     "got fired",
@@ -775,3 +787,7 @@ pub const NIGHT: &[&str] = &["night", "おやすみ", "お休み"];
 pub const MORNING: &[&str] = &["morning", "おはよ"];
 pub const DAY: &[&str] = &["good afternoon", "good day", "こんにち"];
 pub const EVENING: &[&str] = &["evening", "こんばん"];
+
+/// Another day than today, in a question for the date.
+pub const TOMORROW: &[&str] = &["tomorrow", "明日"];
+pub const YESTERDAY: &[&str] = &["yesterday", "昨日"];

@@ -10,7 +10,9 @@ use crate::chat::{AuthorKind, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
-use crate::llm::builtin::phrases::{AFTER_WORK, DAY, EVENING, MORNING, NIGHT, Topic};
+use crate::llm::builtin::phrases::{
+    AFTER_WORK, DAY, EVENING, MORNING, NIGHT, TOMORROW, Topic, YESTERDAY,
+};
 use crate::llm::builtin::quotes::{Quotes, names};
 use crate::llm::builtin::request::{News, Request, normalize};
 use crate::llm::builtin::vocabulary::truncate_quote;
@@ -172,11 +174,7 @@ impl<'a> Answer<'a> {
             Topic::Time => {
                 texts::builtin::time(language, &texts::builtin::time_of_day(language, now.time()))
             }
-            Topic::Date => {
-                let day = texts::builtin::day(language, now.date());
-                let weekday = texts::builtin::weekday(language, now.weekday());
-                texts::builtin::date(language, weekday, &day, now.year())
-            }
+            Topic::Date => self.date(),
             Topic::Identity => texts::builtin::identity(language, persona),
             Topic::IsBot => texts::builtin::is_bot(language).to_owned(),
             Topic::IsHuman => texts::builtin::is_no_human(language).to_owned(),
@@ -229,6 +227,30 @@ impl<'a> Answer<'a> {
         };
         let persona = &self.prompt.persona.name;
         texts::builtin::greeting_with_name(language, &greeting, persona)
+    }
+
+    /// Today's date, or that of the day that is asked for.
+    fn date(&self) -> String {
+        let (language, today) = (self.language, self.prompt.now.date());
+        let text = normalize(&self.message.text);
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let (name, date) = if says(TOMORROW) {
+            (texts::builtin::tomorrow(language), today.tomorrow())
+        } else if says(YESTERDAY) {
+            (texts::builtin::yesterday(language), today.yesterday())
+        } else {
+            (texts::builtin::today(language), Ok(today))
+        };
+        // There is no day after the last one that there is.
+        let date = date.unwrap_or(today);
+        let weekday = texts::builtin::weekday(language, date.weekday());
+        texts::builtin::date(
+            language,
+            name,
+            weekday,
+            &texts::builtin::day(language, date),
+            date.year(),
+        )
     }
 
     fn own_messages(&self) -> impl DoubleEndedIterator<Item = &'a Arc<Message>> {

@@ -80,7 +80,7 @@ impl Request {
         }
         match News::find(rest) {
             Some(news) => Request::News(news),
-            None if asks => Request::Question(rest.to_owned()),
+            None if asks || begins_like_question(rest) => Request::Question(rest.to_owned()),
             None if is_laugh(rest) => Request::Laugh,
             None => Request::Statement,
         }
@@ -219,6 +219,11 @@ fn without_greeting(text: &str) -> &str {
     if is_greeting { "" } else { rest }
 }
 
+/// Many leave the question mark out when they speak to a bot: "who is on call".
+fn begins_like_question(text: &str) -> bool {
+    Cues::of(text).contains(Cues::QUESTION_WORD)
+}
+
 /// A laugh and hardly anything else.
 fn is_laugh(text: &str) -> bool {
     const MAX_LETTERS: usize = 12;
@@ -314,6 +319,9 @@ mod tests {
             ("@Aizuchi うちの犬が亡くなりました", Request::News(News::Bad)),
             ("@Aizuchi the pump is blue", Statement),
             ("Hi Aizuchi, when is it open?", question("when is it open?")),
+            ("@Aizuchi who is on call", question("who is on call")),
+            ("@Aizuchi what do I hate", question("what do I hate")),
+            ("@Aizuchi have a nice day", topic(Topic::Goodbye)),
             ("@Aizuchi haha", Laugh),
             ("@Aizuchi 笑", Laugh),
             ("@Aizuchi-two hello", Statement),
