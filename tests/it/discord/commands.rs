@@ -105,7 +105,7 @@ async fn every_user_can_mute_a_channel() {
     harness.asks(attic, ren, "and here?");
     assert_eq!(harness.posts(1).await[0].channel, attic);
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(response.starts_with("I am not muted."), "{response}");
+    assert!(response.starts_with("I’m not muted any more."), "{response}");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
     assert!(
         response.starts_with("I say nothing here until ") && !response.contains("somebody"),
@@ -141,7 +141,7 @@ async fn commands_that_affect_others_are_for_admins() {
     let response = harness.tells(tea, ren, "mute", everywhere()).await;
     assert!(response.starts_with("I say nothing anywhere until somebody undoes it."), "{response}");
     let response = harness.tells(harness.attic, ren, "unmute", everywhere()).await;
-    assert!(response.starts_with("I am not muted."), "{response}");
+    assert!(response.starts_with("I’m not muted any more."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -220,7 +220,7 @@ async fn commands_are_answered_in_japanese() {
         "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。"
     );
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(response.starts_with("ミュートされていません。"), "{response}");
+    assert!(response.starts_with("ミュートは解除されています。"), "{response}");
     let response = harness.tells(tea, ren, "mode", [("to", json!("off"))]).await;
     assert_eq!(response, "これを指示できるのは管理者だけです。");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;
@@ -308,7 +308,7 @@ async fn a_late_command_is_ignored() {
     harness.says(harness.tea, harness.mio, "well");
     harness.until_line("well").await;
     let response = harness.tells(harness.tea, harness.ren, "unmute", NO_OPTIONS).await;
-    assert!(response.starts_with("I am not muted."), "{response}");
+    assert!(response.starts_with("I’m not muted any more."), "{response}");
     assert_eq!(harness.discord.calls(Method::AnswerInteraction).len(), 1);
     assert_eq!(program.stop(), Some(0));
 }

@@ -94,7 +94,7 @@ async fn a_slash_command_is_answered_to_its_user() {
         (&harness.tea, "mute+2h", "I say nothing here until"),
         (&harness.tea, "sing", "Say `@Aizuchi` and one of these"),
         (&harness.tea, "mode+off", "Only an admin may order that."),
-        (&harness.tea, "unmute", "I am not muted."),
+        (&harness.tea, "unmute", "I’m not muted any more."),
         ("C0NOWHERE", "", "Aizuchi is not in this channel."),
     ] {
         let user = &harness.mio;

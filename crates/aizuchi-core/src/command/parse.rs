@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
 use crate::rules::Mode;
 
-const WHY: [&str; 21] = [
+const WHY: &[&str] = &[
     "why",
     "why did you say that",
     "why did you say nothing",
@@ -28,6 +28,14 @@ const WHY: [&str; 21] = [
     "なんで黙ってるの",
     "どうして黙っているの",
     "どうして黙ってるの",
+    "why were you silent",
+    "why were you quiet",
+    "なぜ黙ってたの",
+    "なぜ黙っていたの",
+    "なんで黙ってたの",
+    "なんで黙っていたの",
+    "どうして黙ってたの",
+    "どうして黙っていたの",
 ];
 const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
 const MEMORY: [&str; 8] = [
@@ -40,7 +48,7 @@ const MEMORY: [&str; 8] = [
     "何を覚えてるの",
     "何を覚えていますか",
 ];
-const STOP: [&str; 15] = [
+const STOP: &[&str] = &[
     "stop",
     "stop it",
     "stop talking",
@@ -56,6 +64,10 @@ const STOP: [&str; 15] = [
     "静かに",
     "静かにして",
     "静かにしてて",
+    "うるさい",
+    "うるさいよ",
+    "うるさいな",
+    "邪魔しないで",
 ];
 const MUTE: [&str; 8] =
     ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
@@ -430,6 +442,8 @@ mod tests {
             ("@Aizuchi ミュート解除して", Unmute(Channel)),
             ("@Aizuchi stop!", Stop),
             ("@Aizuchi やめて。", Stop),
+            ("@Aizuchi うるさい！", Stop),
+            ("@Aizuchi なんで黙ってたの？", Why),
             ("@Aizuchi 静かにして", Stop),
             ("@Aizuchi 黙っててください", Stop),
             ("@Aizuchi mode observe", mode(Mode::Observe)),

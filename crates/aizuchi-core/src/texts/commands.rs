@@ -39,7 +39,7 @@ texts! {
         "In this channel, {name} {manner}."
         / "このチャンネルでは、{name} は{manner}。";
     /// A sentence about the mode follows.
-    not_muted: "I am not muted. " / "ミュートされていません。";
+    not_muted: "I’m not muted any more. " / "ミュートは解除されています。";
     muted_here(until: &str, name: &str):
         "I say nothing here {until}. `@{name} unmute` undoes it."
         / "{until}、ここでは話しません。`@{name} ミュート解除` で元に戻ります。";

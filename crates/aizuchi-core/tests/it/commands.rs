@@ -110,8 +110,8 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
        0s (persona): I say nothing here until 10:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
-      10s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
-      10s (persona): the talk rests and it has something to add.
+      10s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+      10s (persona): in when the talk rests and it has something to add.
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
@@ -146,7 +146,7 @@ async fn mute_in_japanese() {
        0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートされていません。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -458,8 +458,8 @@ async fn only_admins_order_what_affects_others() {
       15s (persona): An admin wants me to say nothing until somebody undoes it, and only an admin can undo
       15s (persona): that.
       20s root: @Aizuchi unmute
-      20s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
-      20s (persona): the talk rests and it has something to add.
+      20s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+      20s (persona): in when the talk rests and it has something to add.
       25s root: @Aizuchi mode mention-only
       25s (persona): In this channel, Aizuchi speaks only when it is mentioned.
       30s alice: the beans are up
@@ -528,8 +528,8 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
        0s alice: @Aizuchi mute
        0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
        5s alice: @Aizuchi unmute
-       5s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
-       5s (persona): the talk rests and it has something to add.
+       5s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+       5s (persona): in when the talk rests and it has something to add.
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [m1] spoke by command: it was a command for me ()
@@ -585,8 +585,8 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
       10s alice: @Aizuchi unmute
       10s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
       10s (persona): and it has something to add.
-      10s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
-      10s (persona): the talk rests and it has something to add.
+      10s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+      10s (persona): in when the talk rests and it has something to add.
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
     [m002 m003] spoke by command: it was a command for me ()
@@ -614,8 +614,8 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
     assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
        0s u-bob: @Aizuchi opt out
-       0s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
-       0s (persona): the talk rests and it has something to add.
+       0s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+       0s (persona): in when the talk rests and it has something to add.
        0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
        0s (persona): there is in nothing that I think or remember, and I only take your commands.
        0s (persona): `opt in` undoes it.
@@ -651,7 +651,7 @@ async fn the_other_commands_in_japanese() {
        5s 花子: @Aizuchi ストップ
        5s (persona): 09:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートされていません。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
       15s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
       20s 花子: @Aizuchi オプトイン

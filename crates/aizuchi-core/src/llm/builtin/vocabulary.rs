@@ -130,8 +130,8 @@ const STOP_WORDS: &[&str] = &[
 /// Kanji that stand alone mostly as grammar, as a verb or in a question.
 const STOP_KANJI: &str =
     "何誰今言話教思見聞知行来出会入使書読食飲持作待私僕俺君者物事時分日年月前後中上下方人的";
-/// Kanji that ask.
-const QUESTION_KANJI: &str = "何誰";
+/// Kanji of which questions are made: 「何時」「場所知りませんか」.
+const QUESTION_KANJI: &str = "何誰知教";
 const SECRECY_PHRASES: [&str; 14] = [
     "secret",
     "off the record",
