@@ -20,10 +20,7 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
         let minds = &config.minds;
         let (mind, tools) = match verb {
             PromptVerb::Judge => (&minds.judgment, Vec::new()),
-            PromptVerb::Reply if has_tools(config) => {
-                (&minds.response, ToolSettings::specs(language))
-            }
-            PromptVerb::Reply => (&minds.response, Vec::new()),
+            PromptVerb::Reply => (&minds.response, ToolSettings::specs(language)),
             PromptVerb::Remember => (&minds.memory, Vec::new()),
             PromptVerb::State => (&minds.state, Vec::new()),
         };
@@ -37,9 +34,4 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
          prompt and the tools leave too little room for what was said"
     );
     Ok(prompts)
-}
-
-/// The built-in mind does not use tools, so only hosted models get them.
-fn has_tools(config: &Config) -> bool {
-    config.minds.response.model.id.provider().is_some()
 }

@@ -4,7 +4,9 @@ use serde_json::json;
 
 use crate::chat::{Message, to_single_line};
 use crate::context::Context;
-use crate::context::conversation_analysis::{ConversationAnalysis, QuestionStatus, is_closing};
+use crate::context::conversation_analysis::{
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
+};
 use crate::llm::builtin::request::News;
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -14,13 +16,7 @@ use aizuchi_structure::cues::Cues;
 pub fn judge(prompt: &Prompt) -> String {
     let context = &*prompt.context;
     let language = prompt.persona.language;
-    // Who tells sad news waits for sympathy, not for an answer.
-    let question =
-        find_open_question(context).and_then(|question| match News::find(&question.text) {
-            Some(_) => Err(NoOpenQuestion::NoQuestion),
-            None => Ok(question),
-        });
-    let judgment = match question {
+    let judgment = match find_open_question(context) {
         Ok(question) => {
             let name = to_single_line(context.display_name(&question.author.id));
             json!({
@@ -98,7 +94,11 @@ const SURELY_OPEN: f32 = 0.65;
 /// The newest question to everyone that is still open.
 fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     let analysis = ConversationAnalysis::new(context);
-    if let Some(open) = analysis.open_questions().rfind(|question| question.open >= SURELY_OPEN) {
+    // Who tells sad news waits for sympathy, not for an answer.
+    let is_question = |question: &&QuestionAnalysis<'_>| {
+        question.open >= SURELY_OPEN && News::find(&question.message.text).is_none()
+    };
+    if let Some(open) = analysis.open_questions().rfind(is_question) {
         return Ok(open.message);
     }
     if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {

@@ -701,10 +701,17 @@ pub const ABOUT: &[&str] =
 /// What it stands before, in Japanese.
 pub const ABOUT_JAPANESE: &[&str] = &["について", "に関して", "のことを", "のこと", "の件"];
 
-/// News that deserve a nod of sympathy. For good news see [`aizuchi_structure::cues::Cues::GOOD_NEWS`].
+/// News that deserve a nod of sympathy. Machines die too, and who says so wants help. For good news see [`aizuchi_structure::cues::Cues::GOOD_NEWS`].
 pub const BAD_NEWS: &[&str] = &[
     "passed away",
-    "died",
+    "cat died",
+    "dog died",
+    "father died",
+    "mother died",
+    "dad died",
+    "mum died",
+    "mom died",
+    "friend died",
     "in hospital",
     "in the hospital",
     "i'm sick",
@@ -728,7 +735,6 @@ pub const BAD_NEWS: &[&str] = &[
     "didn't get the job",
     "did not get the job",
     "we lost the",
-    "bad news",
     "亡くなり",
     "亡くなっ",
     "入院",
