@@ -71,6 +71,13 @@ impl Agent {
         }
         if changed {
             let why = texts::replies::source_changed(self.persona.language);
+            if item.id != item.first_in_draft {
+                // The persona has spoken, and the rest of what it had to say is gone.
+                return Ok(StepResult::Silent(DecisionClosing {
+                    settled_messages: item.metadata.owed.clone(),
+                    ..DecisionClosing::new(DecisionResult::Spoke, why)
+                }));
+            }
             // An owed answer is drafted anew.
             return Ok(StepResult::Withdrawn { why: why.to_owned() });
         }
