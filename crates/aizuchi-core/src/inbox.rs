@@ -154,7 +154,7 @@ impl Inbox {
         let heard = self.address_calls(heard);
         if let Some(request) = &command {
             // Before it is stored, since a stored message is not carried out again.
-            self.carry_out_once(request, &heard).await?;
+            self.carry_out_once(request, &heard, client_message_id.as_deref()).await?;
         }
         // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
         // of the commit. The lock only ever waits for the store, so there is no deadlock.
@@ -306,7 +306,7 @@ impl Inbox {
         let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
         if !self.is_announcing
             || is_silent
-            || self.store.has_heard(&workspace, &channel, &id).await?
+            || self.store.has_heard(&workspace, &channel, &id, None).await?
         {
             return Ok(());
         }
@@ -352,6 +352,7 @@ impl Inbox {
         &self,
         request: &CommandRequest,
         heard: &Heard,
+        client_message_id: Option<&str>,
     ) -> Result<(), StoreError> {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
         // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
@@ -362,7 +363,12 @@ impl Inbox {
         let conversation = &message.conversation;
         let is_stored = self
             .store
-            .has_heard(&conversation.workspace, &conversation.channel, &message.id)
+            .has_heard(
+                &conversation.workspace,
+                &conversation.channel,
+                &message.id,
+                client_message_id,
+            )
             .await?;
         if is_stored || !is_in_time { Ok(()) } else { self.carry_out(request).await }
     }

@@ -120,12 +120,13 @@ pub trait Store: Send + Sync {
         messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
-    /// Whether a message has been heard, deleted or not.
+    /// Whether a message has been heard, deleted or not, under this id or as the same message of its author's client.
     async fn has_heard(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         message: &MessageId,
+        client_message_id: Option<&str>,
     ) -> Result<bool, StoreError>;
 
     /// Stores a user's order (invariant 5: one of the few ways in which anything is written).

@@ -658,7 +658,7 @@ async fn no_description_of_a_server_or_of_the_bot_ends_the_adapter() {
         let id = harness.fake.send_message(harness.tea, harness.mio, "hello").unwrap();
         let id = MessageId::new(id.to_string());
         let ConversationId { workspace, channel, .. } = &harness.conversation;
-        while !harness.inbox.store.has_heard(workspace, channel, &id).await.unwrap() {
+        while !harness.inbox.store.has_heard(workspace, channel, &id, None).await.unwrap() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };

@@ -408,9 +408,11 @@ impl Store for DatabaseStore {
         workspace: &WorkspaceId,
         channel: &ChannelId,
         message: &MessageId,
+        client_message_id: Option<&str>,
     ) -> Result<bool, StoreError> {
         let row = query(sql::HAS_HEARD).bind(workspace.as_str()).bind(channel.as_str());
-        let row = row.bind(message.as_str()).fetch_optional(&self.readers).await;
+        let row = row.bind(message.as_str()).bind(client_message_id);
+        let row = row.fetch_optional(&self.readers).await;
         Ok(row?.is_some())
     }
 

@@ -252,9 +252,15 @@ impl Store for VolatileStore {
         workspace: &WorkspaceId,
         channel: &ChannelId,
         message: &MessageId,
+        client_message_id: Option<&str>,
     ) -> Result<bool, StoreError> {
         let key = (workspace.clone(), channel.clone(), message.clone());
-        Ok(self.lock().conversation_of.contains_key(&key))
+        let state = self.lock();
+        let is_resent = client_message_id.is_some_and(|id| {
+            let client_key = (workspace.clone(), channel.clone(), id.into());
+            state.client_message_ids.contains_key(&client_key)
+        });
+        Ok(is_resent || state.conversation_of.contains_key(&key))
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {

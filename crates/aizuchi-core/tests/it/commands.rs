@@ -1,6 +1,7 @@
 //! Commands in plain words, as transcripts on every store and in both languages.
 
-use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, UserId, Visibility};
+use aizuchi_core::chat::{Arrival, ChannelId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_core::inbox::Delivery;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
@@ -9,8 +10,8 @@ use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, message, on_every_database, on_every_store, thread, top_level,
-    workspace,
+    Fault, Harness, HarnessOptions, JOIN, message, on_every_database, on_every_store, thread,
+    top_level, workspace,
 };
 
 fn in_japanese() -> HarnessOptions {
@@ -388,6 +389,94 @@ async fn forget_me_in_japanese() {
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
+    ");
+}
+
+/// A client sends a message again under another id when it did not hear that it had arrived.
+async fn sends_again(harness: &Harness, name: &str, text: &str, ids: &[&str]) {
+    for id in ids {
+        let message = message(top_level("garden"), id, harness.clock.now(), name, text);
+        let heard = Heard::Message(message, Arrival::Live);
+        let client_message_id = Some(format!("{name}: {text}").into());
+        harness.inbox.deliver(Delivery { client_message_id, ..heard.into() }).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_sent_again_is_carried_out_once() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        sends_again(&harness, "alice", "@Aizuchi mute", &["a1"]).await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi unmute").await;
+        harness.pass(5).await;
+        sends_again(&harness, "alice", "@Aizuchi mute", &["a2"]).await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s u-alice: @Aizuchi mute
+       0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
+       5s bob: @Aizuchi unmute
+       5s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
+       5s (persona): in when the talk rests and it has something to add.
+      15s bob: @Aizuchi are you there?
+      15s (persona): Here I am.
+    [a1] spoke by command: it was a command for me ()
+    [m000] spoke by command: it was a command for me ()
+    [m001] spoke: bob asked me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        sends_again(&harness, "alice", "my shed leaks", &["a1"]).await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        sends_again(&harness, "alice", "my shed leaks", &["a2", "a3"]).await;
+        harness.pass(5).await;
+        let ids: Vec<MessageId> =
+            harness.messages("garden").await.iter().map(|it| it.message.id.clone()).collect();
+        assert!(!ids.contains(&MessageId::new("a2")), "{ids:?}");
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s alice: @Aizuchi forget me, yes
+       0s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
+       0s (persona): remembered of it; its last traces leave my database within a day.
+       0s (persona): What you say from now on I hear again; with `opt out` I do not.
+    [m000] spoke by command: it was a command for me ()
+    [a1] open:  ()
+    ");
+}
+
+#[tokio::test]
+async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(30);
+        harness.says("alice", "my shed leaks").await;
+        let answer = "Use the tar in the cellar. Alice says that her shed leaks, too.";
+        harness.mind.script.push(PromptVerb::Reply, Ok(answer));
+        harness.platform.fails(&[Fault::None, Fault::LostRequest]);
+        harness.says("bob", "@Aizuchi how do I mend a roof?").await;
+        harness.pass(1).await;
+        harness.says_in(top_level("kitchen"), "alice", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        harness.pass(120).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s bob: @Aizuchi how do I mend a roof?
+       0s (persona): (deleted)
+    [m000 m001] spoke: a line that it was made from has changed (reply kept)
     ");
 }
 

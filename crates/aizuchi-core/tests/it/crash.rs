@@ -329,8 +329,9 @@ impl Store for CrashingPort<dyn Store> {
         workspace: &WorkspaceId,
         channel: &ChannelId,
         message: &MessageId,
+        client_message_id: Option<&str>,
     ) -> Result<bool, StoreError> {
-        self.inner.has_heard(workspace, channel, message).await
+        self.inner.has_heard(workspace, channel, message, client_message_id).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {

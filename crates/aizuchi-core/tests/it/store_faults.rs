@@ -43,7 +43,7 @@ async fn a_damaged_file_stays_unhealthy_until_somebody_acts() {
     let damaged = "the store cannot be used: the database is damaged";
     assert_eq!(owed.unwrap_err().to_string(), damaged);
     let (channel, id) = (top_level("garden").channel, MessageId::new("m2"));
-    let is_stored = store.store.has_heard(&workspace(), &channel, &id).await.unwrap();
+    let is_stored = store.store.has_heard(&workspace(), &channel, &id, None).await.unwrap();
     assert!(!is_stored, "what is not acknowledged is not half stored");
     assert_eq!(store.archive.health().await.unwrap_err().to_string(), damaged);
 }
@@ -91,7 +91,7 @@ async fn what_was_acknowledged_before_a_session_was_lost_is_stored() {
     for id in &acknowledged {
         let channel = top_level("garden").channel;
         let id = MessageId::new(id.as_str());
-        assert!(store.has_heard(&workspace(), &channel, &id).await.unwrap(), "{id:?}");
+        assert!(store.has_heard(&workspace(), &channel, &id, None).await.unwrap(), "{id:?}");
     }
 }
 

@@ -250,7 +250,11 @@ statements! {
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
-    HAS_HEARD = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    HAS_HEARD = "
+        SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+        UNION ALL
+        SELECT 1 FROM messages INDEXED BY messages_sent_as
+        WHERE workspace = ?1 AND channel = ?2 AND sent_as = ?4";
     EDIT_MESSAGE = "
         UPDATE messages
         SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),

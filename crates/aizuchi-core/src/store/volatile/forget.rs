@@ -44,7 +44,7 @@ impl VolatileState {
         }
     }
 
-    /// What the persona said in answer to a user, or made from the user's messages.
+    /// What the persona said in answer to a user, or made from the user's messages, or from what it had so said.
     fn answers_from(
         &self,
         workspace: &WorkspaceId,
@@ -61,17 +61,40 @@ impl VolatileState {
             })
             .collect();
         let covering: HashSet<DecisionId> = theirs.values().flatten().copied().collect();
-        let is_theirs = |decision: &&Decision| {
-            let exchanges = self.exchanges.get(&decision.id).into_iter().flatten().flatten();
-            let mut sources = exchanges.flat_map(|record| &record.exchange.lineage.messages);
-            decision.conversation.workspace == *workspace
-                && (covering.contains(&decision.id) || sources.any(|it| theirs.contains_key(it)))
+        let mut sources: HashSet<MessageRef> = theirs.into_keys().collect();
+        let mut found = Vec::new();
+        loop {
+            let posted = self.posted_from(workspace, &covering, &sources);
+            let new: Vec<_> = posted.into_iter().filter(|it| sources.insert(it.clone())).collect();
+            if new.is_empty() {
+                break;
+            }
+            found.extend(new);
+        }
+        let in_conversation = |MessageRef(channel, id): MessageRef| {
+            let key = (workspace.clone(), channel, id);
+            Some((self.conversation_of.get(&key)?.clone(), key.2))
         };
-        let posted = self.decisions.values().filter(is_theirs).flat_map(|decision| {
-            let channel = decision.conversation.channel.clone();
-            let key = move |id: &MessageId| (workspace.clone(), channel.clone(), id.clone());
-            decision.posted_messages.iter().map(key).collect::<Vec<_>>()
+        found.into_iter().filter_map(in_conversation).collect()
+    }
+
+    /// What was posted by these decisions, or by those whose prompts held one of these messages.
+    fn posted_from(
+        &self,
+        workspace: &WorkspaceId,
+        covering: &HashSet<DecisionId>,
+        sources: &HashSet<MessageRef>,
+    ) -> Vec<MessageRef> {
+        let is_made_from = |decision: &&Decision| {
+            let exchanges = self.exchanges.get(&decision.id).into_iter().flatten().flatten();
+            let mut lineage = exchanges.flat_map(|record| &record.exchange.lineage.messages);
+            decision.conversation.workspace == *workspace
+                && (covering.contains(&decision.id) || lineage.any(|it| sources.contains(it)))
+        };
+        let posted = self.decisions.values().filter(is_made_from).flat_map(|decision| {
+            let channel = &decision.conversation.channel;
+            decision.posted_messages.iter().map(|id| MessageRef(channel.clone(), id.clone()))
         });
-        posted.filter_map(|key| Some((self.conversation_of.get(&key)?.clone(), key.2))).collect()
+        posted.collect()
     }
 }

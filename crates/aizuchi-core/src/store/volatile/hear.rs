@@ -130,6 +130,8 @@ impl VolatileState {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
+        // The same client message under another id may still arrive.
+        self.client_message_ids.retain(|_, id| *id != deletion.message);
         let Some((before, is_withheld)) = self.delete_message(deletion) else {
             return self.receipt(None);
         };
@@ -151,8 +153,6 @@ impl VolatileState {
     /// Deletes a message and everything made from it. Returns the message as it was, and whether it was withheld.
     pub(super) fn delete_message(&mut self, deletion: &Deletion) -> Option<(Arc<Message>, bool)> {
         let conversation = &deletion.conversation;
-        // The same client message under another id may still arrive.
-        self.client_message_ids.retain(|_, id| *id != deletion.message);
         let revision = self.revision + 1;
         let record = self
             .message_mut(conversation, &deletion.message)

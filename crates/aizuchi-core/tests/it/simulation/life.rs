@@ -278,8 +278,10 @@ impl Adapter {
         let Some(message) = unanswered else { return };
         let cache = &self.inbox.channel_cache;
         let (workspace, channel) = (&message.conversation.workspace, &message.conversation.channel);
+        let age = world.now().duration_since(message.at);
         let is_ignored = cache.has_opted_out(workspace, &message.author.id)
-            || cache.mode(workspace, channel) == Mode::Off;
+            || cache.mode(workspace, channel) == Mode::Off
+            || age.as_secs_f64() >= self.inbox.wait_settings.max_message_age_seconds;
         if !is_ignored {
             world.breaks("a mention is owed an answer", format!("{id} is owed none: {heard:?}"));
         }

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, MessageId};
+use aizuchi_core::command::Command;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::event::{Event, OutboxItem};
+use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::{
     Archive, DecisionQuery, MessageQuery, MessageRange, Store, StoredMessage,
 };
+use aizuchi_core::texts::judging::message_deleted;
 use aizuchi_harness::harness::{window, workspace};
 use jiff::SignedDuration;
 
@@ -212,21 +215,30 @@ impl Inspector {
             }
             let channel = &conversation.channel;
             let stored = self.archive.message(&workspace(), channel, &id).await.unwrap();
-            let is_withdrawn = stored.is_none_or(|stored| stored.is_deleted);
+            let is_withdrawn = stored.is_none_or(|stored| {
+                // A command by an edit is only told that it was not carried out, while its message counts as talk.
+                let text = &stored.message.text;
+                let is_command = Command::parse_message(text, "Aizuchi").is_some();
+                stored.is_deleted || (stored.message.edits > 0 && is_command)
+            });
             if is_withdrawn || answers.contains_key(&(conversation.channel.clone(), id.clone())) {
                 continue;
             }
             let rows = self.decisions(channel.as_str()).await;
             let row = rows.iter().find(|row| row.messages.contains(&id));
-            let has_reason = matches!(
-                row.and_then(|row| row.ended),
+            let has_reason = row.is_some_and(|row| match row.ended {
                 Some(
                     DecisionResult::Muted
-                        | DecisionResult::OverBudget
-                        | DecisionResult::Failed
-                        | DecisionResult::Spoke
-                )
-            );
+                    | DecisionResult::OverBudget
+                    | DecisionResult::Failed
+                    | DecisionResult::Spoke,
+                ) => true,
+                // Somebody has reset the conversation meanwhile.
+                Some(DecisionResult::Dropped) => {
+                    row.why.as_deref() == Some(message_deleted(Language::En))
+                }
+                Some(DecisionResult::ChoseSilence | DecisionResult::Reacted) | None => false,
+            });
             if !has_reason {
                 let how = format!("{id} has neither an answer nor a reason: {row:?}");
                 self.world.breaks("a mention is owed an answer", how);

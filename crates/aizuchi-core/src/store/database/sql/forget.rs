@@ -194,9 +194,10 @@ statements! {
             CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
             WHERE m.deleted_ms IS NULL) AS n
         WHERE messages.rowid = n.line";
-    /// Turns messages into anonymous tombstones.
+    /// Turns messages into anonymous tombstones. They keep their ids, so that a message that is sent once more stays
+    /// forgotten.
     ERASE_MESSAGES = concat!("
-        UPDATE messages SET author = ?3, text = '', mentions = '[]', sent_as = NULL,
+        UPDATE messages SET author = ?3, text = '', mentions = '[]',
             deleted_ms = coalesce(deleted_ms, ?4)
         WHERE rowid IN (", listed_messages!(), ")"
     );
