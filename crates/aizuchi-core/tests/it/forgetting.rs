@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use aizuchi_harness::harness::{
-    Harness, StoreKind, TestStore, at, message, on_every_database, top_level, workspace,
+    Fault, Harness, StoreKind, TestStore, at, message, on_every_database, top_level, workspace,
 };
 use aizuchi_harness::random::Random;
 
@@ -282,6 +282,31 @@ async fn copying_what_others_were_told_does_not_delete_it() {
         let said = harness.messages("garden").await;
         assert!(said.iter().any(|said| &*said.message.text == answer && !said.is_deleted));
         assert!(harness.messages("kitchen").await.iter().all(|said| said.message.text.is_empty()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dead_letter_elsewhere_goes_with_what_it_was_made_from() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the shed has a hatch behind the roses").await;
+        harness.pass(300).await;
+        let answer = "There is another way in, where it smells sweet.";
+        harness.mind.script.push(aizuchi_core::prompt::PromptVerb::Reply, Ok(answer));
+        harness.platform.fails(&[Fault::Refused]);
+        harness
+            .says_in(top_level("kitchen"), "bob", "@Aizuchi where has the shed its hatch?")
+            .await;
+        harness.pass(10).await;
+        let asked = harness.mind.prompt_texts(aizuchi_core::prompt::PromptVerb::Reply);
+        assert!(asked[0].contains("behind the roses"), "it was not recalled");
+        let letters = async || harness.store.archive.dead_letters().await.unwrap();
+        assert_eq!(letters().await[0].text.as_deref(), Some(answer));
+        let (user, asked) = (UserId::new("u-alice"), harness.clock.now());
+        harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        assert_eq!(letters().await[0].text, None);
     })
     .await;
 }

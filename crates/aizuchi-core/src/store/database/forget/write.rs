@@ -177,8 +177,10 @@ async fn erase(
             query(sql::ERASE_VERDICTS).bind(list).execute(connection).await?;
         }
         Erasure::EraseOutbox { items, only_for_user, own_messages } => {
-            let erase = query(sql::ERASE_OUTBOX).bind(json!(items).to_string());
-            erase.execute(&mut *connection).await?;
+            let list = json!(items).to_string();
+            for statement in [sql::ERASE_DEAD_LETTERS_OF_OUTBOX, sql::ERASE_OUTBOX] {
+                query(statement).bind(&list).execute(&mut *connection).await?;
+            }
             let anonymize = query(sql::REPLACE_ONLY_FOR).bind(json!(only_for_user).to_string());
             anonymize.bind(FORGOTTEN_USER_ID).execute(&mut *connection).await?;
             let own = revised(counters, own_messages);

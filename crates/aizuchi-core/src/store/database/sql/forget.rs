@@ -235,6 +235,13 @@ statements! {
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     /// The claim of an unsent draft finds an empty text, and a new draft is made.
+    /// What was given up is stored as a dead letter, too.
+    ERASE_DEAD_LETTERS_OF_OUTBOX = "
+        UPDATE dead_letters SET text = NULL
+        WHERE text IS NOT NULL AND EXISTS (SELECT 1 FROM outbox AS o
+            WHERE o.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND o.state = 'dead'
+                AND o.workspace = dead_letters.workspace AND o.channel = dead_letters.channel
+                AND o.thread = dead_letters.thread AND o.text = dead_letters.text)";
     ERASE_OUTBOX = "
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
