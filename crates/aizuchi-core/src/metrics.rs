@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -43,6 +43,7 @@ pub struct Metrics {
     /// How often the runner woke up to look for work.
     pub wake_ups: Counter,
     start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    last_backup_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     dead_letters: Gauge,
     steps_pending: Family<VerbLabel, Gauge>,
     overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
@@ -263,6 +264,10 @@ impl Metrics {
         self.start_seconds.set(after.as_secs_f64());
     }
 
+    pub fn record_backup(&self, at: Timestamp) {
+        self.last_backup_seconds.set(at.as_second() as f64);
+    }
+
     /// All metrics as OpenMetrics text. A snapshot, if any, updates the gauges that it covers.
     pub fn to_openmetrics(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         if let Some(snapshot) = snapshot {
@@ -326,6 +331,7 @@ impl Default for Metrics {
             dead_letters: Gauge::default(),
             wake_ups: Counter::default(),
             start_seconds: Gauge::default(),
+            last_backup_seconds: Gauge::default(),
             steps_pending: Family::default(),
             overdue_seconds: Gauge::default(),
             resident_memory_bytes: Gauge::default(),
@@ -386,6 +392,11 @@ impl Metrics {
         seconds("step", "Working at a step", &self.step_seconds);
         seconds("model", "A model call, tries included", &self.model_seconds);
         seconds("start", "From the start until everything was ready", &self.start_seconds);
+        seconds(
+            "last_backup_timestamp",
+            "When the last scheduled backup was made, in epoch seconds; 0 if none was",
+            &self.last_backup_seconds,
+        );
         seconds("overdue", "How long the oldest step has been due", &self.overdue_seconds);
         let memory = &self.resident_memory_bytes;
         memory.register(registry, "resident_memory", "Memory in use", Some(Unit::Bytes));

@@ -8,6 +8,7 @@ pub mod database;
 pub mod sqlite;
 pub mod postgres;
 mod open;
+pub mod transfer;
 pub mod volatile;
 
 use std::sync::Arc;

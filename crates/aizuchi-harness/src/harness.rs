@@ -254,6 +254,11 @@ impl TestStore {
         Self::open(DatabaseLocation::Postgres(server), None).await
     }
 
+    /// A database that is there already. It is not removed.
+    pub async fn reopen(address: &DatabaseLocation) -> Self {
+        Self::open(address.clone(), None).await
+    }
+
     async fn open(address: DatabaseLocation, folder: Option<Arc<TempDir>>) -> Self {
         let (store, writer) = Self::opened(&address).await;
         let stop = CancellationToken::new();

@@ -4,7 +4,7 @@
 pub mod location;
 pub mod driver_error;
 pub mod connection;
-mod dialect;
+pub(in crate::store) mod dialect;
 pub mod sql;
 pub mod exchange_text;
 pub mod rows;
@@ -91,6 +91,22 @@ pub struct Counters {
     pub installation: Arc<str>,
 }
 
+impl Counters {
+    pub async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
+        let counters = query(sql::COUNTERS).fetch_one(connection).await?;
+        Ok(Self {
+            revision: rows::to_unsigned(rows::column(&counters, "revision")?)?,
+            last_number: rows::column(&counters, "last_number")?,
+            installation: rows::column::<String>(&counters, "installation")?.into(),
+        })
+    }
+
+    pub async fn write(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let put = query(sql::PUT_COUNTERS).bind(self.revision as i64).bind(self.last_number);
+        put.execute(connection).await.map(|_| ())
+    }
+}
+
 impl DatabaseStore {
     /// Starts the store and its writer on an open database whose schema is up to date. Releases the leases of the
     /// process that owned it before.
@@ -102,12 +118,7 @@ impl DatabaseStore {
         for statement in [sql::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
             query(statement).execute(&mut connection).await?;
         }
-        let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
-        let counters = Counters {
-            revision: rows::to_unsigned(rows::column(&counters, "revision")?)?,
-            last_number: rows::column(&counters, "last_number")?,
-            installation: rows::column::<String>(&counters, "installation")?.into(),
-        };
+        let counters = Counters::read(&mut connection).await?;
         let index_at =
             recall::index::indexed_until(&mut connection).await? + recall::index::INDEX_BATCH;
         let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);

@@ -3,7 +3,7 @@
 //! when that session ends; a standby terminates a session that has been silent for longer than [`LEASE`]. A process
 //! that has lost its session cannot write anything any more.
 
-mod sql;
+pub mod sql;
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -12,7 +12,9 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::store::StoreError;
-use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::connection::{
+    Connection, POSTGRES_BEGIN_SNAPSHOT, Readers, Row, query,
+};
 use crate::store::database::location::{DatabaseStatus, OpenedDatabase, PostgresUrl};
 use crate::store::database::schema::{
     SchemaMigration, migrate, newer_schema_error, newest_migration,
@@ -32,6 +34,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
     (12, "probes", include_str!("../../migrations/postgres/0012_probes.sql")),
     (13, "postings", include_str!("../../migrations/postgres/0013_postings.sql")),
+    (15, "forgotten users", include_str!("../../migrations/postgres/0015_forgotten_users.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.
@@ -51,17 +54,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 pub async fn open(server: &PostgresUrl) -> Result<Option<OpenedDatabase>, StoreError> {
     let redacted_url = server.to_string();
     let options = connect_options(server)?;
-    let mut connection =
-        Connection::Postgres(connect(&redacted_url, &writer_options(options.clone())).await?);
-    // A standby polls every second, and must notice when the server dies in between.
-    let is_ours = match tokio::time::timeout(RESPONSE_TIMEOUT, try_take_over(&mut connection)).await
-    {
-        Ok(is_ours) => is_ours.map_err(|error| error.into_broken(&redacted_url))?,
-        Err(_) => return Err(StoreError::Broken(format!("{redacted_url} does not answer"))),
-    };
-    if !is_ours {
-        return Ok(None);
-    }
+    let Some(mut connection) = take_over(server).await? else { return Ok(None) };
     migrate(&redacted_url, MIGRATIONS, &mut connection).await?;
     let readers = PgPoolOptions::new()
         .max_connections(MAX_READERS)
@@ -76,6 +69,38 @@ pub async fn open(server: &PostgresUrl) -> Result<Option<OpenedDatabase>, StoreE
     )
     .await;
     started.map(Some).map_err(|error| error.into_broken(&redacted_url))
+}
+
+/// A connection that holds the lock, or `None` if another process does.
+async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreError> {
+    let redacted_url = server.to_string();
+    let options = writer_options(connect_options(server)?);
+    let mut connection = Connection::Postgres(connect(&redacted_url, &options).await?);
+    // A standby polls every second, and must notice when the server dies in between.
+    match tokio::time::timeout(RESPONSE_TIMEOUT, try_take_over(&mut connection)).await {
+        Ok(is_ours) => {
+            let is_ours = is_ours.map_err(|error| error.into_broken(&redacted_url))?;
+            Ok(is_ours.then_some(connection))
+        }
+        Err(_) => Err(StoreError::Broken(format!("{redacted_url} does not answer"))),
+    }
+}
+
+/// A connection that keeps every other process from becoming active.
+pub async fn connect_alone(server: &PostgresUrl) -> Result<Connection, StoreError> {
+    take_over(server).await?.ok_or_else(|| {
+        StoreError::Broken(format!("another Aizuchi is active on {server}; stop it first"))
+    })
+}
+
+/// One snapshot of a database that another process may be writing to. Reading all of it may take its time.
+pub async fn open_snapshot(server: &PostgresUrl) -> Result<Connection, StoreError> {
+    let redacted_url = server.to_string();
+    let options = connect_options(server)?.options([("statement_timeout", "0")]);
+    let mut connection = Connection::Postgres(connect(&redacted_url, &options).await?);
+    let begun = query(POSTGRES_BEGIN_SNAPSHOT).execute(&mut connection).await;
+    begun.map_err(|error| error.into_broken(&redacted_url))?;
+    Ok(connection)
 }
 
 /// Becomes the active process if there is none, or if it has been silent for too long.

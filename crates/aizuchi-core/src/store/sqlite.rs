@@ -3,7 +3,7 @@
 
 pub mod inspect;
 pub mod myao2;
-mod sql;
+pub mod sql;
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::ErrorKind;
@@ -45,6 +45,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (22, "redactions", include_str!("../../migrations/sqlite/0022_redactions.sql")),
     (23, "probes", include_str!("../../migrations/sqlite/0023_probes.sql")),
     (24, "usermerge", include_str!("../../migrations/sqlite/0024_usermerge.sql")),
+    (26, "forgotten users", include_str!("../../migrations/sqlite/0026_forgotten_users.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -61,27 +62,17 @@ const FOLDER_MODE: u32 = 0o700;
 /// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
 /// is written unless the returned writer runs.
 pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
-    myao2::refuse(path).await?;
     let path_text = path.display().to_string();
-    let lock = lock(path)?;
-    create_private(path)?;
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        // Deleted text must not remain in the file. The log beside it is truncated by retention.
-        .pragma("secure_delete", "1")
-        .busy_timeout(BUSY_TIMEOUT)
-        .row_buffer_size(ROW_BUFFER);
+    let (mut connection, lock) = connect(path).await?;
     let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
-    let mut connection = Connection::Sqlite(options.connect().await.map_err(to_broken)?);
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(MAX_READERS)
         // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
-        .connect_with(options.pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE))
+        .connect_with(
+            options(path).pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE),
+        )
         .await
         .map_err(to_broken)?;
     let ownership = Ownership::FileLock { lock, files: DatabaseFiles::find(path)? };
@@ -89,8 +80,75 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     started.map_err(|error| error.into_broken(&path_text))
 }
 
+/// Opens or creates the file for this process alone, as long as the lock lives.
+pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
+    myao2::refuse(path).await?;
+    let lock = lock(path)?;
+    create_private(path)?;
+    let connection = options(path).connect().await;
+    let connection = connection.map_err(|error| to_broken(path, error))?;
+    Ok((Connection::Sqlite(connection), lock))
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        // Deleted text must not remain in the file. The log beside it is truncated by retention.
+        .pragma("secure_delete", "1")
+        .busy_timeout(BUSY_TIMEOUT)
+        .row_buffer_size(ROW_BUFFER)
+}
+
+/// One snapshot of a file that another process may be writing to.
+pub async fn open_snapshot(path: &Path) -> Result<Connection, StoreError> {
+    let readers = inspect::readers(path).await?;
+    let snapshot = readers.snapshot().await;
+    snapshot.map_err(|error| error.into_broken(&path.display().to_string()))
+}
+
+/// A new file that is one file at any time: whoever writes it gives it its name only once it is whole.
+pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
+    match std::fs::remove_file(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            return Err(StoreError::Broken(format!("cannot remove {}: {error}", path.display())));
+        }
+    }
+    create_private(path)?;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Memory)
+        .synchronous(SqliteSynchronous::Off);
+    let connection = options.connect().await.map_err(|error| to_broken(path, error))?;
+    Ok(Connection::Sqlite(connection))
+}
+
+/// Copies a closed database and brings the copy up to date.
+pub async fn copy_and_migrate(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let copied = File::open(from).and_then(|mut from| {
+        let mut options = File::options();
+        let mut to = options.create(true).truncate(true).write(true).mode(FILE_MODE).open(to)?;
+        std::io::copy(&mut from, &mut to)
+    });
+    copied.map_err(|error| {
+        StoreError::Broken(format!("cannot copy {} to {}: {error}", from.display(), to.display()))
+    })?;
+    let connection = options(to).connect().await.map_err(|error| to_broken(to, error))?;
+    let mut connection = Connection::Sqlite(connection);
+    migrate(&from.display().to_string(), MIGRATIONS, &mut connection).await?;
+    connection.close().await
+}
+
+fn to_broken(path: &Path, error: sqlx::Error) -> StoreError {
+    driver_error::from_sqlite(error).into_broken(&path.display().to_string())
+}
+
 /// Locks the file for this process while the returned handle lives.
-fn lock(path: &Path) -> Result<File, StoreError> {
+pub fn lock(path: &Path) -> Result<File, StoreError> {
     let path_text = path.display();
     let broken = |what: &str, error: std::io::Error| {
         StoreError::Broken(format!("{what} {path_text}: {error}"))

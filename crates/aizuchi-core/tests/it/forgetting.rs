@@ -1,6 +1,6 @@
 //! Forgetting a user: all that is theirs goes, all that is others' stays, and others are heard meanwhile.
 
-mod world;
+pub mod world;
 
 use aizuchi_core::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
@@ -69,7 +69,7 @@ pub async fn scrub(database: &DatabaseStore) {
     assert_eq!(database.scrub_due_since().await.unwrap(), None);
 }
 
-async fn generate(seed: u64, kind: StoreKind) -> (Random, World, TestStore) {
+pub async fn generate(seed: u64, kind: StoreKind) -> (Random, World, TestStore) {
     let mut random = Random(seed);
     let mut world = World::generate(&mut random);
     let store = kind.open().await;

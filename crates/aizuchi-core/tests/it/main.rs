@@ -45,6 +45,7 @@ mod stories;
 mod timing;
 mod tool_calls;
 mod tools;
+mod transfer;
 mod uptake;
 mod usage;
 mod differential;

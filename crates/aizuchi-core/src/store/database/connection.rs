@@ -1,13 +1,15 @@
 //! A connection to either database. Each statement is written once, in SQLite's dialect; [`dialect`](super::dialect)
 //! translates it for PostgreSQL.
 
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{
-    Column as _, Connection as _, Executor, PgPool, Postgres, Row as _, Sqlite, SqlitePool,
-    Transaction, TypeInfo, ValueRef,
+    AssertSqlSafe, Column as _, Connection as _, Executor, PgPool, Postgres, Row as _, Sqlite,
+    SqlitePool, Transaction, TypeInfo, ValueRef,
 };
 
 use crate::store::StoreError;
@@ -15,7 +17,7 @@ use crate::store::database::dialect::{self, replace_nul};
 use crate::store::database::driver_error;
 
 /// How a snapshot begins on PostgreSQL.
-const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+pub const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Where statements are executed.
 pub enum Connection {
@@ -74,8 +76,13 @@ impl Connection {
 
     pub async fn migrate(&mut self, migrator: &Migrator) -> Result<(), MigrateError> {
         match self.driver() {
-            DriverConnection::Sqlite(connection) => migrator.run(connection).await,
-            DriverConnection::Postgres(connection) => migrator.run(connection).await,
+            // `run` would do the same, but no task could run it.
+            DriverConnection::Sqlite(connection) => {
+                migrator.run_direct(None, connection, false).await
+            }
+            DriverConnection::Postgres(connection) => {
+                migrator.run_direct(None, connection, false).await
+            }
         }
     }
 
@@ -85,6 +92,41 @@ impl Connection {
             driver_error::from_postgres(error)
         } else {
             driver_error::from_sqlite(error)
+        }
+    }
+
+    /// The rows of a statement one after the other, for those that are too many at once. The statement is made of
+    /// names of tables and columns only.
+    pub fn stream(&mut self, statement: String) -> BoxStream<'_, Result<Row, StoreError>> {
+        let statement = AssertSqlSafe(statement);
+        match self.driver() {
+            DriverConnection::Sqlite(connection) => {
+                let rows = sqlx::query(statement).persistent(false).fetch(connection);
+                rows.map(|row| row.map(Row::Sqlite).map_err(driver_error::from_sqlite)).boxed()
+            }
+            DriverConnection::Postgres(connection) => {
+                let rows = sqlx::query(statement).persistent(false).fetch(connection);
+                rows.map(|row| row.map(Row::Postgres).map_err(driver_error::from_postgres)).boxed()
+            }
+        }
+    }
+
+    /// Executes a statement that is made of names of tables and columns, in this database's own dialect.
+    pub async fn execute_with(
+        &mut self,
+        statement: String,
+        values: Vec<BindValue>,
+    ) -> Result<(), StoreError> {
+        let statement = AssertSqlSafe(statement);
+        match self.driver() {
+            DriverConnection::Sqlite(connection) => {
+                let executed = bind_sqlite(sqlx::query(statement), values).execute(connection);
+                executed.await.map(|_| ()).map_err(driver_error::from_sqlite)
+            }
+            DriverConnection::Postgres(connection) => {
+                let executed = bind_postgres(sqlx::query(statement), values).execute(connection);
+                executed.await.map(|_| ()).map_err(driver_error::from_postgres)
+            }
         }
     }
 
@@ -175,6 +217,7 @@ pub enum BindValue {
     Number(Option<i64>),
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
+    Real(Option<f64>),
 }
 
 /// A statement and its bound values.
@@ -274,22 +317,34 @@ impl Query {
         }
     }
 
-    fn into_sqlite(self) -> sqlx::query::Query<'static, Sqlite, SqliteArguments> {
-        self.values.into_iter().fold(sqlx::query(self.statement), |query, value| match value {
-            BindValue::Number(number) => query.bind(number),
-            BindValue::Text(text) => query.bind(text),
-            BindValue::Bytes(bytes) => query.bind(bytes),
-        })
+    fn into_sqlite(self) -> SqliteQuery {
+        bind_sqlite(sqlx::query(self.statement), self.values)
     }
 
-    fn into_postgres(self) -> sqlx::query::Query<'static, Postgres, PgArguments> {
-        let query = sqlx::query(dialect::to_postgres(self.statement));
-        self.values.into_iter().fold(query, |query, value| match value {
-            BindValue::Number(number) => query.bind(number),
-            BindValue::Text(text) => query.bind(text.map(replace_nul)),
-            BindValue::Bytes(bytes) => query.bind(bytes),
-        })
+    fn into_postgres(self) -> PostgresQuery {
+        bind_postgres(sqlx::query(dialect::to_postgres(self.statement)), self.values)
     }
+}
+
+type SqliteQuery = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
+type PostgresQuery = sqlx::query::Query<'static, Postgres, PgArguments>;
+
+fn bind_sqlite(query: SqliteQuery, values: Vec<BindValue>) -> SqliteQuery {
+    values.into_iter().fold(query, |query, value| match value {
+        BindValue::Number(number) => query.bind(number),
+        BindValue::Text(text) => query.bind(text),
+        BindValue::Bytes(bytes) => query.bind(bytes),
+        BindValue::Real(number) => query.bind(number),
+    })
+}
+
+fn bind_postgres(query: PostgresQuery, values: Vec<BindValue>) -> PostgresQuery {
+    values.into_iter().fold(query, |query, value| match value {
+        BindValue::Number(number) => query.bind(number),
+        BindValue::Text(text) => query.bind(text.map(replace_nul)),
+        BindValue::Bytes(bytes) => query.bind(bytes),
+        BindValue::Real(number) => query.bind(number),
+    })
 }
 
 /// A result row.
@@ -353,6 +408,15 @@ impl FromColumn for Option<String> {
 impl FromColumn for Option<Vec<u8>> {
     fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
         row.bytes(name)
+    }
+}
+
+impl FromColumn for Option<f64> {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        match row {
+            Row::Sqlite(row) => row.try_get(name),
+            Row::Postgres(row) => row.try_get(name),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::schema::{newer_schema_error, newest_migration};
+use crate::store::database::schema::{newer_schema_error, newest_migration, older_schema_error};
 use crate::store::database::{DatabaseStore, recall, rows, sql};
 use crate::store::sqlite::inspect;
 use crate::store::{StoreError, postgres, sqlite};
@@ -26,9 +26,7 @@ impl ReadOnlyDatabase {
             .map_err(|error| error.into_broken(&location.to_string()))?;
         match newest - migrations.last().map_or(0, |(version, _, _)| *version) {
             0 => Ok(Self { readers }),
-            ..0 => Err(StoreError::Broken(format!(
-                "{location} was written by an older version of Aizuchi; `aizuchi run` brings it up to date"
-            ))),
+            ..0 => Err(older_schema_error(&location.to_string())),
             1.. => Err(newer_schema_error(&location.to_string(), newest)),
         }
     }

@@ -22,12 +22,72 @@ pub async fn migrate(
         let kind = MigrationType::Simple;
         Migration::new(*version, Cow::Borrowed(*name), kind, SqlStr::from_static(statements), false)
     });
-    let migrated = connection.migrate(&Migrator::with_migrations(migrations.collect())).await;
-    migrated.map_err(|error| match error {
+    let migrator = Migrator::with_migrations(migrations.collect());
+    if let Some(moved_to) = moved_to(connection).await.map_err(|error| error.into_broken(shown))? {
+        return Err(moved_error(shown, &moved_to));
+    }
+    connection.migrate(&migrator).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => newer_schema_error(shown, version),
         MigrateError::Execute(error) => connection.to_store_error(error).into_broken(shown),
         other => StoreError::Broken(format!("cannot bring {shown} up to date: {other}")),
     })
+}
+
+/// Stands among the migrations of a database that was moved elsewhere. No program knows a migration with this number,
+/// so those of every version refuse the database.
+const MOVED: i64 = 9_000_000_000;
+
+/// Where a database was moved to, if it was.
+pub async fn moved_to(connection: &mut Connection) -> Result<Option<String>, StoreError> {
+    if query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(None);
+    }
+    let moved = query(sql::MOVED_TO).bind(MOVED).fetch_optional(connection).await?;
+    moved.map(|row| rows::column(&row, "description")).transpose()
+}
+
+/// From now on, nobody uses the database; they are told where it is.
+pub async fn set_moved_to(connection: &mut Connection, place: &str) -> Result<(), StoreError> {
+    let mark = query(sql::SET_MOVED_TO).bind(MOVED).bind(place).bind(Some(Vec::new()));
+    mark.execute(connection).await.map(|_| ())
+}
+
+pub async fn drop_moved_mark(connection: &mut Connection) -> Result<(), StoreError> {
+    query(sql::DROP_MOVED_MARK).bind(MOVED).execute(connection).await.map(|_| ())
+}
+
+pub fn moved_error(shown: &str, moved_to: &str) -> StoreError {
+    StoreError::Broken(format!(
+        "{shown} was moved to {moved_to}; use that one, or move it back with `aizuchi migrate --replace`"
+    ))
+}
+
+/// Fails unless all these migrations, and no others, were applied.
+pub async fn expect_newest(
+    shown: &str,
+    migrations: &[SchemaMigration],
+    connection: &mut Connection,
+) -> Result<(), StoreError> {
+    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_some();
+    if !has_table {
+        return Err(StoreError::Broken(format!("{shown} is no database of Aizuchi")));
+    }
+    if let Some(moved_to) = moved_to(connection).await? {
+        return Err(moved_error(shown, &moved_to));
+    }
+    let newest = query(sql::NEWEST_MIGRATION).fetch_one(connection).await?;
+    let newest = rows::column::<Option<i64>>(&newest, "version")?.unwrap_or(0);
+    match newest - migrations.last().map_or(0, |(version, ..)| *version) {
+        0 => Ok(()),
+        ..0 => Err(older_schema_error(shown)),
+        1.. => Err(newer_schema_error(shown, newest)),
+    }
+}
+
+pub fn older_schema_error(shown: &str) -> StoreError {
+    StoreError::Broken(format!(
+        "{shown} was written by an older version of Aizuchi; `aizuchi run` brings it up to date"
+    ))
 }
 
 pub fn newer_schema_error(shown: &str, version: i64) -> StoreError {
@@ -41,6 +101,11 @@ pub async fn newest_migration(readers: &Readers) -> Result<i64, StoreError> {
     let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(readers).await?.is_some();
     if !has_table {
         return Ok(0);
+    }
+    let moved = query(sql::MOVED_TO).bind(MOVED).fetch_optional(readers).await?;
+    if let Some(moved) = moved {
+        let moved_to: String = rows::column(&moved, "description")?;
+        return Err(StoreError::Broken(format!("it was moved to {moved_to}; use that one")));
     }
     let newest = query(sql::NEWEST_MIGRATION).fetch_one(readers).await?;
     Ok(rows::column::<Option<i64>>(&newest, "version")?.unwrap_or(0))

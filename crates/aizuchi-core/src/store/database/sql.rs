@@ -33,6 +33,7 @@ pub mod forget;
 pub mod memory;
 pub mod recall;
 pub mod redaction;
+pub mod transfer;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -157,6 +158,14 @@ statements! {
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
     HEARTBEAT = "SELECT 1";
+    MOVED_TO = "SELECT description FROM _sqlx_migrations WHERE version = ?1";
+    SET_MOVED_TO = "
+        INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+        VALUES (?1, ?2, TRUE, ?3, 0)";
+    DROP_MOVED_MARK = "DELETE FROM _sqlx_migrations WHERE version = ?1";
+    ALL_USER_IDS = "
+        SELECT workspace, id FROM users UNION SELECT workspace, author FROM messages ORDER BY 1, 2";
+    COUNT_MESSAGES = "SELECT count(*) AS n FROM messages";
     COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
     /// Changes a byte: SQLite writes nothing where nothing changes.

@@ -42,3 +42,27 @@ pub const TERMINATE_SILENT_SESSION: &str = concat!(
         AND a.state_change < clock_timestamp() - make_interval(secs => $1)
         AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
 );
+
+/// The columns of all tables but those of the search index and of the migrations. Those that the server numbers itself
+/// are left out.
+pub const COLUMNS: &str = r#"
+    SELECT table_name::text AS table_name, column_name::text AS column_name, data_type::text AS kind
+    FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name NOT LIKE 'recall\_%' AND table_name <> '_sqlx_migrations'
+        AND identity_generation IS DISTINCT FROM 'ALWAYS'
+    ORDER BY table_name::text COLLATE "C", column_name::text COLLATE "C""#;
+
+/// The columns whose next number the server keeps.
+pub const SEQUENCES: &str = r#"
+    SELECT table_name::text AS table_name, column_name::text AS column_name
+    FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name NOT LIKE 'recall\_%' AND identity_generation = 'BY DEFAULT'"#;
+
+/// Has the search index begin anew.
+pub const CLEAR_INDEX: &[&str] = &[
+    "TRUNCATE recall_rooms, recall_lines, recall_stale, recall_postings",
+    "UPDATE recall_watermark SET revision = 0",
+];
+
+pub const RENEW_INSTALLATION: &str =
+    "UPDATE counters SET installation = left(replace(gen_random_uuid()::text, '-', ''), 16)";

@@ -183,7 +183,13 @@ statements! {
         WHERE workspace = ?1 AND (id, channel) > (?2, ?3)
         ORDER BY id, channel LIMIT +?6";
 
+    FORGOTTEN_USERS = "SELECT workspace, user_hash, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
+
     // What is written.
+
+    PUT_FORGOTTEN_USER = "
+        INSERT INTO forgotten_users (workspace, user_hash, at_ms) VALUES (?1, ?2, ?3)
+        ON CONFLICT (workspace, user_hash) DO UPDATE SET at_ms = excluded.at_ms";
 
     /// ?2 lists [channel, id, revision]: each has a revision of its own, so that a reader that pages through revisions
     /// misses none.

@@ -1,0 +1,108 @@
+//! Writes a backup whenever one is due, and removes old ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+use crate::store::StoreError;
+use crate::store::database::location::DatabaseLocation;
+use crate::store::transfer;
+
+/// After a failure, the next attempt comes after this time at the latest.
+const RETRY: SignedDuration = SignedDuration::from_mins(10);
+const PREFIX: &str = "aizuchi-";
+const SUFFIX: &str = ".db";
+const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
+
+pub struct ScheduledBackup {
+    pub location: DatabaseLocation,
+    pub folder: PathBuf,
+    pub interval: SignedDuration,
+    /// How many backups stay.
+    pub keep: usize,
+    pub clock: Clock,
+    pub metrics: Arc<Metrics>,
+}
+
+impl ScheduledBackup {
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        loop {
+            let due = match self.newest() {
+                Some(newest) => newest + self.interval,
+                None => self.clock.now(),
+            };
+            tokio::select! {
+                () = shutdown.cancelled() => return Ok(()),
+                () = self.clock.sleep_until(due) => {}
+            }
+            // A backup that is cut off leaves nothing behind.
+            let step = tokio::select! {
+                () = shutdown.cancelled() => return Ok(()),
+                step = self.step() => step,
+            };
+            if let Err(problem) = step {
+                let wait = self.interval.min(RETRY);
+                error!(error = %problem, wait = ?wait, "the backup failed; retrying");
+                tokio::select! {
+                    () = shutdown.cancelled() => return Ok(()),
+                    () = self.clock.sleep_until(self.clock.now() + wait) => {}
+                }
+            }
+        }
+    }
+
+    /// Writes a backup, and removes the oldest ones if there are too many.
+    pub async fn step(&self) -> Result<PathBuf, StoreError> {
+        let now = self.clock.now();
+        create_private_folder(&self.folder)?;
+        let file = self.folder.join(format!("{PREFIX}{}{SUFFIX}", now.strftime(TIME_FORMAT)));
+        let report = transfer::back_up(&self.location, &file).await?;
+        info!(file = %file.display(), rows = report.rows(), "a backup was written");
+        self.metrics.record_backup(now);
+        let backups = self.backups();
+        let surplus = backups.len().saturating_sub(self.keep);
+        for (_, old) in backups.into_iter().take(surplus) {
+            if let Err(problem) = std::fs::remove_file(&old) {
+                error!(file = %old.display(), error = %problem, "an old backup cannot be removed");
+            }
+        }
+        Ok(file)
+    }
+
+    /// When the newest backup was made. One in the future was made by a clock that was wrong.
+    fn newest(&self) -> Option<Timestamp> {
+        let now = self.clock.now();
+        let newest = self.backups().into_iter().map(|(at, _)| at).rfind(|at| *at <= now);
+        newest.inspect(|newest| self.metrics.record_backup(*newest))
+    }
+
+    /// The backups in the folder, oldest first.
+    fn backups(&self) -> Vec<(Timestamp, PathBuf)> {
+        let Ok(files) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let backup = |file: std::fs::DirEntry| Some((made_at(&file.path())?, file.path()));
+        let mut backups: Vec<_> = files.flatten().filter_map(backup).collect();
+        backups.sort();
+        backups
+    }
+}
+
+/// When a backup was made, by its name.
+fn made_at(file: &Path) -> Option<Timestamp> {
+    let name = file.file_name()?.to_str()?;
+    let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let time = jiff::civil::DateTime::strptime(TIME_FORMAT, time).ok()?;
+    time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|at| at.timestamp())
+}
+
+/// What is in it was said in private.
+fn create_private_folder(folder: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+        StoreError::Broken(format!("{} cannot be created: {error}", folder.display()))
+    })
+}

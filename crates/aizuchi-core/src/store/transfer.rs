@@ -1,0 +1,181 @@
+//! Takes a whole database elsewhere: into a backup file, back from it, or from one kind of database to the other.
+//!
+//! Both databases have the same tables and columns, so rows are copied as they are, and what was written is read again
+//! and compared with what was read. The search index is not copied; the next start builds it anew.
+
+pub mod tables;
+mod target;
+mod forgotten;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::clock::Clock;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::location::DatabaseLocation;
+use crate::store::database::{rows, schema, sql};
+use crate::store::transfer::forgotten::ForgottenUser;
+use crate::store::transfer::tables::TransferReport;
+use crate::store::transfer::target::{PartialFile, Target};
+use crate::store::{postgres, sqlite};
+
+/// What a restore did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    pub copied: TransferReport,
+    /// Users who had been forgotten since the backup was made, and are forgotten anew.
+    pub forgotten: usize,
+    /// Where the file of the database that was there before is now.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// How a move ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MoveReport {
+    Moved(TransferReport),
+    /// An earlier call was stopped after its last step.
+    WasMoved,
+}
+
+/// Writes everything that a database holds into a new file, beside the process that uses it, and reads the file again.
+///
+/// The file is an ordinary database, with an installation mark of its own: two that were restored from one backup never
+/// take the posts of the other for theirs.
+pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferReport, StoreError> {
+    if file.exists() {
+        let shown = file.display();
+        return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
+    }
+    let mut source = open_source(from).await?;
+    let mut target = Target::new_file(file).await?;
+    let report = target.fill(&mut source).await?;
+    target.renew_installation().await?;
+    target.finish().await?;
+    source.close().await?;
+    Ok(report)
+}
+
+/// Puts the database of a backup in the place of the one at `to`, which no process may use meanwhile. Users who were
+/// forgotten there since the backup was made are forgotten anew. One that holds messages is only replaced if `replace`
+/// is set; its file is kept beside the new one.
+pub async fn restore(
+    file: &Path,
+    to: &DatabaseLocation,
+    replace: bool,
+) -> Result<RestoreReport, StoreError> {
+    let (mut source, _migrated) = open_backup(file).await?;
+    let now = Clock::system().now();
+    let mut target = Target::open(to, replace).await?;
+    let were_forgotten = target.forgotten_users().to_vec();
+    let copied = target.fill(&mut source).await?;
+    let in_backup = forgotten::read(&mut source).await?;
+    let since: Vec<ForgottenUser> =
+        were_forgotten.into_iter().filter(|user| !in_backup.contains(user)).collect();
+    let forgotten = target.forget_again(&since, now).await?;
+    target.renew_installation().await?;
+    let set_aside = target.finish().await?;
+    source.close().await?;
+    Ok(RestoreReport { copied, forgotten, set_aside })
+}
+
+/// Moves a database that no process uses. From the first step on the old one refuses to be used, and names the new one;
+/// so at no time can both be. A call that was stopped is repeated as it was.
+pub async fn move_to(
+    from: &DatabaseLocation,
+    to: &DatabaseLocation,
+    replace: bool,
+) -> Result<MoveReport, StoreError> {
+    if from == to {
+        return Err(StoreError::Broken(format!("{from} is where it is already")));
+    }
+    let (mut source, _lock) = lock_source(from).await?;
+    let destination = to.to_string();
+    let is_repeated = match schema::moved_to(&mut source).await? {
+        Some(moved_to) if moved_to == destination => true,
+        Some(moved_to) => return Err(schema::moved_error(&from.to_string(), &moved_to)),
+        None => false,
+    };
+    let mark = installation(&mut source).await?;
+    let mut target = match Target::open(to, replace).await {
+        Ok(target) => target,
+        Err(error) if is_repeated => match target::installation_at(to).await? {
+            Some(installation) if installation == mark => return Ok(MoveReport::WasMoved),
+            Some(_) | None => return Err(error),
+        },
+        Err(error) => return Err(error),
+    };
+    if !is_repeated {
+        schema::set_moved_to(&mut source, &destination).await?;
+    }
+    let report = target.fill(&mut source).await?;
+    target.finish().await?;
+    source.close().await?;
+    Ok(MoveReport::Moved(report))
+}
+
+/// A backup as this version would have written it. The copy that is made of an older one is removed in the end.
+async fn open_backup(file: &Path) -> Result<(Connection, Option<PartialFile>), StoreError> {
+    let shown = file.display().to_string();
+    if !file.is_file() {
+        return Err(StoreError::Broken(format!("{shown} is not a file")));
+    }
+    let is_older = |newest: i64| newest < sqlite::MIGRATIONS.last().map_or(0, |(it, ..)| *it);
+    let readers = sqlite::inspect::readers(file).await?;
+    let newest = schema::newest_migration(&readers).await;
+    readers.close().await;
+    let newest = newest.map_err(|error| error.into_broken(&shown))?;
+    let mut copy = None;
+    if newest > 0 && is_older(newest) {
+        let part = PartialFile::beside(file, ".migrated");
+        sqlite::copy_and_migrate(file, part.path()).await?;
+        copy = Some(part);
+    }
+    let path = copy.as_ref().map_or(file, PartialFile::path);
+    let mut source = sqlite::open_snapshot(path).await?;
+    schema::expect_newest(&shown, sqlite::MIGRATIONS, &mut source).await?;
+    let check = query(sqlite::sql::QUICK_CHECK).fetch_one(&mut source).await?;
+    match rows::column::<String>(&check, "quick_check")?.as_str() {
+        "ok" => Ok((source, copy)),
+        damage => Err(StoreError::Broken(format!("{shown} is damaged: {damage}"))),
+    }
+}
+
+async fn installation(connection: &mut Connection) -> Result<String, StoreError> {
+    let counters = query(sql::COUNTERS).fetch_one(connection).await?;
+    rows::column(&counters, "installation")
+}
+
+/// One snapshot of a database that another process may be writing to.
+async fn open_source(from: &DatabaseLocation) -> Result<Connection, StoreError> {
+    let shown = from.to_string();
+    let (mut source, migrations) = match from {
+        DatabaseLocation::Sqlite(path) => (sqlite::open_snapshot(path).await?, sqlite::MIGRATIONS),
+        DatabaseLocation::Postgres(server) => {
+            (postgres::open_snapshot(server).await?, postgres::MIGRATIONS)
+        }
+    };
+    schema::expect_newest(&shown, migrations, &mut source).await?;
+    Ok(source)
+}
+
+/// A database that no other process may use while the returned connection and lock live.
+async fn lock_source(from: &DatabaseLocation) -> Result<(Connection, Option<File>), StoreError> {
+    let shown = from.to_string();
+    let (mut source, lock, migrations) = match from {
+        DatabaseLocation::Sqlite(path) => {
+            if !path.exists() {
+                return Err(StoreError::Broken(format!("there is no database at {shown}")));
+            }
+            let (connection, lock) = sqlite::connect(path).await?;
+            (connection, Some(lock), sqlite::MIGRATIONS)
+        }
+        DatabaseLocation::Postgres(server) => {
+            (postgres::connect_alone(server).await?, None, postgres::MIGRATIONS)
+        }
+    };
+    if schema::moved_to(&mut source).await?.is_none() {
+        schema::migrate(&shown, migrations, &mut source).await?;
+    }
+    Ok((source, lock))
+}

@@ -1,0 +1,290 @@
+//! Where rows are copied to: a new file, or a server. Nothing of it is seen before [`Target::finish`].
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::chat::UserId;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, hash_user};
+use crate::store::database::location::DatabaseLocation;
+use crate::store::database::{Counters, rows, schema, sql};
+use crate::store::transfer::forgotten::{self, ForgottenUser};
+use crate::store::transfer::tables::{Table, TransferReport};
+use crate::store::{postgres, sqlite};
+
+pub struct Target {
+    connection: Connection,
+    place: Place,
+    forgotten: Vec<ForgottenUser>,
+}
+
+/// What becomes the database in the end.
+enum Place {
+    /// Written beside its place, which it then takes. The lock keeps others away.
+    File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, _lock: Option<File> },
+    /// One transaction.
+    Server,
+}
+
+/// An unfinished file, removed unless it takes its place.
+pub struct PartialFile(PathBuf);
+
+impl PartialFile {
+    pub fn beside(path: &Path, suffix: &str) -> Self {
+        Self(with_suffix(path, suffix))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            let mut file = self.0.as_os_str().to_owned();
+            file.push(suffix);
+            // It may not be there.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
+impl Target {
+    /// A file that is not there yet.
+    pub async fn new_file(path: &Path) -> Result<Self, StoreError> {
+        Self::file(path, None, None).await
+    }
+
+    /// The place of a database that no other process uses. One that holds messages is only replaced if `replace` is
+    /// set.
+    pub async fn open(to: &DatabaseLocation, replace: bool) -> Result<Self, StoreError> {
+        match to {
+            DatabaseLocation::Sqlite(path) => Self::open_file(path, replace).await,
+            DatabaseLocation::Postgres(server) => {
+                let shown = server.to_string();
+                let mut connection = postgres::connect_alone(server).await?;
+                match schema::moved_to(&mut connection).await? {
+                    // The mark goes with everything else, in the one transaction.
+                    Some(moved_to) if !replace => {
+                        return Err(schema::moved_error(&shown, &moved_to));
+                    }
+                    Some(_) => {}
+                    None => schema::migrate(&shown, postgres::MIGRATIONS, &mut connection).await?,
+                }
+                expect_empty(&shown, &mut connection, replace).await?;
+                let forgotten = forgotten::read(&mut connection).await?;
+                query(sql::BEGIN).execute(&mut connection).await?;
+                Ok(Self { connection, place: Place::Server, forgotten })
+            }
+        }
+    }
+
+    async fn open_file(path: &Path, replace: bool) -> Result<Self, StoreError> {
+        let shown = path.display().to_string();
+        if !path.exists() {
+            return Self::file(path, None, Some(sqlite::lock(path)?)).await;
+        }
+        let (mut old, lock) = sqlite::connect(path).await?;
+        let has_tables = !Table::list(&mut old).await?.is_empty();
+        let mut set_aside = None;
+        let mut were_forgotten = Vec::new();
+        if has_tables {
+            expect_empty(&shown, &mut old, replace).await?;
+            were_forgotten = forgotten::read(&mut old).await?;
+            query(sqlite::sql::TRUNCATE_LOG).fetch_all(&mut old).await?;
+            set_aside = Some(aside_path(path));
+        }
+        old.close().await?;
+        let mut target = Self::file(path, set_aside, Some(lock)).await?;
+        target.forgotten = were_forgotten;
+        Ok(target)
+    }
+
+    async fn file(
+        path: &Path,
+        set_aside: Option<PathBuf>,
+        lock: Option<File>,
+    ) -> Result<Self, StoreError> {
+        let part = PartialFile::beside(path, ".part");
+        let connection = sqlite::create_anew(&part.0).await?;
+        let mut target = Self {
+            connection,
+            place: Place::File { path: path.to_owned(), part, set_aside, _lock: lock },
+            forgotten: Vec::new(),
+        };
+        let shown = path.display().to_string();
+        schema::migrate(&shown, sqlite::MIGRATIONS, &mut target.connection).await?;
+        query(sql::BEGIN).execute(&mut target.connection).await?;
+        Ok(target)
+    }
+
+    /// Who was forgotten in the database that is replaced.
+    pub fn forgotten_users(&self) -> &[ForgottenUser] {
+        &self.forgotten
+    }
+
+    /// Copies all tables, and reads them again to compare.
+    pub async fn fill(&mut self, source: &mut Connection) -> Result<TransferReport, StoreError> {
+        let tables = Table::list(&mut self.connection).await?;
+        let has_same_names = {
+            let others = Table::list(source).await?;
+            tables.iter().map(|table| &table.name).eq(others.iter().map(|table| &table.name))
+        };
+        if !has_same_names {
+            return Err(StoreError::Broken("the two databases have other tables".to_owned()));
+        }
+        self.clear(&tables).await?;
+        let mut report = TransferReport::default();
+        for table in &tables {
+            let read = table.copy(source, &mut self.connection).await?;
+            let written = table.digest(&mut self.connection).await?;
+            if read != written {
+                return Err(StoreError::Broken(format!(
+                    "{} was not copied as it is: {} of {} rows",
+                    table.name, written.rows, read.rows
+                )));
+            }
+            report.tables.push((table.name.clone(), read.rows));
+        }
+        if self.connection.is_postgres() {
+            for sequence in query(postgres::sql::SEQUENCES).fetch_all(&mut self.connection).await? {
+                let (table, column): (String, String) = (
+                    rows::column(&sequence, "table_name")?,
+                    rows::column(&sequence, "column_name")?,
+                );
+                let statement = sql::transfer::continue_sequence(&table, &column);
+                self.connection.execute_with(statement, Vec::new()).await?;
+            }
+        }
+        Ok(report)
+    }
+
+    async fn clear(&mut self, tables: &[Table]) -> Result<(), StoreError> {
+        let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+        if self.connection.is_postgres() {
+            self.connection.execute_with(sql::transfer::truncate(&names), Vec::new()).await?;
+            for statement in postgres::sql::CLEAR_INDEX {
+                query(statement).execute(&mut self.connection).await?;
+            }
+            return schema::drop_moved_mark(&mut self.connection).await;
+        }
+        for table in names {
+            self.connection.execute_with(sql::transfer::delete_all(table), Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whose posts its processes look for.
+    pub async fn renew_installation(&mut self) -> Result<(), StoreError> {
+        let statement = match self.connection.is_postgres() {
+            true => postgres::sql::RENEW_INSTALLATION,
+            false => sqlite::sql::RENEW_INSTALLATION,
+        };
+        query(statement).execute(&mut self.connection).await.map(|_| ())
+    }
+
+    /// Begins to forget those of its users who are among these. The next start goes on with it. Returns how many.
+    pub async fn forget_again(
+        &mut self,
+        were_forgotten: &[ForgottenUser],
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        if were_forgotten.is_empty() {
+            return Ok(0);
+        }
+        let mut counters = Counters::read(&mut self.connection).await?;
+        let mut count = 0;
+        for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
+            let hash = hash_user(workspace.as_str(), &user);
+            if !were_forgotten.iter().any(|it| it.workspace == workspace && it.hash == hash) {
+                continue;
+            }
+            let order = ForgetOrder {
+                workspace,
+                user: UserId::new(user),
+                asked: now,
+                by: ForgetOrderer::Operator,
+            };
+            forget::begin(&mut self.connection, &mut counters, &order, now).await?;
+            count += 1;
+        }
+        counters.write(&mut self.connection).await?;
+        Ok(count)
+    }
+
+    /// Commits, and has a file take its place. Returns where the file is that was there before.
+    pub async fn finish(mut self) -> Result<Option<PathBuf>, StoreError> {
+        query(sql::COMMIT).execute(&mut self.connection).await?;
+        self.connection.close().await?;
+        match &self.place {
+            Place::Server => Ok(None),
+            Place::File { path, part, set_aside, .. } => {
+                take_place(&part.0, path, set_aside.as_deref())
+                    .map_err(|error| broken(path, &error))?;
+                Ok(set_aside.clone())
+            }
+        }
+    }
+}
+
+/// The installation mark of the database there, if there is one.
+pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<String>, StoreError> {
+    let mut connection = match location {
+        DatabaseLocation::Sqlite(path) if !path.exists() => return Ok(None),
+        DatabaseLocation::Sqlite(path) => sqlite::connect(path).await?.0,
+        DatabaseLocation::Postgres(server) => postgres::connect_alone(server).await?,
+    };
+    if Table::list(&mut connection).await?.is_empty() {
+        return Ok(None);
+    }
+    let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
+    let installation = rows::column(&counters, "installation")?;
+    connection.close().await?;
+    Ok(Some(installation))
+}
+
+async fn expect_empty(
+    shown: &str,
+    connection: &mut Connection,
+    replace: bool,
+) -> Result<(), StoreError> {
+    let messages = query(sql::COUNT_MESSAGES).fetch_one(connection).await?;
+    match rows::column::<i64>(&messages, "n")? {
+        0 => Ok(()),
+        _ if replace => Ok(()),
+        1 => Err(StoreError::Broken(format!("{shown} holds a message; --replace replaces it"))),
+        many => {
+            Err(StoreError::Broken(format!("{shown} holds {many} messages; --replace replaces it")))
+        }
+    }
+}
+
+/// The old file keeps a name of its own before the new one takes its place, so that one of them is always there.
+fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Result<()> {
+    File::open(part)?.sync_all()?;
+    if let Some(set_aside) = set_aside {
+        std::fs::hard_link(path, set_aside)?;
+    }
+    std::fs::rename(part, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn aside_path(path: &Path) -> PathBuf {
+    let names = (1..).map(|number| with_suffix(path, &format!(".replaced-{number}")));
+    names.into_iter().find(|name| !name.exists()).unwrap_or_else(|| with_suffix(path, ".replaced"))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn broken(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Broken(format!("{} cannot be written: {error}", path.display()))
+}

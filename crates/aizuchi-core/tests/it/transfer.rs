@@ -1,0 +1,333 @@
+//! Databases that are taken elsewhere: into a backup, back from it, and from one kind to the other.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aizuchi_core::chat::UserId;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::scheduled_backup::ScheduledBackup;
+use aizuchi_core::store::Order;
+use aizuchi_core::store::database::connection::{Connection, query};
+use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_core::store::transfer::tables::{Table, TableDigest};
+use aizuchi_core::store::transfer::{MoveReport, back_up, move_to, restore};
+use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
+use aizuchi_harness::postgres;
+use jiff::SignedDuration;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::forgetting::{HearText, generate};
+
+/// A place without a database, of either kind.
+fn empty_place(kind: StoreKind, folder: &TempDir) -> DatabaseLocation {
+    match kind {
+        StoreKind::Postgres => {
+            DatabaseLocation::Postgres(PostgresUrl::parse(&postgres::database()).unwrap())
+        }
+        StoreKind::Sqlite | StoreKind::Volatile => {
+            DatabaseLocation::Sqlite(folder.path().join("elsewhere").join("new.db"))
+        }
+    }
+}
+
+fn place(store: &TestStore) -> DatabaseLocation {
+    store.database.as_ref().unwrap().address.clone()
+}
+
+async fn connect(location: &DatabaseLocation) -> Connection {
+    use sqlx::{ConnectOptions as _, Connection as _};
+    match location {
+        DatabaseLocation::Sqlite(path) => {
+            let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+            Connection::Sqlite(options.connect().await.unwrap())
+        }
+        DatabaseLocation::Postgres(server) => {
+            Connection::Postgres(sqlx::PgConnection::connect(server.url()).await.unwrap())
+        }
+    }
+}
+
+/// What every table holds.
+async fn digests(location: &DatabaseLocation) -> Vec<(String, TableDigest)> {
+    let mut connection = connect(location).await;
+    let mut digests = Vec::new();
+    for table in Table::list(&mut connection).await.unwrap() {
+        let digest = table.digest(&mut connection).await.unwrap();
+        digests.push((table.name, digest));
+    }
+    connection.close().await.unwrap();
+    digests
+}
+
+fn without_counters(digests: Vec<(String, TableDigest)>) -> Vec<(String, TableDigest)> {
+    digests.into_iter().filter(|(table, _)| table != "counters").collect()
+}
+
+async fn installation(location: &DatabaseLocation) -> String {
+    let mut connection = connect(location).await;
+    let row = query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
+    row.text("installation").unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_backup_holds_everything_and_is_restored_into_either_database() {
+    for from in StoreKind::DATABASES {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, _, store) = generate(7, from).await;
+        let source = place(&store);
+        let before = digests(&source).await;
+        // Beside the process that uses it.
+        let file = folder.path().join("backup.db");
+        let report = back_up(&source, &file).await.unwrap();
+        assert!(report.rows() > 150 && report.rows_of("messages") > 30, "{report:?}");
+        let backup = DatabaseLocation::Sqlite(file.clone());
+        assert_eq!(without_counters(digests(&backup).await), without_counters(before.clone()));
+        for to in StoreKind::DATABASES {
+            let target = empty_place(to, &folder);
+            let report = restore(&file, &target, false).await.unwrap();
+            assert_eq!((report.forgotten, &report.set_aside), (0, &None));
+            assert_eq!(without_counters(digests(&target).await), without_counters(before.clone()));
+            let marks = [
+                installation(&source).await,
+                installation(&backup).await,
+                installation(&target).await,
+            ];
+            assert!(marks[0] != marks[1] && marks[1] != marks[2] && marks[0] != marks[2]);
+            // It is a database that can be used at once, and whose messages are found.
+            let (restored, writer) = target.open().await.unwrap();
+            drop((restored, writer));
+            std::fs::remove_dir_all(folder.path().join("elsewhere")).ok();
+        }
+        let error = back_up(&source, &file).await.unwrap_err();
+        assert!(error.to_string().contains("exists already"), "{error}");
+        store.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn who_was_forgotten_stays_forgotten_when_an_older_backup_is_restored() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        for number in 0..120 {
+            let text = format!("the shed number {number} leaks");
+            store.hear_text(&format!("a{number}"), number, "alice", &text).await;
+        }
+        store.hear_text("b1", 200, "bob", "hm").await;
+        back_up(&place(&store), &file).await.unwrap();
+        let user = UserId::new("u-alice");
+        let order = Order::Forget { workspace: workspace(), user, asked: at(300) };
+        store.store.order(order, at(300)).await.unwrap();
+        store.finish_forgetting(at(300)).await;
+        store.hear_text("a900", 900, "alice", "a new day").await;
+        let target = place(&store);
+        let _folder = store.database.clone();
+        store.stop().await;
+        let error = restore(&file, &target, false).await.unwrap_err().to_string();
+        assert!(error.contains("messages; --replace replaces it"), "{error}");
+        let report = restore(&file, &target, true).await.unwrap();
+        assert_eq!(report.forgotten, 1);
+        assert_eq!(report.set_aside.is_some(), matches!(target, DatabaseLocation::Sqlite(_)));
+        let store = TestStore::reopen(&target).await;
+        store.finish_forgetting(at(1000)).await;
+        let left = "SELECT count(*) AS n FROM messages WHERE text LIKE '%shed%'";
+        let database = store.database.clone().unwrap();
+        assert_eq!(database.count(left).await, 0);
+        let bobs = "SELECT count(*) AS n FROM messages WHERE text = 'hm'";
+        assert_eq!(database.count(bobs).await, 1);
+        // The same backup once more: she is known as forgotten there.
+        store.stop().await;
+        assert_eq!(restore(&file, &target, true).await.unwrap().forgotten, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_moved_database_is_used_in_its_new_place_only() {
+    for (from, to) in [
+        (StoreKind::Sqlite, StoreKind::Postgres),
+        (StoreKind::Postgres, StoreKind::Sqlite),
+        (StoreKind::Sqlite, StoreKind::Sqlite),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, _, store) = generate(11, from).await;
+        let (old, new) = (place(&store), empty_place(to, &folder));
+        let _folder = store.database.clone();
+        let error = move_to(&old, &new, false).await.unwrap_err().to_string();
+        assert!(error.contains("another Aizuchi is"), "{error}");
+        store.stop().await;
+        let before = digests(&old).await;
+        let MoveReport::Moved(report) = move_to(&old, &new, false).await.unwrap() else {
+            panic!("it was moved");
+        };
+        assert!(report.rows_of("messages") > 30);
+        assert_eq!(digests(&new).await, before);
+        let refused = old.open().await.err().unwrap().to_string();
+        assert!(refused.contains(&format!("was moved to {new}")), "{refused}");
+        // A call whose answer was lost is repeated.
+        assert_eq!(move_to(&old, &new, false).await.unwrap(), MoveReport::WasMoved);
+        let (used, writer) = new.open().await.unwrap();
+        drop((used, writer));
+        // And back.
+        let error = move_to(&new, &old, false).await.unwrap_err().to_string();
+        assert!(error.contains("was moved to") || error.contains("--replace"), "{error}");
+        move_to(&new, &old, true).await.unwrap();
+        assert_eq!(digests(&old).await, before);
+        assert!(new.open().await.is_err());
+        let (used, writer) = old.open().await.unwrap();
+        drop((used, writer));
+    }
+}
+
+/// From the moment that the old one is closed to everybody, a move that was stopped is done by the next call.
+#[tokio::test]
+async fn a_move_that_was_stopped_is_done_by_the_next_call() {
+    for (from, to) in
+        [(StoreKind::Sqlite, StoreKind::Postgres), (StoreKind::Postgres, StoreKind::Sqlite)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, _, store) = generate(3, from).await;
+        let (old, new) = (place(&store), empty_place(to, &folder));
+        let _folder = store.database.clone();
+        store.stop().await;
+        let before = digests(&old).await;
+        // Dropped at more and more of its await points.
+        let mut polls = 1;
+        loop {
+            let moving = move_to(&old, &new, false);
+            if stopped_after(polls, moving).await.is_some() {
+                break;
+            }
+            let is_open = [old.open().await.is_ok(), new.open().await.is_ok()];
+            assert!(is_open != [true, true] || digests(&new).await != before, "after {polls}");
+            polls = polls * 2 + 1;
+        }
+        assert_eq!(digests(&new).await, before, "{old}");
+        assert!(old.open().await.is_err() && new.open().await.is_ok());
+    }
+}
+
+/// The result of some work, unless it takes more polls.
+async fn stopped_after<T>(polls: usize, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        left = left.saturating_sub(1);
+        match work.as_mut().poll(context) {
+            std::task::Poll::Ready(result) => std::task::Poll::Ready(Some(result)),
+            std::task::Poll::Pending if left == 0 => std::task::Poll::Ready(None),
+            std::task::Poll::Pending => std::task::Poll::Pending,
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_restored_companion_remembers_and_answers() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the pump key hangs behind the green door").await;
+        harness.pass(400).await;
+        back_up(&place(&harness.store), &file).await.unwrap();
+        let target = empty_place(StoreKind::Sqlite, &folder);
+        restore(&file, &target, false).await.unwrap();
+        let harness = Harness::new(TestStore::reopen(&target).await).await;
+        harness.pass(1000).await;
+        harness
+            .says_in(
+                aizuchi_harness::harness::top_level("kitchen"),
+                "bob",
+                "@Aizuchi where hangs the pump key?",
+            )
+            .await;
+        harness.pass(10).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::Reply);
+        assert!(asked[0].contains("behind the green door"), "{}", asked[0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_backup_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = empty_place(StoreKind::Sqlite, &folder);
+    let refusal = async |name: &str, bytes: &[u8]| {
+        let file: PathBuf = folder.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        restore(&file, &target, false).await.unwrap_err().to_string()
+    };
+    let nothing = refusal("empty", b"").await;
+    assert!(nothing.contains("is no database of Aizuchi"), "{nothing}");
+    let text = refusal("text", b"a text that is long enough to be read as the header of a file, but is none, and ends only after more than one hundred bytes").await;
+    assert!(text.contains("text"), "{text}");
+    let missing = restore(Path::new("/nowhere/backup.db"), &target, false).await.unwrap_err();
+    assert!(missing.to_string().ends_with("/nowhere/backup.db is not a file"), "{missing}");
+    assert!(!folder.path().join("elsewhere").join("new.db").exists());
+    let (_, _, store) = generate(5, StoreKind::Sqlite).await;
+    let file = folder.path().join("backup.db");
+    back_up(&place(&store), &file).await.unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].fill(0x55);
+    let damaged = refusal("damaged", &bytes).await;
+    assert!(damaged.contains("damaged"), "{damaged}");
+    let cut = refusal("cut", &bytes[..half]).await;
+    assert!(cut.contains("cut"), "{cut}");
+    assert!(!folder.path().join("elsewhere").join("new.db").exists());
+}
+
+#[tokio::test]
+async fn backups_are_written_when_they_are_due_and_old_ones_go() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::manual(at(0));
+        let metrics = Arc::new(Metrics::default());
+        let schedule = ScheduledBackup {
+            location: place(&store),
+            folder: folder.path().join("kept").join("backups"),
+            interval: SignedDuration::from_hours(24),
+            keep: 2,
+            clock: clock.clone(),
+            metrics: metrics.clone(),
+        };
+        store.hear_text("a1", 1, "alice", "the pump key hangs behind the green door").await;
+        let (shutdown, folder) = (CancellationToken::new(), schedule.folder.clone());
+        let names = || {
+            let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let mut names: Vec<String> =
+                files.map(|file| file.file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let running = schedule.run(shutdown.clone());
+        let watching = async {
+            let until = async |expected: &[&str]| {
+                while names() != expected {
+                    tokio::task::yield_now().await;
+                }
+            };
+            until(&["aizuchi-20270115T080000Z.db"]).await;
+            clock.advance_to(at(25 * 3600));
+            until(&["aizuchi-20270115T080000Z.db", "aizuchi-20270116T090000Z.db"]).await;
+            clock.advance_to(at(50 * 3600));
+            until(&["aizuchi-20270116T090000Z.db", "aizuchi-20270117T100000Z.db"]).await;
+            // Nothing is due before the interval has passed.
+            clock.advance_to(at(73 * 3600));
+            assert_eq!(names().len(), 2);
+            shutdown.cancel();
+        };
+        let (ran, ()) = tokio::join!(running, watching);
+        ran.unwrap();
+        let made = format!("aizuchi_last_backup_timestamp_seconds {}.0", at(50 * 3600).as_second());
+        assert!(metrics.to_openmetrics(None).contains(&made));
+        let backup = folder.join("aizuchi-20270117T100000Z.db");
+        let target = DatabaseLocation::Sqlite(folder.join("restored.db"));
+        assert_eq!(restore(&backup, &target, false).await.unwrap().copied.rows_of("messages"), 1);
+    })
+    .await;
+}
