@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
@@ -53,6 +54,7 @@ use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
+use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::location::OpenedDatabase;
 use aizuchi_core::store::{Archive, Store};
 
@@ -73,6 +75,7 @@ pub struct App {
     writer_stop: CancellationToken,
     runner: Runner,
     retention: Retention,
+    backup: Option<ScheduledBackup>,
     forgetter: Forgetter,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
@@ -188,6 +191,14 @@ impl App {
             prompt_max_age: config.prompt_retention(),
             prompt_max_bytes: config.retention.prompts_mb.0 * 1_000_000,
         };
+        let backup = config.backup().map(|(backup, folder)| ScheduledBackup {
+            location: config.database_address(),
+            folder,
+            interval: SignedDuration::from_hours(backup.every_hours.0 as i64),
+            keep: backup.keep.0 as usize,
+            clock: clock.clone(),
+            metrics: metrics.clone(),
+        });
         let shutdown = CancellationToken::new();
         let proxies = TrustedProxies::new(&config.http.trusted_proxies);
         let page_limits = ServerLimits::pages(max_files, &proxies);
@@ -232,6 +243,7 @@ impl App {
             writer_stop,
             runner,
             retention,
+            backup,
             forgetter,
             room,
             demo,
@@ -267,6 +279,7 @@ impl App {
             writer_stop,
             runner,
             retention,
+            backup,
             forgetter,
             room,
             demo,
@@ -285,6 +298,10 @@ impl App {
         tasks.spawn(async move { ("runner".to_owned(), runner.run(runner_stop).await) });
         let retention_stop = shutdown.clone();
         tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
+        if let Some(backup) = backup {
+            let backup_stop = shutdown.clone();
+            tasks.spawn(async move { ("backup".to_owned(), backup.run(backup_stop).await) });
+        }
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
         let demo_stop = shutdown.clone();

@@ -1,5 +1,6 @@
 //! The command line: its arguments, and one module for each verb.
 
+mod backup;
 mod check;
 mod completions;
 mod config;
@@ -14,13 +15,16 @@ mod help;
 mod import;
 mod log;
 mod man;
+mod migrate;
 mod model;
 mod prompt;
 mod reload;
 mod replay;
+mod restore;
 mod run;
 mod search;
 mod slack;
+mod transfer;
 mod why;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -82,6 +86,9 @@ enum CliCommand {
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
     Forget(forget::ForgetArgs),
+    Backup(backup::BackupArgs),
+    Restore(restore::RestoreArgs),
+    Migrate(migrate::MigrateArgs),
     /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
     /// Print the manifest that creates the Slack app.
@@ -140,6 +147,9 @@ impl Cli {
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
+            CliCommand::Backup(backup) => backup.run(&source),
+            CliCommand::Restore(restore) => restore.run(&source),
+            CliCommand::Migrate(migrate) => migrate.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(&source),
@@ -170,6 +180,9 @@ impl CliCommand {
             | CliCommand::Replay(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
+            | CliCommand::Backup(_)
+            | CliCommand::Restore(_)
+            | CliCommand::Migrate(_)
             | CliCommand::Config(_)
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)

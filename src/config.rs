@@ -68,7 +68,9 @@ use crate::config::platforms::{
 use crate::config::problem::ConfigProblem;
 use crate::config::reload::Fingerprints;
 use crate::config::response::{DecisionConfig, ResponseConfig};
-use crate::config::storage::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
+use crate::config::storage::{
+    BackupConfig, MemoryConfig, RetentionConfig, StorageConfig, StorageUrl,
+};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
@@ -373,6 +375,12 @@ impl Config {
             DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
             server @ DatabaseLocation::Postgres(_) => server,
         }
+    }
+
+    /// The backups that are written while it runs, if any, and their folder.
+    pub fn backup(&self) -> Option<(&BackupConfig, PathBuf)> {
+        let backup = self.storage.backup.as_ref()?;
+        Some((backup, self.resolve(&backup.folder.0)))
     }
 
     /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.

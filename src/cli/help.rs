@@ -13,6 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Look inside", &["why", "search", "prompt"]),
     ("Try before", &["demo", "replay", "eval"]),
     ("Move in and out", &["import", "forget"]),
+    ("Keep it", &["backup", "restore", "migrate"]),
     ("Set up", &["config", "slack", "discord", "completions", "man"]),
     ("Develop", &["dev"]),
 ];

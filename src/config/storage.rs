@@ -15,6 +15,46 @@ pub struct StorageConfig {
     /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. A file is looked for from the config's folder. Left
     /// out: `sqlite://data/aizuchi.db`.
     pub url: Option<StorageUrl>,
+    /// Has Aizuchi write backups while it runs. Left out: it writes none by itself.
+    pub backup: Option<BackupConfig>,
+}
+
+/// Backups that are written while Aizuchi runs.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackupConfig {
+    /// The folder that they are written into, from the config's folder.
+    pub folder: FolderPath,
+    /// How many hours lie between two backups.
+    pub every_hours: BoundedInteger<1, 8760>,
+    /// How many are kept; the oldest goes first.
+    pub keep: BoundedInteger<1, 10_000>,
+}
+
+/// A folder.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct FolderPath(#[schemars(with = "String")] pub PathBuf);
+
+impl Default for BackupConfig {
+    fn default() -> Self {
+        Self {
+            folder: FolderPath(PathBuf::from("backups")),
+            every_hours: BoundedInteger(24),
+            keep: BoundedInteger(7),
+        }
+    }
+}
+
+impl TryFrom<String> for FolderPath {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        is_file(&value)
+            .then(|| Self(PathBuf::from(value)))
+            .ok_or("it must be a folder, like backups")
+    }
 }
 
 /// What is remembered.

@@ -37,5 +37,6 @@ mod search;
 mod slack;
 mod slack_command;
 mod tidy;
+mod transfer;
 mod two_processes;
 mod why;

@@ -1,0 +1,41 @@
+//! `aizuchi backup`: writes everything that Aizuchi knows into one file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::print;
+use crate::cli::transfer::{count, spin, without_prefix};
+use crate::config::source::ConfigSource;
+use crate::config::{LoadedConfig, ModelSelection};
+use aizuchi_core::store::transfer;
+
+/// Write everything that Aizuchi knows into a new file.
+///
+/// Aizuchi may go on running. The file is read again and compared before it gets its name. It holds all messages in clear
+/// text, so only you can read it. `aizuchi restore` brings it back, into a file or onto a server.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// A file that is not there yet.
+    file: PathBuf,
+}
+
+impl BackupArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
+        let address = config.database_address();
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let work = transfer::back_up(&address, &self.file);
+        let report = runtime.block_on(spin("writing the backup", work)).map_err(without_prefix)?;
+        print(&format!(
+            "{} holds {}, {} and {} of {address}; it was read again, and nothing is missing",
+            self.file.display(),
+            count(report.rows_of("messages"), "message"),
+            count(report.rows_of("decisions"), "decision"),
+            count(report.rows_of("memories") + report.rows_of("memos"), "memory or memo"),
+        ))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

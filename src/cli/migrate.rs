@@ -1,0 +1,52 @@
+//! `aizuchi migrate`: moves everything to another database.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::print;
+use crate::cli::transfer::{count, spin, without_prefix};
+use crate::config::source::ConfigSource;
+use crate::config::storage::StorageUrl;
+use crate::config::{LoadedConfig, ModelSelection};
+use aizuchi_core::store::transfer::{self, MoveReport};
+
+/// Move everything to another database: from a file to a PostgreSQL server, or back.
+///
+/// Stop Aizuchi first. From the first step on the old database refuses to be used, so that the two never answer side by
+/// side. If the move is interrupted, run it again.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    /// Where to: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`.
+    #[arg(long, value_name = "URL", value_parser = parse_url)]
+    to: StorageUrl,
+    /// Replace a database there that holds messages.
+    #[arg(long)]
+    replace: bool,
+}
+
+fn parse_url(url: &str) -> Result<StorageUrl, &'static str> {
+    StorageUrl::try_from(url.to_owned())
+}
+
+impl MigrateArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
+        let (from, to) = (config.database_address(), self.to.0);
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let work = transfer::move_to(&from, &to, self.replace);
+        let report = runtime.block_on(spin("moving", work)).map_err(without_prefix)?;
+        let moved = match report {
+            MoveReport::Moved(report) => {
+                format!("{} and all else", count(report.rows_of("messages"), "message"))
+            }
+            MoveReport::WasMoved => "everything, as an earlier call had left it,".to_owned(),
+        };
+        print(&format!(
+            "moved {moved} from {from} to {to}; now have storage.url name the new place, and start Aizuchi. The old \
+             database is kept, and refuses to be used."
+        ))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,56 @@
+//! `aizuchi restore`: brings a backup back.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::print;
+use crate::cli::transfer::{count, spin, without_prefix};
+use crate::config::source::ConfigSource;
+use crate::config::{LoadedConfig, ModelSelection};
+use aizuchi_core::store::transfer;
+
+/// Bring back what a backup holds.
+///
+/// Stop Aizuchi first. Whoever was forgotten since the backup was made is forgotten anew, as far as the database that is
+/// replaced knows it.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// The file that `aizuchi backup` wrote.
+    file: PathBuf,
+    /// Replace a database that holds messages. Its file is kept beside the new one.
+    #[arg(long)]
+    replace: bool,
+}
+
+impl RestoreArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = source.load_without_database(ModelSelection::NoModel)?;
+        let address = config.database_address();
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let work = transfer::restore(&self.file, &address, self.replace);
+        let report = runtime.block_on(spin("restoring", work)).map_err(without_prefix)?;
+        let mut text = format!(
+            "{address} holds {} of {}",
+            count(report.copied.rows_of("messages"), "message"),
+            self.file.display(),
+        );
+        if let Some(old) = &report.set_aside {
+            // Writing to a string does not fail.
+            let _ = write!(text, "; what was there before is {}", old.display());
+        }
+        if report.forgotten > 0 {
+            let _ = write!(
+                text,
+                "; {} who had been forgotten since is forgotten anew at the next start",
+                count(report.forgotten as u64, "person"),
+            );
+        }
+        text.push_str(". Mentions that were answered after the backup was made may be answered again if they are recent.");
+        print(&text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,44 @@
+//! What the commands share that take a database elsewhere.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use aizuchi_core::store::StoreError;
+
+const TICK: Duration = Duration::from_millis(120);
+
+/// Shows on a terminal that something is going on.
+pub async fn spin<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    if !std::io::stderr().is_terminal() {
+        return work.await;
+    }
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    let bar = ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        .with_message(what);
+    bar.enable_steady_tick(TICK);
+    let result = work.await;
+    bar.finish_and_clear();
+    result
+}
+
+/// The reason alone: which store cannot be used is the sentence's subject already.
+pub fn without_prefix(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Busy(why) | StoreError::Refused(why) | StoreError::Broken(why) => {
+            anyhow::anyhow!(why)
+        }
+    }
+}
+
+/// “1 message”, “2 messages”.
+pub fn count(number: u64, what: &str) -> String {
+    match (number, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "person") => format!("{number} people"),
+        (_, "memory or memo") => format!("{number} memories and memos"),
+        (_, _) => format!("{number} {what}s"),
+    }
+}

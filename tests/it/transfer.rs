@@ -1,0 +1,71 @@
+//! The commands `aizuchi backup`, `restore` and `migrate`.
+
+use assert_cmd::Command;
+
+use crate::command::aizuchi;
+use crate::program::Home;
+use aizuchi_harness::postgres;
+
+fn on(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = aizuchi();
+    command.arg("--config").arg(home.config()).args(arguments);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn refusal(mut command: Command) -> String {
+    text(&command.assert().code(1).get_output().stderr)
+}
+
+fn success(mut command: Command) -> String {
+    text(&command.assert().success().get_output().stdout)
+}
+
+#[tokio::test]
+async fn a_backup_is_made_beside_the_program_and_restored_after_it() {
+    let home = Home::new(1000.0);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("aizuchi.bak");
+    let file = file.to_str().unwrap();
+    let program = home.start();
+    program.says("alice", "the pump key hangs behind the green door").await;
+    let done = success(on(&home, &["backup", file]));
+    assert!(done.contains("holds 2 messages") || done.contains("holds 1 message"), "{done}");
+    assert!(refusal(on(&home, &["backup", file])).contains("exists already; name a new file"));
+    program.says("alice", "and it is painted red").await;
+    let refused = refusal(on(&home, &["restore", file, "--replace"]));
+    assert!(refused.contains("another Aizuchi is running"), "{refused}");
+    assert_eq!(program.stop(), Some(0));
+    let refused = refusal(on(&home, &["restore", file]));
+    assert!(refused.contains("--replace replaces it"), "{refused}");
+    let done = success(on(&home, &["restore", file, "--replace"]));
+    assert!(done.contains("what was there before is"), "{done}");
+    let found = success(on(&home, &["search", "painted"]));
+    assert!(!found.contains("red"), "{found}");
+    let program = home.start();
+    let found = success(on(&home, &["search", "pump"]));
+    assert!(found.contains("green door"), "{found}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn everything_moves_to_a_server_and_the_old_file_refuses_to_be_used() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "the pump key hangs behind the green door").await;
+    assert_eq!(program.stop(), Some(0));
+    let url = postgres::database();
+    let wrong = on(&home, &["migrate", "--to", "mysql://somewhere"]).assert().code(2);
+    assert!(text(&wrong.get_output().stderr).contains("it must be like sqlite://"));
+    let done = success(on(&home, &["migrate", "--to", &url]));
+    assert!(done.contains("now have storage.url name the new place"), "{done}");
+    let again = success(on(&home, &["migrate", "--to", &url]));
+    assert!(again.contains("as an earlier call had left it"), "{again}");
+    let refused = refusal(on(&home, &["run"]));
+    assert!(refused.contains("was moved to postgres://"), "{refused}");
+    let refused = refusal(on(&home, &["search", "pump"]));
+    assert!(refused.contains("was moved to postgres://"), "{refused}");
+}
