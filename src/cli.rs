@@ -10,6 +10,7 @@ mod demo;
 mod dev;
 mod discord;
 mod eval;
+mod export;
 mod forget;
 mod help;
 mod import;
@@ -24,6 +25,7 @@ mod restore;
 mod run;
 mod search;
 mod slack;
+mod status;
 mod transfer;
 mod why;
 
@@ -76,6 +78,7 @@ enum CliCommand {
     Check,
     /// Explain why it spoke, or why it stayed silent.
     Why(why::WhyArgs),
+    Status(status::StatusArgs),
     /// Find old messages by their words.
     Search(search::SearchArgs),
     /// Show what a language model would be asked in a channel now.
@@ -85,6 +88,7 @@ enum CliCommand {
     /// Measure how well the built-in mind or a model decides, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
+    Export(export::ExportArgs),
     Forget(forget::ForgetArgs),
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
@@ -140,12 +144,14 @@ impl Cli {
             CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
             CliCommand::Check => check::run(&source, selection),
             CliCommand::Why(why) => why.run(&source),
+            CliCommand::Status(status) => status.run(&source),
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
             CliCommand::Replay(replay) => replay.run(named_config),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
+            CliCommand::Export(export) => export.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
             CliCommand::Backup(backup) => backup.run(&source),
             CliCommand::Restore(restore) => restore.run(&source),
@@ -176,9 +182,11 @@ impl CliCommand {
             | CliCommand::Prompt(_)
             | CliCommand::Eval(_) => true,
             CliCommand::Why(_)
+            | CliCommand::Status(_)
             | CliCommand::Search(_)
             | CliCommand::Replay(_)
             | CliCommand::Import(_)
+            | CliCommand::Export(_)
             | CliCommand::Forget(_)
             | CliCommand::Backup(_)
             | CliCommand::Restore(_)

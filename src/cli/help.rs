@@ -10,9 +10,9 @@ use crate::cli::Cli;
 /// The verbs by what they are for. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check"]),
-    ("Look inside", &["why", "search", "prompt"]),
+    ("Look inside", &["status", "why", "search", "prompt"]),
     ("Try before", &["demo", "replay", "eval"]),
-    ("Move in and out", &["import", "forget"]),
+    ("Move in and out", &["import", "export", "forget"]),
     ("Keep it", &["backup", "restore", "migrate"]),
     ("Set up", &["config", "slack", "discord", "completions", "man"]),
     ("Develop", &["dev"]),

@@ -1,0 +1,163 @@
+//! `aizuchi status`: how every workspace and channel stands now. It opens the database read-only, so it also works while
+//! an Aizuchi is running.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::{print, strip_control_characters};
+use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
+use crate::status::{ChannelStatus, Status, StatusReader, WorkspaceStatus};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::{Archive as _, Store as _};
+
+/// Show how every workspace and channel stands: mode, last words, what waits, decisions and money today.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl StatusArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
+        let now = Clock::system().now();
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let status = runtime.block_on(read(&config, now))?;
+        if self.json {
+            print(&serde_json::to_string_pretty(&status)?)?;
+        } else {
+            print(&format_status(&status, &config.models.currency.0, now))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn read(config: &Config, now: Timestamp) -> anyhow::Result<Status> {
+    let location = config.database_address();
+    let database = ReadOnlyDatabase::open(&location).await?;
+    let workspaces = database.workspaces().await?;
+    let store = database.into_store();
+    let (rulebook, zone) = (config.rulebook(), config.time_zone_or(TimeZone::system()));
+    let reader = StatusReader { archive: &store, rulebook: &rulebook, zone: &zone, now };
+    let mut read = Vec::new();
+    for workspace in workspaces {
+        let orders = store.orders(&workspace).await?;
+        read.push(reader.workspace(&workspace, &orders).await?);
+    }
+    Ok(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        database: location.to_string(),
+        workspaces: read,
+        dead_letters: store.backlog().await?.dead_letters,
+    })
+}
+
+fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
+    let mut text = format!("Aizuchi {}, {}\n", status.version, status.database);
+    for workspace in &status.workspaces {
+        text.push_str(&format_workspace(workspace, currency, now));
+    }
+    if status.workspaces.is_empty() {
+        text.push_str("\nNothing was heard yet.\n");
+    }
+    if status.dead_letters > 0 {
+        let posts = if status.dead_letters == 1 { "post was" } else { "posts were" };
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "\n{} {posts} given up; /ready and the log say which.",
+            status.dead_letters
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp) -> String {
+    let mut text = format!("\n{}", strip_control_characters(workspace.workspace.as_str()));
+    let muted = workspace.muted_until.map(|until| format!(", {}", format_mute(until, now)));
+    let _ = writeln!(
+        text,
+        "{}: today {} tokens and {:.2} {currency}, this month {:.2} {currency}",
+        muted.unwrap_or_default(),
+        workspace.tokens_today,
+        workspace.money_today,
+        workspace.money_this_month,
+    );
+    let rows: Vec<[String; 6]> =
+        workspace.channels.iter().map(|channel| format_channel(channel, now)).collect();
+    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "TODAY"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    for row in &rows {
+        let mut line = String::from(" ");
+        for (column, cell) in row.iter().enumerate() {
+            let padding = width(column).unwrap_or(0) - cell.chars().count();
+            let _ = write!(line, " {cell}{:padding$} ", "");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn format_channel(channel: &ChannelStatus, now: Timestamp) -> [String; 6] {
+    let name = strip_control_characters(channel.name.trim_start_matches('#'));
+    let lock = if channel.visibility == "public" { "" } else { " (private)" };
+    let muted = channel.muted_until.map(|until| format!(", {}", format_mute(until, now)));
+    let ago = |at: Option<f64>| at.map_or("–".to_owned(), |at| format!("{} ago", span(at, now)));
+    let waiting = channel.pending.iter().min_by(|one, other| one.due.total_cmp(&other.due));
+    let waiting = waiting.map_or("–".to_owned(), |step| {
+        let verb = if step.owed { format!("{} (asked)", step.verb) } else { step.verb.to_owned() };
+        match step.due - seconds(now) {
+            _ if step.in_progress => format!("{verb} now"),
+            late if late <= 0.0 => format!("{verb} due"),
+            _ => format!("{verb} in {}", span(step.due, now)),
+        }
+    });
+    let decisions = channel.decisions_today.iter();
+    let today: Vec<String> = decisions
+        .map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " ")))
+        .collect();
+    [
+        format!("#{name}{lock}"),
+        format!("{}{}", channel.mode, muted.unwrap_or_default()),
+        ago(channel.last_heard),
+        ago(channel.last_spoke),
+        waiting,
+        if today.is_empty() { "–".to_owned() } else { today.join(", ") },
+    ]
+}
+
+/// A mute without an end is stored with the last moment that there is.
+fn format_mute(until: f64, now: Timestamp) -> String {
+    const YEAR: f64 = 366.0 * 86_400.0;
+    match until - seconds(now) {
+        left if left > YEAR => "muted".to_owned(),
+        _ => format!("muted for {}", span(until, now)),
+    }
+}
+
+/// The time between then and now, in its largest unit.
+fn span(at: f64, now: Timestamp) -> String {
+    let apart = SignedDuration::from_secs((at - seconds(now)).abs().round() as i64);
+    let (number, unit) = match apart.as_secs() {
+        seconds @ ..60 => (seconds, "s"),
+        seconds @ ..3600 => (seconds / 60, "min"),
+        seconds @ ..86_400 => (seconds / 3600, "h"),
+        seconds => (seconds / 86_400, "d"),
+    };
+    format!("{number} {unit}")
+}
+
+fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
