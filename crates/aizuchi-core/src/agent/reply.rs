@@ -450,6 +450,7 @@ impl Agent {
             ends,
             why: self.draft_reason(context, ends),
             only_for: None,
+            is_public: false,
         };
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
