@@ -85,6 +85,7 @@ pub struct App {
 /// The settings that can be replaced while the program runs.
 #[derive(Clone)]
 pub struct LiveSettings {
+    pub config: Current<Config>,
     pub rulebook: Current<Rulebook>,
     /// The prompts of each language that is spoken.
     pub prompts: Vec<(Language, Current<PromptBuilder>)>,
@@ -95,6 +96,7 @@ impl App {
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
         let limits = describe_limits(&config.rulebook());
+        let current_config = Current::from(config.clone());
         let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("reading the listener's address")?;
@@ -170,8 +172,9 @@ impl App {
             seed,
         )?;
         let models = ModelsInUse::new(
-            config,
+            current_config.clone(),
             agent.minds.clone(),
+            (store.clone(), metrics.clone()),
             agent.settings.secrets.clone(),
             clock.clone(),
         );
@@ -179,7 +182,8 @@ impl App {
         let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
-        let live = LiveSettings { rulebook, prompts: prompts.collect() };
+        let prompts = prompts.collect();
+        let live = LiveSettings { config: current_config, rulebook, prompts };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {

@@ -214,7 +214,6 @@ fn run_app(
             source,
             selection,
             run,
-            config,
             started: fingerprints.clone(),
             newest: fingerprints,
             levels,

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::config::Config;
 use crate::config::channels::ChannelConfig;
 use crate::config::logging::LoggingConfig;
+use crate::config::model_sources::ModelSources;
 use crate::config::response::ResponseConfig;
 use crate::config::secret::displayable;
 use crate::config::tree::{ConfigNode, ConfigValue};
@@ -128,6 +129,11 @@ impl Config {
             facilitator: newer.facilitator.clone(),
             budget: newer.budget.clone(),
             channels: channels.collect(),
+            // The models in use stay; what is chosen from now on finds the keys that stand there now.
+            model_sources: ModelSources {
+                environment: newer.model_sources.environment.clone(),
+                ..self.model_sources.clone()
+            },
             ..self.clone()
         }
     }
