@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::config::budget::describe_limits;
+use crate::config::http::page_address;
 use crate::config::values::Port;
 use crate::demo::Demo;
 use crate::models::prompts::load_prompts_in;
@@ -35,6 +36,7 @@ use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent};
+use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::current::Current;
@@ -54,7 +56,7 @@ use aizuchi_core::retention::Retention;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::{Archive, Store};
+use aizuchi_core::store::{Archive, Cursors, Store};
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -80,6 +82,14 @@ pub struct App {
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
+}
+
+/// The cursor of the local room that holds the address of the pages, for `aizuchi why`.
+pub const PAGE_STREAM: &str = "page";
+
+fn page_cursor(address: SocketAddr) -> Cursor {
+    let value = page_address(address).into();
+    Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
 }
 
 /// The settings that can be replaced while the program runs.
@@ -171,6 +181,7 @@ impl App {
             metrics.clone(),
             seed,
         )?;
+        store.put_cursor(page_cursor(address)).await.context("storing the page's address")?;
         let models = ModelsInUse::new(
             current_config.clone(),
             agent.minds.clone(),
