@@ -111,7 +111,7 @@ async fn the_token_grants_access() {
     alice.type_in("token", "i do not know it").await;
     alice.click("enter").await;
     let refusal = "return document.querySelector('[role=alert]')?.textContent";
-    alice.expect_result(refusal, json!("That is not the token.")).await;
+    alice.expect_result(refusal, json!("That token is wrong.")).await;
     alice.type_in("token", token).await;
     alice.click("enter").await;
     alice.type_in("name-input", "alice").await;
