@@ -59,7 +59,7 @@ texts! {
     forget_for_sure(name: &str):
         "This deletes what you said here and in the channels that belong with this one, and what I remember of it. It can’t "
         "be undone. If you’re sure, say `@{name} forget me, yes`."
-        / "こことそのほかの関連するチャンネルでのあなたの発言と、そこから覚えたことを消します。元には戻せません。"
+        / "ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
     mode_usage(name: &str):
         "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `observe`, `off` or `default`, as in "
@@ -75,7 +75,7 @@ texts! {
         "I’ve deleted what you said here and in the channels that belong with this one, and what I "
         "remembered of it. The last traces leave my database within a day. I’ll hear what you say "
         "from now on; if you don’t want that, say `opt out`."
-        / "こことそのほかの関連するチャンネルでのあなたの発言と、そこから覚えたことを消しました。"
+        / "ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消しました。"
           "データベースに残る痕跡も 1 日以内に消えます。"
           "これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。";
     forgotten_before:
@@ -87,7 +87,7 @@ texts! {
         "I’m not listening to you any more, here or in the channels that belong with this one. I use "
         "nothing you say there, neither to answer nor to remember, and only take your commands. "
         "`opt in` undoes it."
-        / "ここでも、そのほかの関連するチャンネルでも、あなたの発言を聞いていません。"
+        / "ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。"
           "返事にも記憶にも使わず、コマンドだけ受け付けます。"
           "`オプトイン` で元に戻ります。";
     not_opted_out: "I’m listening to you." / "あなたの発言を聞いています。";
