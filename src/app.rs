@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::config::budget::describe_limits;
+use crate::config::http::page_address;
 use crate::config::values::Port;
 use crate::demo::Demo;
 use crate::models::prompts::load_prompts_in;
@@ -36,6 +37,7 @@ use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent};
+use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::current::Current;
@@ -56,7 +58,7 @@ use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::{Archive, Store};
+use aizuchi_core::store::{Archive, Cursors, Store};
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -85,9 +87,18 @@ pub struct App {
     shutdown: CancellationToken,
 }
 
+/// The cursor of the local room that holds the address of the pages, for `aizuchi why`.
+pub const PAGE_STREAM: &str = "page";
+
+fn page_cursor(address: SocketAddr) -> Cursor {
+    let value = page_address(address).into();
+    Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
+}
+
 /// The settings that can be replaced while the program runs.
 #[derive(Clone)]
 pub struct LiveSettings {
+    pub config: Current<Config>,
     pub rulebook: Current<Rulebook>,
     /// The prompts of each language that is spoken.
     pub prompts: Vec<(Language, Current<PromptBuilder>)>,
@@ -98,6 +109,7 @@ impl App {
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
         let limits = describe_limits(&config.rulebook());
+        let current_config = Current::from(config.clone());
         let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("reading the listener's address")?;
@@ -172,9 +184,11 @@ impl App {
             metrics.clone(),
             seed,
         )?;
+        store.put_cursor(page_cursor(address)).await.context("storing the page's address")?;
         let models = ModelsInUse::new(
-            config,
+            current_config.clone(),
             agent.minds.clone(),
+            (store.clone(), metrics.clone()),
             agent.settings.secrets.clone(),
             clock.clone(),
         );
@@ -182,7 +196,8 @@ impl App {
         let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
-        let live = LiveSettings { rulebook, prompts: prompts.collect() };
+        let prompts = prompts.collect();
+        let live = LiveSettings { config: current_config, rulebook, prompts };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {

@@ -14,6 +14,7 @@ mod export;
 mod forget;
 mod help;
 mod import;
+mod locale;
 mod log;
 mod man;
 mod migrate;
@@ -132,18 +133,15 @@ impl Cli {
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
         anyhow::ensure!(
             self.model.is_none() || command.takes_model(),
-            "--model goes with run, check, prompt, eval and demo only"
+            "--model works only with run, check, prompt, eval and demo"
         );
-        anyhow::ensure!(
-            self.run == RunArgs::default() || matches!(command, CliCommand::Run(_)),
-            "--port, --language and --open go with run only"
-        );
+        self.run.check_fits(&command)?;
         let named_config = self.config.clone();
         let source = ConfigSource::find(self.config);
         match command {
             CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
             CliCommand::Check => check::run(&source, selection),
-            CliCommand::Why(why) => why.run(&source),
+            CliCommand::Why(why) => why.run(&source, self.run.language),
             CliCommand::Status(status) => status.run(&source),
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
@@ -170,6 +168,41 @@ impl Cli {
             #[cfg(feature = "demo")]
             CliCommand::Dev(dev) => dev.run(),
         }
+    }
+}
+
+impl RunArgs {
+    /// Whether this verb knows what stands before it.
+    fn check_fits(&self, command: &CliCommand) -> anyhow::Result<()> {
+        let without_language = Self { language: None, ..self.clone() };
+        let unknown = match command {
+            CliCommand::Run(_) => &Self::default(),
+            CliCommand::Why(_) => &without_language,
+            CliCommand::Check
+            | CliCommand::Status(_)
+            | CliCommand::Search(_)
+            | CliCommand::Prompt(_)
+            | CliCommand::Replay(_)
+            | CliCommand::Eval(_)
+            | CliCommand::Import(_)
+            | CliCommand::Export(_)
+            | CliCommand::Forget(_)
+            | CliCommand::Backup(_)
+            | CliCommand::Restore(_)
+            | CliCommand::Migrate(_)
+            | CliCommand::Config(_)
+            | CliCommand::Slack(_)
+            | CliCommand::Discord(_)
+            | CliCommand::Completions(_)
+            | CliCommand::Man(_) => self,
+            #[cfg(feature = "demo")]
+            CliCommand::Demo(_) | CliCommand::Dev(_) => self,
+        };
+        anyhow::ensure!(
+            *unknown == Self::default(),
+            "--port and --open work only with run, and --language only with run and why"
+        );
+        Ok(())
     }
 }
 
@@ -235,7 +268,6 @@ fn run_app(
             source,
             selection,
             run,
-            config,
             started: fingerprints.clone(),
             newest: fingerprints,
             levels,

@@ -4,6 +4,7 @@
 pub mod prompts;
 pub mod offer;
 pub mod choice;
+mod trial;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::config::minds::{ResolvedMind, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::current::Current;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
@@ -25,8 +27,10 @@ use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::store::Store;
 use aizuchi_core::texts;
 
 /// How long after a look at a model that cannot be reached the next one follows.
@@ -35,8 +39,11 @@ const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// The models in use. A choice replaces them in the minds, which the agent shares.
 pub struct ModelsInUse {
     minds: Minds,
-    /// As it is in force, with the models of the last choice.
-    config: RwLock<Config>,
+    /// As it is in force, with the models of the last choice. A reload replaces it, too.
+    config: Current<Config>,
+    /// Where a model that is tried out counts.
+    store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
     secrets: SecretScanner,
     clock: Clock,
     /// The model servers on this machine. `None` until they have been looked for.
@@ -49,10 +56,18 @@ pub struct ModelsInUse {
 
 impl ModelsInUse {
     /// `secrets` learns the keys that are chosen later.
-    pub fn new(config: &Config, minds: Minds, secrets: SecretScanner, clock: Clock) -> Self {
+    pub fn new(
+        config: Current<Config>,
+        minds: Minds,
+        (store, metrics): (Arc<dyn Store>, Arc<Metrics>),
+        secrets: SecretScanner,
+        clock: Clock,
+    ) -> Self {
         Self {
             minds,
-            config: RwLock::new(config.clone()),
+            config,
+            store,
+            metrics,
             secrets,
             clock,
             found: RwLock::default(),
@@ -163,7 +178,7 @@ impl ModelsInUse {
         for (mind, (primary, fallback)) in built {
             mind.models.replace(primary, fallback);
         }
-        *self.config.write() = config;
+        self.config.replace(config);
         info!(model = self.response(), "the model is now {}", self.response());
         self.notify();
         Ok(())

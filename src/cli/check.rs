@@ -115,13 +115,13 @@ fn check_database(
             Ok(format!("{address} will be brought up to date at the next start"))
         }
         Ok(DatabaseStatus::InUse) if is_ours => {
-            Ok(format!("{address} is in use by an Aizuchi that runs"))
+            Ok(format!("{address} is in use by a running Aizuchi"))
         }
         Ok(DatabaseStatus::InUse) if matches!(address, DatabaseLocation::Postgres(_)) => {
             Ok(format!("another Aizuchi is active on {address}; this one would stand by"))
         }
         Ok(DatabaseStatus::InUse) => {
-            Err(format!("{address} is in use by an Aizuchi that runs with other settings"))
+            Err(format!("{address} is in use by a running Aizuchi with other settings"))
         }
         Err(error) => Err(error.to_string()),
     }
@@ -138,7 +138,7 @@ impl PortState {
     fn describe(&self, address: SocketAddr) -> String {
         match self {
             PortState::Free => format!("{address} is free"),
-            PortState::UsedByAizuchi => format!("{address} is served by an Aizuchi that runs"),
+            PortState::UsedByAizuchi => format!("{address} is served by a running Aizuchi"),
         }
     }
 }

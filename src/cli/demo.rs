@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::app::{App, browser};
 use crate::cli::demo::platform::DemoPlatform;
+use crate::cli::locale::environment_language;
 use crate::cli::{StopSignals, log, print};
 use crate::config::{Config, ModelSelection};
 use crate::demo::{DemoStatus, Phase};
@@ -163,17 +164,6 @@ fn line(status: &DemoStatus, language: Language) -> Option<String> {
             Some(format!("  {}. {caption}", moment.scene))
         }
         Phase::Idle | Phase::Over => None,
-    }
-}
-
-/// The language that the environment asks programs for, as far as there are texts in it.
-fn environment_language() -> Language {
-    let settings = ["LC_ALL", "LC_MESSAGES", "LANG"].map(std::env::var);
-    let setting = settings.into_iter().flatten().find(|setting| !setting.is_empty());
-    if setting.is_some_and(|setting| setting.starts_with("ja")) {
-        Language::Ja
-    } else {
-        Language::En
     }
 }
 

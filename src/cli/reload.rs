@@ -7,7 +7,7 @@ use crate::cli::log::LogLevels;
 use crate::cli::run::RunArgs;
 use crate::config::reload::Fingerprints;
 use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::config::{LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts_in;
 
 /// The settings that the program runs with.
@@ -15,7 +15,6 @@ pub struct Reload<'a> {
     pub source: &'a ConfigSource,
     pub selection: ModelSelection<'a>,
     pub run: &'a RunArgs,
-    pub config: Config,
     /// Of the file that the program started with. Keys that need a restart are compared with it.
     pub started: Fingerprints,
     /// Of the file that was read last.
@@ -43,7 +42,7 @@ impl Reload<'_> {
         let LoadedConfig { config: mut newer, warnings, fingerprints } =
             self.source.load(self.selection)?;
         self.run.apply(&mut newer)?;
-        let config = self.config.reloaded_from(&newer);
+        let config = self.live.config.read().reloaded_from(&newer);
         // Everything that can fail comes before the first change.
         let prompts: Vec<_> = self
             .live
@@ -69,7 +68,7 @@ impl Reload<'_> {
         if !need_restart.is_empty() {
             warn!(keys = need_restart, "needs a restart: {need_restart}");
         }
-        self.config = config;
+        self.live.config.replace(config);
         self.newest = fingerprints;
         Ok(warnings)
     }

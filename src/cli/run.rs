@@ -10,7 +10,7 @@ pub struct RunArgs {
     /// For run: serve the page at this port instead of the config's; 0 takes any free port.
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
-    /// For run: speak this language instead of the config's.
+    /// For run and why: use this language instead of the config's.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub language: Option<LanguageArg>,
     /// For run: open the page in a browser.
@@ -46,12 +46,19 @@ impl RunArgs {
             );
             config.http.listen.0.set_port(port);
         }
-        match self.language {
-            Some(LanguageArg::En) => config.language = LanguageSetting::En,
-            Some(LanguageArg::Ja) => config.language = LanguageSetting::Ja,
-            Some(LanguageArg::Auto) => config.language = LanguageSetting::Auto,
-            None => {}
+        if let Some(language) = self.language {
+            config.language = language.setting();
         }
         Ok(())
+    }
+}
+
+impl LanguageArg {
+    pub fn setting(self) -> LanguageSetting {
+        match self {
+            LanguageArg::En => LanguageSetting::En,
+            LanguageArg::Ja => LanguageSetting::Ja,
+            LanguageArg::Auto => LanguageSetting::Auto,
+        }
     }
 }

@@ -4,26 +4,35 @@
 mod reference;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
+use crate::app::PAGE_STREAM;
+use crate::cli::locale::environment_language;
+use crate::cli::run::LanguageArg;
 use crate::cli::why::reference::Reference;
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::ModelSelection;
+use crate::config::language::LanguageSetting;
 use crate::config::source::ConfigSource;
+use crate::config::{LoadedConfig, ModelSelection};
 use crate::ledger::{self, DecisionDetails};
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, DecisionId};
 use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, DecisionQuery, StoredMessage};
+use aizuchi_core::store::{Archive, Cursors, DecisionQuery, StoredMessage};
 use aizuchi_core::texts;
+
+/// How long the running program may take to answer.
+const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
 pub struct WhyArgs {
@@ -37,6 +46,9 @@ pub struct WhyArgs {
     #[arg(long, value_name = "N", requires = "channel", conflicts_with = "message",
           value_parser = value_parser!(u64).range(1..=100))]
     last: Option<u64>,
+    /// Explain in this language instead of the config's or, without one there, your locale's.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    language: Option<LanguageArg>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -64,17 +76,25 @@ struct Format<'a> {
 }
 
 impl WhyArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
-        let config = source.load(ModelSelection::NoModel)?.config;
+    /// `before_verb` is the language that stands before the verb.
+    pub fn run(
+        self,
+        source: &ConfigSource,
+        before_verb: Option<LanguageArg>,
+    ) -> anyhow::Result<ExitCode> {
+        let loaded = source.load(ModelSelection::NoModel)?;
+        let language = language(self.language.or(before_verb), &loaded);
+        let config = loaded.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let found = runtime.block_on(self.find(&config.database_address()))?;
+        let address = config.database_address();
+        let found = runtime.block_on(self.find(&address))?;
         if self.json {
             print(&serde_json::to_string_pretty(&found.to_json())?)?;
         } else {
             let format = Format {
-                language: config.language.own(),
+                language,
                 currency: &config.models.currency.0,
-                pages: config.page_address(),
+                pages: runtime.block_on(running_pages(&address)).or(config.page_address()),
             };
             print(&found.format(&format))?;
         }
@@ -175,6 +195,26 @@ impl WhyArgs {
         }
         Ok(all)
     }
+}
+
+/// The language that is asked for, or what the config says, or else that of the environment.
+fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
+    let configured = loaded.fingerprints.has("language").then_some(loaded.config.language);
+    match asked.map(LanguageArg::setting).or(configured) {
+        Some(setting @ (LanguageSetting::En | LanguageSetting::Ja)) => setting.own(),
+        Some(LanguageSetting::Auto) | None => environment_language(),
+    }
+}
+
+/// Where the program that uses this database serves its pages, if one answers there.
+async fn running_pages(database: &DatabaseLocation) -> Option<String> {
+    let store = ReadOnlyDatabase::open(database).await.ok()?.into_store();
+    let cursors = store.cursors(&local::workspace_id()).await.ok()?;
+    let page = cursors.into_iter().find(|cursor| &*cursor.stream == PAGE_STREAM)?.value;
+    let host = page.strip_prefix("http://")?;
+    let connection = tokio::net::TcpStream::connect(host);
+    tokio::time::timeout(LOOK_TIMEOUT, connection).await.ok()?.ok()?;
+    Some(page.to_string())
 }
 
 async fn find_decision(

@@ -228,6 +228,6 @@ impl<'de> Deserialize<'de> for StopSequences {
         let texts: Option<Option<Vec<String>>> =
             value.as_array().map(|texts| texts.iter().map(text).collect());
         let stop = text(&value).map(StopSequences::One).or_else(|| texts?.map(StopSequences::Any));
-        stop.ok_or_else(|| de::Error::custom("it must be a text, or a list of texts"))
+        stop.ok_or_else(|| de::Error::custom("it must be text, or a list of texts"))
     }
 }

@@ -46,7 +46,7 @@ pub fn find_commented_names(source: &str) -> Vec<ConfigProblem> {
         let Some(name) = name.and_then(displayable) else { continue };
         let column = line[..indentation].chars().count() as u64 + 1;
         let sentence = format!(
-            "#{name}: is a comment, as YAML takes what follows a # for one; write \"#{name}\": with the quotes"
+            "#{name}: is read as a comment, because YAML ignores what follows a #; write \"#{name}\": with the quotes"
         );
         let location = ConfigLocation { line: number, column };
         problems.push(ConfigProblem::for_file(Some(location), sentence));

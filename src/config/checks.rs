@@ -58,8 +58,7 @@ fn check_settle(
         return Ok(());
     }
     let sentence = format!(
-        "{section}.settle_seconds must be more than {}: so long may a post take, and one that is still \
-         on its way would be posted twice",
+        "{section}.settle_seconds must be more than {}: a post may take that long, and one that is still on its way would be posted twice",
         post_timeout.as_secs()
     );
     Err(ConfigProblem::for_file(tree.location_of(&[section, "settle_seconds"]), sentence))

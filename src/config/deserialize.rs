@@ -27,8 +27,7 @@ pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigPr
         )),
         ConfigValue::Text(_) => Err(ConfigProblem::for_file(
             Some(node.location),
-            "the file holds only a text, but a config is made of keys; a key needs a colon and a \
-             space behind it, like \"language: en\"",
+            "the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
         )),
     }
 }
@@ -164,7 +163,7 @@ impl<'t> Deserializer<'t> for NodeDeserializer<'t> {
     }
 
     fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {
-        visitor.visit_str(&self.expect_text("it must be a text")?.text)
+        visitor.visit_str(&self.expect_text("it must be text")?.text)
     }
 
     fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {

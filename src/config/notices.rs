@@ -31,8 +31,7 @@ const NOTICES: &[Notice] = &[
     // Keys of myao2.
     obsolete(
         &["response", "check_interval_seconds"],
-        "channels are not looked through in intervals any more, each message sets the time of its \
-         own judgment; response.min_wait_seconds says how long the talk rests before it, and \
+        "channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and \
          response.channel_sync_interval_seconds how often the list of channels is read",
     ),
     obsolete(
@@ -68,7 +67,7 @@ const NOTICES: &[Notice] = &[
         path: &["logging", "format"],
         values: &["%(", "{asctime}", "{message}"],
         kind: NoticeKind::Obsolete(
-            "a format of Python says nothing here; it is auto, text or json, and auto is used",
+            "a Python format has no meaning here; it can be auto, text or json, and auto is used",
         ),
     },
     // Not implemented yet.
@@ -89,7 +88,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
     if tree.value == ConfigValue::Empty {
         problems.push(ConfigProblem::for_file(
             None,
-            "the file sets nothing, so everything has its default",
+            "the file sets nothing, so all settings have their defaults",
         ));
     }
     for notice in NOTICES {

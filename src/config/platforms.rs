@@ -159,8 +159,7 @@ impl DiscordConfig {
     /// Validates the section. The error says what is missing.
     pub fn resolve(&self) -> Result<ResolvedDiscordConfig, &'static str> {
         let token = self.token.as_ref().ok_or(
-            "discord needs token, the bot's token; leave out the whole section to be on no Discord \
-             server",
+            "discord needs token, the bot's token; remove the whole section if you do not use Discord",
         )?;
         Ok(ResolvedDiscordConfig {
             token: token.clone(),
@@ -199,8 +198,7 @@ impl SlackConfig {
     /// Validates the section. The error says what is missing or conflicts.
     pub fn resolve(&self) -> Result<ResolvedSlackConfig, &'static str> {
         let bot_token = self.bot_token.as_ref().ok_or(
-            "slack needs bot_token, the token that begins with xoxb-; leave out the whole section \
-             to be in no Slack workspace",
+            "slack needs bot_token, the token that begins with xoxb-; remove the whole section if you do not use Slack",
         )?;
         Ok(ResolvedSlackConfig {
             bot_token: bot_token.0.clone(),

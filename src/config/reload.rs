@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::config::Config;
 use crate::config::channels::ChannelConfig;
 use crate::config::logging::LoggingConfig;
+use crate::config::model_sources::ModelSources;
 use crate::config::response::ResponseConfig;
 use crate::config::secret::displayable;
 use crate::config::tree::{ConfigNode, ConfigValue};
@@ -45,6 +46,11 @@ impl Fingerprints {
         let mut fingerprints = Self::default();
         fingerprints.add("", tree);
         fingerprints
+    }
+
+    /// Whether the file sets this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
     }
 
     /// The keys that are new, gone or changed since `older`.
@@ -128,6 +134,11 @@ impl Config {
             facilitator: newer.facilitator.clone(),
             budget: newer.budget.clone(),
             channels: channels.collect(),
+            // The models in use stay; what is chosen from now on finds the keys that stand there now.
+            model_sources: ModelSources {
+                environment: newer.model_sources.environment.clone(),
+                ..self.model_sources.clone()
+            },
             ..self.clone()
         }
     }

@@ -11,7 +11,7 @@ pub fn describe_unknown_key(path: &[String], key: &str, known: &[String]) -> Str
     };
     let subject = match displayable(key) {
         Some(key) => format!("unknown key \"{key}\" {location}"),
-        None => format!("a key that is unknown stands {location}"),
+        None => format!("there is an unknown key {location}"),
     };
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     if let Some(suggestion) = misspelled_word(key, &known) {

@@ -205,18 +205,18 @@ fn syntax_problem(error: &Error, source: &str) -> ConfigProblem {
     let indentation = line.map(|line| &line[..line.len() - line.trim_start().len()]);
     let sentence = match error {
         _ if indentation.is_some_and(|indentation| indentation.contains('\t')) => {
-            "a tab stands where only spaces may indent a line"
+            "this line is indented with a tab; use spaces"
         }
         Error::DuplicateMappingKey { key, .. } => {
             let key = key.as_deref().and_then(displayable);
             let key = key.map_or("a key".to_owned(), |key| format!("the key \"{key}\""));
             return ConfigProblem::for_file(
                 location,
-                format!("{key} stands twice in one section; keep one of them"),
+                format!("{key} appears twice in one section; keep one of them"),
             );
         }
         Error::MultipleDocuments { .. } => {
-            "a second document begins here, but a config file is one; take out the line of --- or ..."
+            "a second document begins here, but a config file must be a single one; remove the line with --- or ..."
         }
         Error::UnknownAnchor { .. } => {
             "what follows this * is not defined anywhere above; put a text that begins with * in quotes"
@@ -237,25 +237,25 @@ const TOO_COMPLEX: &str = "the file is too large or too deeply nested to be a co
 fn describe_syntax_error(message: &str) -> &'static str {
     let says = |part: &str| message.contains(part);
     if says("tabs disallowed") {
-        "a tab stands where only spaces may indent a line"
+        "this line is indented with a tab; use spaces"
     } else if says("unclosed bracket") {
         "the bracket that opens here is never closed"
     } else if says("misplaced bracket") {
-        "a bracket closes here that was never opened"
+        "this bracket closes, but none was opened"
     } else if says("escape character") || says("hexadecimal") {
-        "a backslash in double quotes begins nothing that is known; write two, or use single quotes"
+        "this backslash in double quotes starts no known escape; write two of them, or use single quotes"
     } else if says("quoted scalar") {
-        "a text in quotes is never closed, or goes on without indentation"
+        "a quoted text is never closed, or continues without indentation"
     } else if says("mapping values are not allowed") {
-        "a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes"
+        "a colon is not expected here; check the indentation, look for a line above without its colon, and put text that contains a colon in quotes"
     } else if says("did not find expected key") {
         "this line is indented differently from the lines around it"
     } else if says("expected ':'") {
-        "a key needs a colon and a space behind it"
+        "a key needs a colon and a space after it"
     } else if says("flow mapping") || says("flow sequence") {
-        "something between these brackets cannot be read; put variables and texts with signs in quotes there"
+        "something between these brackets cannot be read; put variables and text with special characters in quotes"
     } else if says("unexpected character") {
-        "a text cannot begin with this character; put it in quotes"
+        "text cannot begin with this character; put it in quotes"
     } else if says("expected string scalar") {
         "a key must be a name on one line"
     } else if says("recursion") || says("depth") || says("limit") {

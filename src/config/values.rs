@@ -209,8 +209,7 @@ impl TryFrom<String> for QuietHoursSetting {
         let hours = value.split_once('-');
         let hours = hours.and_then(|(from, to)| Some((parse_time(from)?, parse_time(to)?)));
         let hours = hours.filter(|(from, to)| from != to);
-        let (from, to) =
-            hours.ok_or("it must be two times of the day, like 22:00-07:00, or none")?;
+        let (from, to) = hours.ok_or("it must be two times of day, like 22:00-07:00, or none")?;
         Ok(Self(Some(QuietHours { from, to })))
     }
 }

@@ -102,7 +102,7 @@ impl ModelsInUse {
         if !self.is_open_to_choice() {
             return Err(ChoiceError::NamedBy(self.origin()));
         }
-        let config = self.config.read().clone();
+        let config = self.config.read();
         let changes = changes(choice, &config, &self.found())?;
         if let Some(name) = config.model_sources.overriding_variable(&changes) {
             return Err(ChoiceError::NamedByVariable(name));
@@ -119,8 +119,10 @@ impl ModelsInUse {
         let Some(settings) = model.settings() else { return Ok(()) };
         let mind =
             ProviderMind::new(&settings, self.clock.clone()).map_err(ChoiceError::NotSaved)?;
+        let began = self.clock.now();
         let checked = mind.check().await;
-        checked.map_err(|_| ChoiceError::Failed {
+        self.record_trial(mind.model(), began, &checked, &chosen.models.prices()).await;
+        checked.map(|_| ()).map_err(|_| ChoiceError::Failed {
             model: model.id.to_string(),
             problem: mind.problem(),
         })

@@ -50,7 +50,7 @@ impl ModelsInUse {
 
     /// Looks for model servers on this machine, unless it is told not to or nothing could be chosen.
     pub async fn look_around(&self, own: &[SocketAddr]) {
-        let config = self.config.read().clone();
+        let config = self.config.read();
         if !config.discover.0 || !self.is_open_to_choice() {
             *self.found.write() = Some(Vec::new());
             return;

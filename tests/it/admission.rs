@@ -178,7 +178,7 @@ async fn guesses_wait_and_are_logged_without_the_guess() {
     let late = guess(TOKEN).send().await.unwrap();
     assert_eq!(late.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(late.headers().contains_key(RETRY_AFTER) && !late.headers().contains_key(SET_COOKIE));
-    assert!(late.text().await.unwrap().contains("too many wrong tokens"));
+    assert!(late.text().await.unwrap().contains("Too many wrong tokens"));
     let bearer = visit.get("/api/channels").bearer_auth(TOKEN);
     let refused = bearer.header("x-forwarded-for", "192.0.2.1").send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);

@@ -65,7 +65,7 @@ async fn users_and_channels_can_be_added() {
             "/api/channels",
             name("a b"),
             422,
-            json!({ "error": "a channel's name has 1 to 40 letters, digits, hyphens or underscores" }),
+            json!({ "error": "a channel name must have 1 to 40 letters, digits, hyphens or underscores" }),
         ),
         ("/api/channels", json!({}), 422, json!({ "error": r#"send {"name": "…"}"# })),
         ("/api/people", name("花子"), 201, name("花子")),
@@ -118,7 +118,7 @@ async fn a_user_can_edit_and_delete_own_messages() {
     let id = program.says("alice", "helo").await;
     let path = format!("/api/messages/{id}");
     let body = |user: &str, text: &str| json!({ "channel": "general", "user": user, "text": text });
-    let not_own = json!({ "error": "only the person who wrote a line may change it" });
+    let not_own = json!({ "error": "only the person who wrote a message can change it" });
     assert_eq!(
         program.send("PATCH", &path, Some(&body("bob", "hi"))).await,
         (403, not_own.clone())
@@ -182,7 +182,7 @@ async fn users_can_react_to_messages() {
     assert_eq!(program.get("/api/people").await, people);
 
     let shape = r#"send {"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
-    let emoji = "an emoji is needed, of at most 32 characters on one line";
+    let emoji = "an emoji must be one line of 1 to 32 characters";
     let with = |key: &str, value: &str| {
         let mut body = body("bob", "🎉", json!(false));
         body[key] = json!(value);
@@ -192,7 +192,7 @@ async fn users_can_react_to_messages() {
         (with("emoji", ""), 422, emoji),
         (with("emoji", &"x".repeat(33)), 422, emoji),
         (with("emoji", "a\nb"), 422, emoji),
-        (with("user", ""), 422, "a name is needed, of at most 40 characters on one line"),
+        (with("user", ""), 422, "a name must be one line of 1 to 40 characters"),
         (
             with("user", "aizuchi"),
             409,
@@ -241,7 +241,7 @@ async fn a_decision_can_be_opened_and_read() {
     let path = format!("/api/messages/{message}?channel=general&user=alice");
     assert_eq!(program.send("DELETE", &path, None).await.0, 200);
     let shown = program.request(&page).await.text().await.unwrap();
-    assert!(shown.contains("The words are no longer kept"), "{shown}");
+    assert!(shown.contains("The text is no longer kept"), "{shown}");
     assert!(!shown.contains("roses"), "{shown}");
     for absent in ["/decisions/999", "/decisions/x"] {
         assert_eq!(program.request(absent).await.status().as_u16(), 404);
@@ -278,10 +278,10 @@ async fn a_decision_shows_its_gates_and_what_happened_next() {
         (
             &row,
             &[
-                "<dd>companion</dd>",
+                "<dd>joins in</dd>",
                 "channel mode, muted, quiet hours",
                 "<dd>alice: my lunch was good</dd>",
-                "bob said something after ",
+                "bob wrote ",
             ][..],
         ),
         (asked, &["<dd>channel mode, muted, budget</dd>", "<dd>1 reaction to what I said</dd>"]),
@@ -423,14 +423,10 @@ async fn invalid_requests_are_refused_with_a_sentence() {
         (
             message("general", "al\u{200b}ice", "hi"),
             422,
-            "a name is needed, of at most 40 characters on one line",
+            "a name must be one line of 1 to 40 characters",
         ),
         (message("general", "alice", "\u{200b}"), 422, "the text is empty"),
-        (
-            message("general", "", "hi"),
-            422,
-            "a name is needed, of at most 40 characters on one line",
-        ),
+        (message("general", "", "hi"), 422, "a name must be one line of 1 to 40 characters"),
         (
             message("general", "aizuchi", "hi"),
             409,
@@ -611,7 +607,7 @@ async fn posting_is_idempotent_on_the_id() {
     assert_eq!(program.post(&message).await, (201, first));
     let other = json!({ "id": "0123456789abcdef", "channel": "general", "user": "alice", "text": "goodbye" });
     let (status, answer) = program.post(&other).await;
-    assert_eq!((status, &answer["error"]), (409, &json!("another line has this id already")));
+    assert_eq!((status, &answer["error"]), (409, &json!("another message has this id already")));
     assert_eq!(program.messages().await.len(), 1);
 }
 

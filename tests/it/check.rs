@@ -142,8 +142,8 @@ async fn a_running_program_is_no_problem() {
     let (code, lines) = check(&home, "").await;
     let shown = shown(&lines, &home);
     assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("room.db is in use by an Aizuchi that runs"), "{shown}");
-    assert!(shown.contains("is served by an Aizuchi that runs"), "{shown}");
+    assert!(shown.contains("room.db is in use by a running Aizuchi"), "{shown}");
+    assert!(shown.contains("is served by a running Aizuchi"), "{shown}");
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn keys_of_channels_that_mean_something_else_are_named() {
     for note in [
         "ok    note      config.yaml:9:3: channels.general is read as a channel's id; did you mean the channel of this \
          name, \"#general\"?",
-        "ok    note      config.yaml:10:3: #random: is a comment, as YAML takes what follows a # for one; write \
+        "ok    note      config.yaml:10:3: #random: is read as a comment, because YAML ignores what follows a #; write \
          \"#random\": with the quotes",
     ] {
         assert!(shown.lines().any(|line| line == note), "{note}\nis missing in\n{shown}");
@@ -203,7 +203,7 @@ async fn keys_of_channels_that_mean_something_else_are_named() {
     std::fs::write(home.config(), config + "    mode: observe\n").unwrap();
     let (code, lines) = check(&home, "").await;
     assert_eq!((code, lines.len()), (Some(1), 1), "{lines:?}");
-    assert!(lines[0].contains("; see line 10: #random: is a comment"), "{lines:?}");
+    assert!(lines[0].contains("; see line 10: #random: is read as a comment"), "{lines:?}");
 }
 
 /// New files are closed to other users whatever the umask, and `check` names those that are open.

@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn aizuchi() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
-    program.timeout(TIMEOUT).env_remove("AIZUCHI_CONFIG");
+    program.timeout(TIMEOUT).env_remove("AIZUCHI_CONFIG").env("LC_ALL", "C");
     program
 }
 

@@ -104,7 +104,7 @@ fn a_key_without_a_value_is_not_set() {
     assert_eq!(empty.config, Config::default());
     assert_eq!(
         empty.warnings,
-        ["config.yaml: the file sets nothing, so everything has its default"]
+        ["config.yaml: the file sets nothing, so all settings have their defaults"]
     );
 }
 

@@ -112,7 +112,7 @@ async fn nobody_looks_for_models_if_told_not_to() {
     let (status, answer) = choose(&program, choice).await;
     assert_eq!(
         (status, &answer["error"]),
-        (422, &json!("That model is not offered here any more."))
+        (422, &json!("That model is no longer available here."))
     );
     let look = http().post(format!("{}/api/models/look", program.address));
     let answer = look.header(ORIGIN, &program.address).send().await.unwrap();
@@ -146,7 +146,7 @@ async fn the_start_says_what_could_be_used() {
     let told = told.join("\n");
     // The address cannot be named with --model, as it is not Ollama's own.
     for expected in [
-        "Ollama answers here with qwen3:8b. Use it: aizuchi --model auto",
+        "Ollama is running here with qwen3:8b. Use it: aizuchi --model auto",
         "ANTHROPIC_API_KEY is set, but no model is chosen. Use a model, for example: aizuchi \
          --model anthropic/claude-haiku-4-5",
     ] {
@@ -195,7 +195,7 @@ async fn a_key_is_tried_saved_and_never_shown() {
     let program = home.start_with(&[], &[("RUST_LOG", "trace")]);
     let choice = |key: &str| json!({ "kind": "compatible", "api_base": format!("{}/v1", server.base), "model": "large-1", "key": key });
     let (status, answer) = choose(&program, choice(WRONG_KEY)).await;
-    let refused = "openai/large-1 was tried and did not answer: the model refused the key. Nothing was changed.";
+    let refused = "openai/large-1 did not answer: the model refused the key. Nothing was changed.";
     assert_eq!((status, &answer["error"]), (422, &json!(refused)));
     assert_eq!(env_file(&home), "");
     for key in ["two words", "quo'te", "$HOME"] {
@@ -234,7 +234,7 @@ async fn a_choice_that_would_not_last_is_refused() {
     let program = home.start_with(&[], &[("OPENAI_API_KEY", WRONG_KEY)]);
     let (status, answer) = choose(&program, hosted(Some(KEY))).await;
     assert_eq!(status, 409);
-    assert!(answer["error"].as_str().unwrap().contains("OPENAI_API_KEY is set"), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("OPENAI_API_KEY was set"), "{answer}");
     assert_eq!(program.stop(), Some(0));
 
     let program = home.start_with(&[], &[("OPENAI_API_KEY", "")]);

@@ -150,12 +150,7 @@ async fn invalid_orders_are_refused() {
             409,
             "the name \"aizuchi\" belongs to the companion; please choose another",
         ),
-        (
-            "opt-out",
-            json!({ "user": "" }),
-            422,
-            "a name is needed, of at most 40 characters on one line",
-        ),
+        ("opt-out", json!({ "user": "" }), 422, "a name must be one line of 1 to 40 characters"),
         (
             "opt-out",
             json!({}),

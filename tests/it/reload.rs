@@ -67,3 +67,20 @@ async fn modes_levels_and_prompts_are_reloaded() {
     assert_eq!(mode(&program).await, "mention_only");
     assert_eq!(program.stop(), Some(0));
 }
+
+/// What is chosen on the page after a reload is chosen with what holds then.
+#[tokio::test]
+async fn a_model_is_chosen_with_the_settings_of_the_last_reload() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let has_key = async || {
+        let models = program.get("/api/models").await;
+        models["providers"][0]["has_key"].clone()
+    };
+    assert_eq!(has_key().await, false);
+    let env_file = home.config().with_file_name(".env");
+    std::fs::write(&env_file, "OPENAI_API_KEY=sk-test-0123456789abcdef\n").unwrap();
+    reload_until(&home, &program, "nothing that can be reloaded has changed", 1).await;
+    assert_eq!(has_key().await, true);
+    assert_eq!(program.stop(), Some(0));
+}

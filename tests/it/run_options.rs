@@ -26,10 +26,14 @@ fn options_of_run_are_refused_elsewhere() {
     home.add("health_check: {port: 4321}\n");
     for (arguments, sentence) in [
         (&["--port", "4321"][..], "--port 4321 is the port of health_check.port"),
-        (&["--open", "check"], "--port, --language and --open go with run only"),
+        (
+            &["--open", "check"],
+            "--port and --open work only with run, and --language only with run and why",
+        ),
+        (&["--port", "4321", "why", "x"], "--port and --open work only with run"),
         (
             &["--model", "builtin", "why", "x"],
-            "--model goes with run, check, prompt, eval and demo only",
+            "--model works only with run, check, prompt, eval and demo",
         ),
     ] {
         let mut command = aizuchi();
@@ -76,7 +80,7 @@ fn the_help_is_grouped_by_what_people_do() {
     for part in [
         "Usage: aizuchi",
         "Run it:\n  run ",
-        "Look inside:\n  why ",
+        "Look inside:\n  status ",
         "Try before:\n",
         "Move in and out:\n",
         "Set up:\n  config ",

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
+use aizuchi_harness::net::free_port;
 
 fn why(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = aizuchi();
@@ -42,37 +43,39 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
     closed(&program, &remark).await;
     let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
-    insta::assert_snapshot!(without_numbers(&text), @r"
+    insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
     Decision 0 · #general
-      Looked at: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
+      Considered: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: companion
-      Rules that let it pass: channel mode, muted, quiet hours, own turns, too few lines, directed at somebody else, spoke last, unchanged, nothing open, cooldown, share of the talk, budget
-      The talk: goes on
+      Mode: joins in
+      Rules that did not apply: channel mode, muted, quiet hours, several turns in a row, too few messages, for somebody else, spoke last, nothing new, nobody waiting, cooldown, share of the conversation, budget
+      Conversation: ongoing
       Verdict: stay silent
       Reason: nobody asked the room anything
       Confidence: 0.0
       About: alice: my lunch was [0mgood
-      Call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
+      Model call: Judge: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: chose silence — nobody asked the room anything
+      Page: http://0.0.0.0:0/decisions/0
     ");
     let asked = program.says("bob", "@Aizuchi are you there?").await;
     let row = closed(&program, &asked).await;
     let answer = row["said"].as_str().unwrap();
     let (_, text, _) = why(&home, &[&asked, "--channel", "#general"]);
-    insta::assert_snapshot!(without_numbers(&text), @r"
+    insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
     Decision 0 · #general
-      Looked at: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
+      Considered: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: companion
-      Rules that let it pass: channel mode, muted, budget
-      Call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
+      Mode: joins in
+      Rules that did not apply: channel mode, muted, budget
+      Model call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: spoke — bob asked me
       Said: 0-0-0 0:0:0 UTC  Aizuchi: Yes, bob, I’m here.
+      Page: http://0.0.0.0:0/decisions/0
     ");
     // The bot's post leads to the same decision.
     let (_, again, _) = why(&home, &[answer]);
@@ -94,21 +97,22 @@ async fn a_decision_is_explained_in_japanese() {
     closed(&program, &remark).await;
     let (code, text, _) = why(&home, &[&remark]);
     assert_eq!(code, Some(0));
-    insta::assert_snapshot!(without_numbers(&text), @r"
+    insta::assert_snapshot!(without_numbers(&text), @"
     0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
     判断 0 · #general
       対象にした発言：0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
       開始：0-0-0 0:0:0 UTC
       終了：0-0-0 0:0:0 UTC
-      モード：一員
-      通過したルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言の少なさ、ほかの人あて、最後の発言者、変化の有無、待たれている返事、発言の間隔、発言の割合、使ってよい量
+      モード：会話に参加
+      該当しなかったルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言数の不足、ほかの人宛て、最後の発言者、変化なし、返事を待つ人なし、発言の間隔、発言の割合、利用上限
       会話の状態：続いている
       結論：黙っている
       理由：みんなへの質問はありませんでした
       確信度：0.0
       判断の対象：hana: 私のお昼はおいしかったです
-      呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s）
+      モデルの呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s）
       結果：黙っていることにしました — みんなへの質問はありませんでした
+      ページ：http://0.0.0.0:0/decisions/0
     ");
 }
 
@@ -119,7 +123,7 @@ async fn a_message_settled_at_intake_is_explained() {
     let program = home.start();
     let unheard = program.says("bob", "@Aizuchi hello?").await;
     let (code, text, _) = why(&home, &[&unheard]);
-    let gate = "  Settled when it was heard: opted out: its author asked me not to listen\n";
+    let gate = "  Settled on arrival: opted out: its author asked me not to listen\n";
     assert!(code == Some(0) && text.ends_with(gate), "{text}");
     let (_, text, _) = why(&home, &[&unheard, "--json"]);
     let text: Value = serde_json::from_str(&text).unwrap();
@@ -130,7 +134,7 @@ async fn a_message_settled_at_intake_is_explained() {
     // A message that waits for its judgment is shown as open.
     let waits = program.says("alice", "where is the ladder?").await;
     let (_, text, _) = why(&home, &[&waits]);
-    assert!(text.ends_with("  How it ended: still open\n"), "{text}");
+    assert!(text.contains("  How it ended: still open\n"), "{text}");
 }
 
 /// A message is found by the link that people copy, and a decision by its page, which `why` names.
@@ -209,4 +213,36 @@ async fn errors_are_reported_in_one_sentence() {
         assert_eq!((code, &*stdout, stderr), (Some(1), "", sentence));
     }
     assert_eq!(why(&home, &[]).0, Some(2));
+}
+
+/// The config says it, or the command line, or else the locale. The link leads to the program that runs.
+#[tokio::test]
+async fn it_is_explained_in_the_language_of_the_person_who_asks() {
+    let home = Home::on(free_port(), 0.1);
+    let port = free_port().to_string();
+    let program = home.start_with(&["--port", &port], &[]);
+    let remark = program.says("alice", "my lunch was good").await;
+    let decision = closed(&program, &remark).await;
+    let explained = |arguments: &[&str], locale: &str| {
+        let mut command = aizuchi();
+        let command = command.env("LC_ALL", locale).arg("--config").arg(home.config());
+        let output = command.args(arguments).arg(&remark).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (english, japanese) = ("How it ended: ", "結果：");
+    let page = format!("http://127.0.0.1:{port}/decisions/{}", decision["id"]);
+    for (arguments, locale, expected) in [
+        (&["why"][..], "C", english),
+        (&["why"], "ja_JP.UTF-8", japanese),
+        (&["why", "--language", "en"], "ja_JP.UTF-8", english),
+        (&["--language", "ja", "why"], "C", japanese),
+    ] {
+        let text = explained(arguments, locale);
+        assert!(text.contains(expected) && text.contains(&page), "{arguments:?} {locale}: {text}");
+    }
+    home.add("language: en\n");
+    assert!(explained(&["why"], "ja_JP.UTF-8").contains(english));
+    assert_eq!(program.stop(), Some(0));
+    // Nothing runs now: the config's port is where it will be.
+    assert!(!explained(&["why"], "C").contains(&page));
 }

@@ -118,6 +118,27 @@ impl CommandRequest {
         }
     }
 
+    /// Whether everybody in the channel should see what came of it: it changes how the persona takes part there.
+    pub fn concerns_everybody(&self) -> bool {
+        self.is_allowed()
+            && match self.command {
+                Command::Mute { .. }
+                | Command::Unmute(_)
+                | Command::Stop
+                | Command::Mode(_)
+                | Command::Reset => true,
+                Command::Why
+                | Command::Status
+                | Command::Memory
+                | Command::ForgetMe
+                | Command::ForgetMeForSure
+                | Command::OptOut
+                | Command::OptIn
+                | Command::Help
+                | Command::Usage(_) => false,
+            }
+    }
+
     /// The order to store, if any. Applying it is idempotent.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();

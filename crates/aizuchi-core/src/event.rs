@@ -176,12 +176,20 @@ pub struct DraftMetadata {
     /// Why the persona speaks, for users.
     pub why: String,
     /// Set if this answers a command of this user. Then no gate stops it, and only this user sees it if the
-    /// platform supports that.
+    /// platform supports that, unless it is public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_for: Option<UserId>,
+    /// It answers a command that everybody in the channel has to know of, such as a mute.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_public: bool,
 }
 
 impl DraftMetadata {
+    /// The only user who should see it.
+    pub fn only_reader(&self) -> Option<&UserId> {
+        self.only_for.as_ref().filter(|_| !self.is_public)
+    }
+
     /// The newest message that it answers, unless that is the persona's own join.
     pub fn newest_owed(&self) -> Option<&MessageId> {
         self.owed.last().filter(|id| !id.is_join())

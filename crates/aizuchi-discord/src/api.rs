@@ -163,7 +163,7 @@ impl DiscordApi {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let token = format!("Bot {}", settings.token.expose_secret());
         let mut token = HeaderValue::from_str(&token)
-            .map_err(|_| anyhow::anyhow!("discord.token is no token"))?;
+            .map_err(|_| anyhow::anyhow!("discord.token is not a valid token"))?;
         token.set_sensitive(true);
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)

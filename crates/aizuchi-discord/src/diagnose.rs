@@ -35,7 +35,7 @@ pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagn
     findings.push(check_session_starts(&api).await);
     if identity.guilds.is_empty() {
         findings.push(Err(format!(
-            "it is on no server yet: {}",
+            "it is not on any server yet: {}",
             invite_url(identity.application.get())
         )));
     }
@@ -64,7 +64,7 @@ fn check_content_intent(identity: &DiscordIdentity) -> Diagnosis {
     match identity.can_read_content {
         true => Ok("it may read what people write (Message Content Intent)".to_owned()),
         false => Err(format!(
-            "the Message Content Intent is off, so all that people write would be empty: switch it on at {}",
+            "the Message Content Intent is off, so every message would seem empty: switch it on at {}",
             bot_page_url(identity.application.get())
         )),
     }
@@ -73,17 +73,17 @@ fn check_content_intent(identity: &DiscordIdentity) -> Diagnosis {
 /// Discord resets the token of a bot that identifies too often.
 async fn check_session_starts(api: &DiscordApi) -> Diagnosis {
     let info = api.call(&ApiRequest::get("/gateway/bot")).await;
-    let info = info.map_err(|error| format!("the gateway is not known: {error}"))?;
+    let info = info.map_err(|error| format!("the gateway could not be asked for: {error}"))?;
     let limit = &info["session_start_limit"];
     let (Some(remaining), Some(total)) = (limit["remaining"].as_u64(), limit["total"].as_u64())
     else {
         return Ok("the gateway can be reached".to_owned());
     };
-    let finding = format!("{remaining} of {total} logins a day are left");
+    let finding = format!("{remaining} of {total} logins for today are left");
     if remaining * 10 > total {
         Ok(finding)
     } else {
-        Err(format!("{finding}; wait for a day before the start"))
+        Err(format!("{finding}; wait a day before you start it"))
     }
 }
 
@@ -131,7 +131,7 @@ fn check_guild(
     let visible: Vec<&CheckedChannel> = visible.collect();
     let count = match visible.len() {
         0 => Err(format!(
-            "on the server {} it sees no channel: give its role View Channels, or invite it anew: {}",
+            "on the server {} it sees no channel: allow View Channels for its role, or invite it again: {}",
             guild.name,
             invite_url(identity.application.get())
         )),
@@ -188,7 +188,7 @@ fn check_named_channels(channels: &[CheckedChannel], rules: &Rulebook) -> Vec<Di
     let missing = keys.filter(|key| !channels.iter().any(|checked| is_it(key, checked)));
     let finding = |key: &String| {
         Err(format!(
-            "the settings name {key}, which it does not see on any server: give its role View Channels there"
+            "the config names {key}, which it cannot see on any server: allow View Channels for its role there"
         ))
     };
     missing.map(finding).collect()

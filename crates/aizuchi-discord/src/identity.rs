@@ -63,17 +63,14 @@ pub enum DiscordConnectError {
     )]
     DisallowedIntents,
     #[error(
-        "Discord wants the bot's servers to be shared out differently; leave discord.shards out, so that \
-         Discord is asked"
+        "Discord wants a different number of shards; remove discord.shards, so that Discord decides"
     )]
     InvalidShards,
-    #[error(
-        "Discord does not understand us any more (it says {0}); this program is too old for it"
-    )]
+    #[error("Discord no longer understands this program (it says {0}); use a newer version")]
     UnsupportedVersion(u16),
-    #[error("Discord has dismissed the bot: {0}")]
+    #[error("Discord has rejected the bot: {0}")]
     Revoked(&'static str),
-    #[error("Discord could not be asked who we are: {0}")]
+    #[error("Discord could not be asked who the bot is: {0}")]
     IdentityUnavailable(DiscordApiError),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -135,7 +132,7 @@ pub async fn fetch_identity(
     let record = json!({
         "id": id, "username": username, "application": application, "guilds": guilds,
     });
-    parse_identity(record).ok_or_else(|| unreadable("it does not say who we are"))
+    parse_identity(record).ok_or_else(|| unreadable("it does not say who the bot is"))
 }
 
 fn unreadable(reason: &'static str) -> DiscordConnectError {

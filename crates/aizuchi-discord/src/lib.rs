@@ -217,7 +217,7 @@ impl DiscordPlatform {
         let result = self.api.call(call).await;
         match &result {
             Err(error) if error.is_token_invalid() => {
-                self.revocation.revoke("the bot's token is worth nothing any more");
+                self.revocation.revoke("the bot's token is no longer valid");
             }
             Err(DiscordApiError::Malformed(_)) => self.record_malformed_response(call),
             Ok(_)

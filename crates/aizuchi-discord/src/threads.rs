@@ -104,8 +104,8 @@ mod tests {
             ("@Aizuchi, what is in  the\nbox? And why?", "what is in the box"),
             ("@Aizuchiさん、京都の天気は？教えて", "京都の天気は"),
             ("see v1.2 of it", "see v1.2 of it"),
-            ("@Aizuchi", "A talk"),
-            ("?!", "A talk"),
+            ("@Aizuchi", "Conversation"),
+            ("?!", "Conversation"),
             (&"long ".repeat(20), "long long long long long long long long long long…"),
         ] {
             assert_eq!(thread_name(text, "Aizuchi", Language::En), expected, "{text:?}");

@@ -32,7 +32,7 @@ pub async fn diagnose(
         Err(error) => return vec![Err(describe_token_error("slack.bot_token", &error))],
     };
     let Some(identity) = parse_identity(&answer.body) else {
-        return vec![Err("Slack does not say who we are".to_owned())];
+        return vec![Err("Slack does not say who the bot is".to_owned())];
     };
     let name = non_empty_str(&answer.body["user"]).unwrap_or("the bot").to_owned();
     let mut findings = vec![Ok(format!("in the workspace {} as @{name}", identity.name))];
@@ -46,7 +46,7 @@ pub async fn diagnose(
     }));
     findings.extend(check_events(&api, &settings.events).await);
     match list_channels(&api, token).await {
-        Err(error) => findings.push(Err(format!("its channels are not known: {error}"))),
+        Err(error) => findings.push(Err(format!("its channels could not be read: {error}"))),
         Ok(channels) => {
             findings.extend(check_invitations(&channels, configured, &name));
             if let Some(cursors) = cursors {
@@ -134,11 +134,13 @@ fn check_invitations(
     };
     let absent = configured.iter().filter(|wanted| !is_member(wanted)).map(|channel| {
         Err(format!(
-            "the settings name {channel}, where it was not invited: /invite @{bot_name} there"
+            "the config names {channel}, but it was not invited there: /invite @{bot_name} there"
         ))
     });
     let joined = match channels.len() {
-        0 => Err(format!("it is in no channel yet: /invite @{bot_name} where it should listen")),
+        0 => {
+            Err(format!("it is not in any channel yet: /invite @{bot_name} where it should listen"))
+        }
         1 => Ok(format!("in 1 channel: #{}", channels[0].1)),
         count => Ok(format!("in {count} channels")),
     };

@@ -58,9 +58,9 @@ pub enum SlackConnectError {
          slack.signing_secret"
     )]
     SocketModeDisabled,
-    #[error("the Slack workspace has dismissed the app: {0}")]
+    #[error("the app was removed from the Slack workspace: {0}")]
     Revoked(&'static str),
-    #[error("Slack could not be asked who we are: {0}")]
+    #[error("Slack could not be asked who the bot is: {0}")]
     IdentityUnavailable(SlackApiError),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -83,7 +83,7 @@ pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, S
                     "the Slack app lacks a scope"
                 );
             }
-            let unknown = SlackApiError::Malformed("it does not say who we are");
+            let unknown = SlackApiError::Malformed("it does not say who the bot is");
             parse_identity(&response.body).ok_or(SlackConnectError::IdentityUnavailable(unknown))
         }
         Err(SlackApiError::Refused(code)) => Err(SlackConnectError::BotTokenRefused(code)),

@@ -240,7 +240,7 @@ impl SlackPlatform {
         let answer = self.api.call(&self.settings.bot_token, method, arguments).await;
         match &answer {
             Err(error) if error.is_token_invalid() => {
-                self.cache.revocation.revoke("the bot's token is worth nothing any more");
+                self.cache.revocation.revoke("the bot's token is no longer valid");
             }
             Err(SlackApiError::Malformed(_)) => {
                 self.incidents.record_malformed(MalformedInput::Response, method);

@@ -101,7 +101,7 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
     };
     let mut command = json!({
         "command": "/aizuchi",
-        "description": "How it takes part in this channel",
+        "description": "How I take part in this channel",
         "should_escape": true,
     });
     let mut events = json!({ "bot_events": EVENTS });

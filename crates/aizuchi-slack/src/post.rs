@@ -96,7 +96,7 @@ impl Platform for SlackPlatform {
         match &item.reaction_to {
             Some(message) => self.find_reaction(item, message).await,
             // An ephemeral answer cannot be looked up. It counts as posted: better lost than posted twice.
-            None if item.metadata.only_for.is_some() && !self.is_direct(item) => {
+            None if item.metadata.only_reader().is_some() && !self.is_direct(item) => {
                 Ok(Some(self.ephemeral_posted(item)))
             }
             None => self.look_up_post(item).await,
@@ -168,7 +168,7 @@ impl Platform for SlackPlatform {
 
 impl SlackPlatform {
     async fn post_message(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        if let Some(user) = item.metadata.only_for.as_ref().filter(|_| !self.is_direct(item)) {
+        if let Some(user) = item.metadata.only_reader().filter(|_| !self.is_direct(item)) {
             return self.post_ephemeral(item, user).await;
         }
         let text = self.to_slack_text(item).await;

@@ -1,4 +1,4 @@
-/** The card that says what this room is. Once closed it stays closed, until it is asked for. */
+/** The card that says what this room is. Once closed it stays closed, until it is asked for; the first words close it, too. */
 
 import { say } from "./i18n.js";
 import { sayWait } from "./page.js";
@@ -7,8 +7,12 @@ const KEY = "intro closed";
 /** In these modes the persona decides by itself whether to speak. */
 const DECIDING = ["companion", "facilitator"];
 
-/** Wires the card and the button that brings it back. On a phone its first sentence has to do until more is asked for. */
-export function startIntro() {
+/**
+ * Wires the card and the button that brings it back. On a phone its first sentence has to do until more is asked for.
+ * @param {(isFolded: boolean) => void} onFold hears when the cards make room for the talk, or come back
+ * @returns {() => void} makes room, once: what is asked for later stays
+ */
+export function startIntro(onFold) {
   const intro = document.getElementById("intro");
   const about = document.getElementById("about");
   const more = document.getElementById("intro-more");
@@ -18,15 +22,23 @@ export function startIntro() {
   };
   more.open = matchMedia("(min-width: 641px)").matches;
   set(localStorage.getItem(KEY) === null);
+  let hasFolded = false;
   about.addEventListener("click", () => {
     more.open = true;
     set(intro.hidden);
+    onFold(intro.hidden);
   });
   document.getElementById("intro-close").addEventListener("click", () => {
     localStorage.setItem(KEY, "yes");
     set(false);
     about.focus();
   });
+  return () => {
+    if (hasFolded || intro.contains(document.activeElement)) return;
+    hasFolded = true;
+    set(false);
+    onFold(true);
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Which model thinks here: an offer while none does, a banner while one does not answer, and a dialog to choose. */
 
+import { announce } from "./announcer.js";
 import { Refusal, fetchModels, lookForModels, postModel } from "./api.js";
 import { openDialog } from "./dialogs.js";
 import { build, buildButton } from "./elements.js";
@@ -7,8 +8,6 @@ import { say, settings } from "./i18n.js";
 import { fillMinds } from "./page.js";
 
 const KEPT = "builtin mind kept";
-/** In the list of providers: any server that is compatible with OpenAI. */
-const COMPATIBLE = "compatible";
 
 /** The offer, the banner and the dialog. */
 export class Models {
@@ -20,20 +19,31 @@ export class Models {
   #provider = document.getElementById("model-provider");
   #name = document.getElementById("model-name");
   #key = document.getElementById("model-key");
-  #address = document.getElementById("model-address");
+  #ownKey = document.getElementById("model-own-key");
   #models = null;
   #print = "";
   #isBusy = false;
+  #isFolded = false;
 
   constructor() {
     for (const button of document.querySelectorAll(".model-open")) button.addEventListener("click", () => this.#show());
     this.#onClick("model-offer-use", () => this.#use(this.#firstFound()));
     this.#onClick("model-offer-close", () => this.#keep());
-    this.#onClick("model-look", () => this.#act(say("model_looking"), lookForModels));
+    this.#onClick("model-look", () => this.#act("model-look", say("model_looking"), lookForModels));
     this.#onClick("model-keep", () => this.#useBuiltin());
     this.#onClick("model-hosted-use", () => this.#useHosted());
+    this.#onClick("model-own-use", () => this.#useOwn());
     this.#provider.addEventListener("change", () => this.#fillProvider());
     this.#refresh();
+  }
+
+  /**
+   * The offer makes room for the talk, or comes back.
+   * @param {boolean} isFolded
+   */
+  fold(isFolded) {
+    this.#isFolded = isFolded;
+    if (this.#models !== null) this.#draw();
   }
 
   /**
@@ -71,7 +81,8 @@ export class Models {
 
     const first = this.#firstFound();
     const withKey = providers.find(({ has_key }) => has_key);
-    this.#offer.hidden = !this.#models.builtin || !may_choose || localStorage.getItem(KEPT) !== null;
+    const isKept = this.#isFolded || localStorage.getItem(KEPT) !== null;
+    this.#offer.hidden = !this.#models.builtin || !may_choose || isKept;
     document.getElementById("model-offer-use").hidden = first === null;
     const offer = document.getElementById("model-offer-text");
     if (first !== null) offer.textContent = say("model_found", { server: first.server, model: first.name });
@@ -94,7 +105,7 @@ export class Models {
     document.getElementById("model-nothing").hidden = found.length > 0;
     if (this.#provider.options.length > 0) return this.#fillProvider();
     this.#provider.replaceChildren(
-      ...[...providers.map(({ provider }) => provider), COMPATIBLE].map((provider) => {
+      ...providers.map(({ provider }) => {
         const option = build("option", "", say(`provider_${provider}`));
         option.value = provider;
         return option;
@@ -130,7 +141,6 @@ export class Models {
 
   #fillProvider() {
     const chosen = this.#models.providers.find(({ provider }) => provider === this.#provider.value);
-    document.getElementById("model-address-field").hidden = chosen !== undefined;
     this.#name.placeholder = chosen?.example ?? "";
     this.#key.placeholder = chosen?.has_key ? say("model_key_there", { variable: chosen.variable }) : "";
   }
@@ -142,7 +152,9 @@ export class Models {
 
   #show() {
     this.#say("");
+    this.#setBusy("");
     this.#key.value = "";
+    this.#ownKey.value = "";
     openDialog(this.#dialog, null);
     this.#refresh();
   }
@@ -155,37 +167,60 @@ export class Models {
   }
 
   async #useBuiltin() {
-    if (!this.#models.builtin && !(await this.#choose({ kind: "builtin" }))) return;
+    const wasBuiltin = this.#models.builtin;
+    if (!wasBuiltin && !(await this.#choose("model-keep", { kind: "builtin" }))) return;
     localStorage.setItem(KEPT, "yes");
     this.#offer.hidden = true;
-    this.#dialog.close();
+    if (wasBuiltin) this.#dialog.close();
   }
 
   async #use({ server, id }) {
-    if (await this.#choose({ kind: "local", server, model: id })) this.#dialog.close();
+    await this.#choose("model-found", { kind: "local", server, model: id });
   }
 
   async #useHosted() {
     const model = this.#name.value.trim() || this.#name.placeholder;
-    const key = this.#key.value.trim();
-    const provider = this.#provider.value;
-    const isHosted = provider !== COMPATIBLE;
-    const choice = isHosted ? { kind: "hosted", provider, model } : { kind: COMPATIBLE, api_base: this.#address.value, model };
-    const isDone = await this.#choose(key === "" ? choice : { ...choice, key });
+    await this.#chooseWithKey("model-hosted-use", this.#key, { kind: "hosted", provider: this.#provider.value, model });
+  }
+
+  async #useOwn() {
+    const [address, name] = ["model-address", "model-own-name"].map((id) => document.getElementById(id).value.trim());
+    await this.#chooseWithKey("model-own-use", this.#ownKey, { kind: "compatible", api_base: address, model: name });
+  }
+
+  async #chooseWithKey(place, field, choice) {
+    const key = field.value.trim();
+    await this.#choose(place, key === "" ? choice : { ...choice, key });
     // It is never shown again.
-    this.#key.value = "";
-    if (isDone) this.#dialog.close();
+    field.value = "";
   }
 
-  /** The model is tried first, which may take a while where it has to be loaded. */
-  #choose(choice) {
-    const model = choice.model ?? "";
-    return this.#act(say("model_trying", { model }), () => postModel(choice));
+  /**
+   * The model is tried first, which may take a while where it has to be loaded.
+   * @param {string} place the id of the element that it was asked for with
+   * @param {Object} choice
+   */
+  async #choose(place, choice) {
+    const isDone = await this.#act(place, say("model_trying", { model: choice.model ?? "" }), () => postModel(choice));
+    if (isDone) this.#showDone();
+    return isDone;
   }
 
-  /** @returns {Promise<boolean>} whether it was done */
-  async #act(doing, act) {
+  #showDone() {
+    const { response, builtin } = this.#models;
+    const done = builtin ? say("model_disconnected") : say("model_connected", { model: response });
+    if (!this.#dialog.open) return announce(done);
+    this.#busy.textContent = done;
+    this.#busy.classList.add("done");
+  }
+
+  /**
+   * @param {string} place the id of the element that it was asked for with: what comes of it is said there
+   * @returns {Promise<boolean>} whether it was done
+   */
+  async #act(place, doing, act) {
     if (this.#isBusy) return false;
+    document.getElementById(place).after(this.#busy, this.#error);
     this.#setBusy(doing);
     this.#say("");
     try {
@@ -207,6 +242,7 @@ export class Models {
   #setBusy(doing) {
     this.#isBusy = doing !== "";
     this.#busy.textContent = doing;
+    this.#busy.classList.remove("done");
     document.getElementById("model-offer-busy").textContent = doing;
     this.#dialog.setAttribute("aria-busy", String(this.#isBusy));
   }

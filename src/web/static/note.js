@@ -12,6 +12,7 @@ const TESTIDS = {
   muted: "silence",
   over_budget: "silence",
   failed: "silence",
+  interrupted: "silence",
   reacted: "reacted",
   spoke: "spoke",
 };
@@ -21,7 +22,7 @@ export const EMPTY = { kind: "empty", sentence: "", decision: null };
 
 /**
  * @typedef {Object} Note
- * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"reacted"|"spoke"} kind
+ * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"interrupted"|"reacted"|"spoke"} kind
  * @property {string} sentence
  * @property {?number} decision the ledger's row, to read more
  */
@@ -52,6 +53,8 @@ export function settledNote({ gate, deleted }) {
 export function decisionNote({ id, ended, why, gate }) {
   // Nothing was decided about it.
   if (gate === "command" && ended === "spoke") return { kind: "spoke", sentence: say("spoke_command"), decision: id };
+  // What it spoke about afterwards has the reason.
+  if (ended === "interrupted") return { kind: "interrupted", sentence: say("interrupted"), decision: id };
   const kind = ended === "chose_silence" ? "silent" : ended;
   return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
 }

@@ -50,6 +50,8 @@ let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
 const manner = new Manner(state, () => open.channel);
+let models;
+let foldIntro = () => {};
 /** Ends when everything was fetched and drawn once. */
 let showLoaded;
 const loaded = new Promise((resolve) => (showLoaded = resolve));
@@ -68,12 +70,12 @@ start();
 
 async function start() {
   fillPage();
-  startIntro();
+  foldIntro = startIntro((isFolded) => models.fold(isFolded));
   startHelp();
   startCatchingUp();
   fitViewport(room);
   wire();
-  const models = new Models();
+  models = new Models();
   const asked = demo.isWanted ? Promise.resolve() : askWhoIsNew();
   showConnection("reconnecting");
   const revision = await loadAll();
@@ -333,6 +335,8 @@ function drawNow() {
   document.getElementById("channel-title").textContent = name;
   document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · ${settings.persona}`;
   room.querySelector(".empty").hidden = messages.length > 0;
+  // Who talks knows the room.
+  if (messages.some(({ user }) => user === myName())) foldIntro();
 }
 
 function drawMe() {

@@ -142,7 +142,8 @@ export class State {
 
   /**
    * What to say about decisions: by the last human line each covers when it ended in silence, by the
-   * persona's own line when it spoke. Of several that end at one line the newest counts.
+   * persona's own line when it spoke. Of several that end at one line the newest counts. What it was thinking about
+   * when somebody spoke to it has a word of its own.
    * @param {string} channel
    * @returns {Map<string, Object>}
    */
@@ -156,6 +157,7 @@ export class State {
       if (decision.ended !== "spoke") found.set(last, decision);
       else {
         found.delete(last);
+        if (isInterrupted(decision) && lines.length > 1) found.set(lines.at(-2).id, { ...decision, ended: "interrupted" });
         if (decision.said !== null) found.set(decision.said, decision);
       }
     }
@@ -179,6 +181,11 @@ export class State {
   secondsUntil(due) {
     return due - (Date.now() / 1000 + this.#offset);
   }
+}
+
+/** Whether it was thinking about joining in when somebody spoke to it, and answered that instead. */
+function isInterrupted({ addressed, attempts }) {
+  return addressed && attempts[0]?.verb === "judge" && attempts.some(({ end }) => end === "superseded");
 }
 
 function apply(known, thing) {

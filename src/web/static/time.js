@@ -1,11 +1,11 @@
-/** Times and days, as a person in this language writes them. */
+/** Times and days, as a person in this language writes them. The clock has 24 hours, as in what the persona says. */
 
 import { say, settings } from "./i18n.js";
 
-const CLOCK = new Intl.DateTimeFormat(settings.language, { hour: "numeric", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(settings.language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY = new Intl.DateTimeFormat(settings.language, { weekday: "long", month: "long", day: "numeric" });
 const DAY_AND_YEAR = new Intl.DateTimeFormat(settings.language, { dateStyle: "long" });
-const MOMENT = new Intl.DateTimeFormat(settings.language, { dateStyle: "medium", timeStyle: "medium" });
+const MOMENT = new Intl.DateTimeFormat(settings.language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 
 /** @param {number} ts epoch seconds */
 export function clock(ts) {

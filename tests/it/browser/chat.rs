@@ -7,6 +7,7 @@ use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::program::Home;
 use aizuchi_harness::net::free_port;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
 async fn two_tabs_chat_and_the_persona_answers() {
@@ -111,7 +112,7 @@ async fn the_token_grants_access() {
     alice.type_in("token", "i do not know it").await;
     alice.click("enter").await;
     let refusal = "return document.querySelector('[role=alert]')?.textContent";
-    alice.expect_result(refusal, json!("That is not the token.")).await;
+    alice.expect_result(refusal, json!("That token is wrong.")).await;
     alice.type_in("token", token).await;
     alice.click("enter").await;
     alice.type_in("name-input", "alice").await;
@@ -258,5 +259,27 @@ async fn people_who_are_lost_find_a_way_back() {
     // A program gets JSON.
     let (status, answer) = program.send("GET", "/nowhere", None).await;
     assert_eq!((status, answer), (404, json!({ "error": "there is nothing at this address" })));
+    browser.close().await;
+}
+
+/// It was about to decide on a question when somebody spoke to it. The question says what became of that.
+#[tokio::test]
+async fn a_decision_that_is_interrupted_leaves_a_word() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Never]);
+    let home = Home::new(0.1);
+    home.add(&format!(
+        "agents:\n  response:\n    model_id: openai/large-1\n    client_args: {{api_key: sk-test-0123456789abcdef, \
+         api_base: '{}/v1'}}\n",
+        server.base
+    ));
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    alice.post("where is the ladder?").await;
+    alice.expect_messages(&["is deciding whether to join in"]).await;
+    alice.post("@Aizuchi are you there?").await;
+    let interrupted = "stopped thinking about this, because somebody spoke to me";
+    alice.expect_messages(&[interrupted, "@Aizuchi are you there?", "fine"]).await;
     browser.close().await;
 }

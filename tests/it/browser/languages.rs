@@ -25,8 +25,8 @@ struct Texts {
 async fn the_page_is_english() {
     check_texts(Texts {
         tag: "en",
-        name_question: "Under which name do you speak?",
-        name_save: "Speak under this name",
+        name_question: "What name do you want to use?",
+        name_save: "Use this name",
         placeholder: "Write a message",
         remark: "my lunch was good",
         silence: "stayed silent: nobody asked the room anything",
@@ -63,7 +63,7 @@ async fn the_page_is_japanese() {
 async fn a_visitor_signs_in_and_out_in_both_languages() {
     const TOKEN: &str = "9f86d081884c7d65";
     for (language, wrong, sign_out) in
-        [("en", "That is not the token.", "Sign out"), ("ja", "トークンが違います。", "ログアウト")]
+        [("en", "That token is wrong.", "Sign out"), ("ja", "トークンが違います。", "ログアウト")]
     {
         let browser = Browser::start_in(language).await;
         let home = Home::new(1000.0);

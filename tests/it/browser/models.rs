@@ -40,21 +40,40 @@ async fn a_key_is_typed_on_the_page() {
     let alice = browser.tab(&program, "alice").await;
     alice.click("model-offer-open").await;
     expect_text(&alice, "model-now", "built-in rules").await;
-    alice.click("model-provider").await;
-    let choose = "const list = document.getElementById('model-provider');
-        list.value = 'compatible'; list.dispatchEvent(new Event('change')); return list.value";
-    alice.expect_result(choose, json!("compatible")).await;
+    // No provider is among the providers that is none.
+    let providers =
+        "return [...document.getElementById('model-provider').options].map((it) => it.value)";
+    let known = json!(["openai", "anthropic", "gemini", "openrouter"]);
+    alice.expect_result(providers, known).await;
+    let unfold = "return document.getElementById('model-own').open = true";
+    alice.expect_result(unfold, json!(true)).await;
     alice.type_in("model-address", &format!("{}/v1", server.base)).await;
-    alice.type_in("model-name", "large-1").await;
-    alice.type_in("model-key", "sk-test-wrong").await;
-    alice.click("model-hosted-use").await;
+    alice.type_in("model-own-name", "large-1").await;
+    alice.type_in("model-own-key", "sk-test-wrong").await;
+    alice.click("model-own-use").await;
     expect_text(&alice, "model-error", "the model refused the key. Nothing was changed.").await;
-    let key = "return document.getElementById('model-key').value";
+    // It stands where it was asked for.
+    let beside = "return document.querySelector('#model-own [data-testid=model-error]') !== null";
+    alice.expect_result(beside, json!(true)).await;
+    let key = "return document.getElementById('model-own-key').value";
     alice.expect_result(key, json!("")).await;
-    alice.type_in("model-key", "sk-test-0123456789abcdef").await;
-    alice.click("model-hosted-use").await;
-    let is_open = "return document.getElementById('model-dialog').open";
-    alice.expect_result(is_open, json!(false)).await;
+    alice.type_in("model-own-key", "sk-test-0123456789abcdef").await;
+    alice.click("model-own-use").await;
+    expect_text(&alice, "model-busy", "Connected. Aizuchi now answers with openai/large-1.").await;
+    alice.expect_result(key, json!("")).await;
+    // The two trials count as calls; the one that was refused has used nothing.
+    let metrics = program.request("/metrics").await.text().await.unwrap();
+    for (end, count) in [("failed", 1), ("kept", 1)] {
+        let calls = metrics.lines().find(|line| {
+            line.starts_with("aizuchi_model_calls_total{")
+                && line.contains(end)
+                && line.contains("check")
+        });
+        assert!(calls.is_some_and(|line| line.ends_with(&format!(" {count}"))), "{metrics}");
+    }
+    let spending = program.get("/api/spending").await;
+    assert!(spending["workspace"]["tokens_in_day"].as_u64() > Some(0), "{spending}");
+    alice.click("model-close").await;
     let page = "return document.documentElement.outerHTML.includes('sk-test')";
     alice.expect_result(page, json!(false)).await;
     let fact = "return document.querySelector('[data-minds=fact]').textContent";
@@ -100,6 +119,29 @@ async fn a_banner_stays_while_the_model_does_not_answer() {
     alice.post("@Aizuchi and now?").await;
     alice.expect_messages(&["", "", "", "fine"]).await;
     expect_hidden(&alice, "model-banner").await;
+    browser.close().await;
+}
+
+/// The cards are for who is new. They make room for the talk, and come back when they are asked for.
+#[tokio::test]
+async fn the_first_words_fold_the_cards_away() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let shown = "return ['intro', 'model-offer'].map((id) => !document.getElementById(id).hidden)";
+    alice.expect_result(shown, json!([true, true])).await;
+    alice.post("good morning").await;
+    alice.expect_result(shown, json!([false, false])).await;
+    // Who has not said anything yet still reads them.
+    let bob = browser.tab(&program, "bob").await;
+    bob.expect_result(shown, json!([true, true])).await;
+    alice.click("about").await;
+    alice.expect_result(shown, json!([true, true])).await;
+    alice.post("how are you all?").await;
+    alice.expect_result(shown, json!([true, true])).await;
+    alice.click("about").await;
+    alice.expect_result(shown, json!([false, false])).await;
     browser.close().await;
 }
 

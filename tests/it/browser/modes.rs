@@ -19,7 +19,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
     let bob = browser.tab(&program, "bob").await;
-    alice.expect_result(STATUS, json!("Companion")).await;
+    alice.expect_result(STATUS, json!("Joins in")).await;
     alice.tab_back_to("manner").await;
     alice.press(Key::Enter).await;
     alice.expect_focus("mode-companion").await;
@@ -29,10 +29,10 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     alice.expect_focus("mode-mention_only").await;
     alice.press(Key::Enter).await;
     alice.expect_result(SELECTED_MODE, json!("mention_only")).await;
-    bob.expect_result(STATUS, json!("When mentioned")).await;
+    bob.expect_result(STATUS, json!("Only when mentioned")).await;
     // Other channels keep the mode of the settings.
     bob.click("channel-random").await;
-    bob.expect_result(STATUS, json!("Companion")).await;
+    bob.expect_result(STATUS, json!("Joins in")).await;
     let reset = "return document.getElementById('mode-reset').hidden";
     alice.expect_result(reset, json!(false)).await;
     alice.click("mode-reset").await;
@@ -41,7 +41,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     alice.expect_focus("mode-companion").await;
     alice.press(Key::Escape).await;
     alice.expect_focus("manner").await;
-    alice.expect_result(STATUS, json!("Companion")).await;
+    alice.expect_result(STATUS, json!("Joins in")).await;
     browser.close().await;
 }
 
@@ -56,20 +56,20 @@ async fn a_mute_is_shown_and_lifted() {
     for (button, state) in [
         ("mute-hour", "until "),
         ("mute-hours", "until "),
-        ("mute-on", "until somebody unmutes it."),
+        ("mute-on", "until someone unmutes it."),
     ] {
         alice.click(button).await;
-        expect_parts(&alice, "mute-state", &["says nothing here", state]).await;
+        expect_parts(&alice, "mute-state", &["stays silent here", state]).await;
     }
     alice.expect_result(STATUS, json!("Muted")).await;
     alice.click("manner-close").await;
     alice.post("@Aizuchi hello?").await;
-    alice.expect_messages(&["was silenced: I was muted"]).await;
+    alice.expect_messages(&["stayed silent: I was muted"]).await;
     alice.click("manner").await;
     alice.click("unmute").await;
     expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
     alice.click("manner-close").await;
-    alice.expect_result(STATUS, json!("Companion")).await;
+    alice.expect_result(STATUS, json!("Joins in")).await;
 
     // A mute of all channels includes this one.
     assert_eq!(program.send("POST", "/api/mute", Some(&json!({ "minutes": 60 }))).await.0, 204);
@@ -84,7 +84,7 @@ async fn a_mute_is_shown_and_lifted() {
     // A message settled at intake shows the reason.
     program.says("carol", "nobody reads this").await;
     let settled = "not considered: its author asked me not to listen";
-    alice.expect_messages(&["was silenced", settled]).await;
+    alice.expect_messages(&["stayed silent", settled]).await;
     browser.close().await;
 }
 
@@ -96,9 +96,9 @@ async fn orders_in_words_are_shown_at_the_head() {
     let alice = browser.tab(&program, "alice").await;
     let bob = browser.tab(&program, "bob").await;
     for (order, state) in [
-        ("@Aizuchi mode mention_only", "When mentioned"),
+        ("@Aizuchi mode mention_only", "Only when mentioned"),
         ("@Aizuchi mute", "Muted"),
-        ("@Aizuchi unmute", "When mentioned"),
+        ("@Aizuchi unmute", "Only when mentioned"),
     ] {
         alice.post(order).await;
         for tab in [&alice, &bob] {
@@ -126,7 +126,7 @@ async fn the_intro_says_what_holds_in_the_channel() {
     alice.expect_result(intro, json!("It waits about 12 s before it decides.")).await;
     alice.expect_result(asks, json!(true)).await;
     alice.click("channel-random").await;
-    let told = "In this channel it only listens and remembers. It says nothing here.";
+    let told = "In this channel it only listens and remembers. It never speaks here.";
     alice.expect_result(intro, json!(told)).await;
     alice.expect_result(asks, json!(false)).await;
     browser.close().await;
@@ -165,7 +165,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     hana.type_in("name-input", "hana").await;
     hana.click("name-save").await;
     hana.expect_connection("live").await;
-    hana.expect_result(STATUS, json!("一員")).await;
+    hana.expect_result(STATUS, json!("会話に参加")).await;
     hana.click("manner").await;
     expect_parts(&hana, "reached", &["上限にはまだ余裕があります。"]).await;
     expect_parts(&hana, "spending", &["トークン（#general）", "0 / 1", "0 / 2.5 USD"]).await;
@@ -174,7 +174,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     hana.click("send").await;
     program.wait_for(0, |kind, data| kind == "decision" && data["ended"] == "spoke").await;
     hana.click("manner").await;
-    let reached = "上限に達したため、Aizuchi はメンションにも考えて答えることができません。";
+    let reached = "上限に達したため、Aizuchi はメンションにも答えません。";
     expect_parts(&hana, "reached", &[reached]).await;
     // The model has no price.
     expect_parts(&hana, "spending", &["127 / 1", "不明"]).await;

@@ -19,23 +19,23 @@ const WORD: &str = "hunter2";
 const BAD: &[(&str, &str)] = &[
     (
         "persona:\n  name: Aki\n  name: Bo\n",
-        "3:3: the key \"name\" stands twice in one section; keep one of them",
+        "3:3: the key \"name\" appears twice in one section; keep one of them",
     ),
     (
         "language: en\nlanguage: ja\n",
-        "2:1: the key \"language\" stands twice in one section; keep one of them",
+        "2:1: the key \"language\" appears twice in one section; keep one of them",
     ),
-    ("persona:\n\tname: Aki\n", "2:2: a tab stands where only spaces may indent a line"),
+    ("persona:\n\tname: Aki\n", "2:2: this line is indented with a tab; use spaces"),
     ("persona: [\n", "1:10: the bracket that opens here is never closed"),
     ("persona: {name: Aki\n", "1:10: the bracket that opens here is never closed"),
-    ("persona: ]\n", "1:10: a bracket closes here that was never opened"),
+    ("persona: ]\n", "1:10: this bracket closes, but none was opened"),
     (
         "persona:\n  name: 'Aki\nlanguage: en\n",
-        "3:1: a text in quotes is never closed, or goes on without indentation",
+        "3:1: a quoted text is never closed, or continues without indentation",
     ),
     (
         "persona:\n  name: a: b\n",
-        "2:10: a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes",
+        "2:10: a colon is not expected here; check the indentation, look for a line above without its colon, and put text that contains a colon in quotes",
     ),
     (
         "persona:\n  name: Aki\n system_prompt: x\n",
@@ -43,20 +43,20 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "persona:\n  name Aki\n  system_prompt: x\n",
-        "3:16: a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes",
+        "3:16: a colon is not expected here; check the indentation, look for a line above without its colon, and put text that contains a colon in quotes",
     ),
-    ("persona:\n  name: @aki\n", "2:9: a text cannot begin with this character; put it in quotes"),
+    ("persona:\n  name: @aki\n", "2:9: text cannot begin with this character; put it in quotes"),
     (
         "persona:\n  name: *aki\n",
         "2:9: what follows this * is not defined anywhere above; put a text that begins with * in quotes",
     ),
     (
         "persona:\n  name: \"\\q\"\n",
-        "2:9: a backslash in double quotes begins nothing that is known; write two, or use single quotes",
+        "2:9: this backslash in double quotes starts no known escape; write two of them, or use single quotes",
     ),
     (
         "language: en\n---\nlanguage: ja\n",
-        "3:1: a second document begins here, but a config file is one; take out the line of --- or ...",
+        "3:1: a second document begins here, but a config file must be a single one; remove the line with --- or ...",
     ),
     (
         "- language\n- en\n",
@@ -64,21 +64,21 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "language\n",
-        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space behind it, like \"language: en\"",
+        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
     ),
     (
         "language:en\n",
-        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space behind it, like \"language: en\"",
+        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space after it, like \"language: en\"",
     ),
     (
         "slack:\n  bot_token: [${A}]\n",
-        "2:16: something between these brackets cannot be read; put variables and texts with signs in quotes there",
+        "2:16: something between these brackets cannot be read; put variables and text with special characters in quotes",
     ),
     ("<<: 5\n", "1:5: what follows << must be a section"),
     ("? [a, b]\n: 1\n", "1:3: a key must be a name on one line"),
     (
         "http: {listen: ${LISTEN}}\n",
-        "1:17: something between these brackets cannot be read; put variables and texts with signs in quotes there",
+        "1:17: something between these brackets cannot be read; put variables and text with special characters in quotes",
     ),
     (
         "slack:\n  bot_tokn: x\n",
@@ -136,7 +136,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "xoxb-123-secret: 1\n",
-        "1:1: a key that is unknown stands at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
+        "1:1: there is an unknown key at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
     ),
     (
         "channels:\n  \"#a\":\n    mod: off\n",
@@ -158,10 +158,10 @@ const BAD: &[(&str, &str)] = &[
         "slack: xoxb-123456\n",
         "1:8: slack is a text, but it must be a section with keys of its own: bot_token, app_token, signing_secret, reply_in, connections, settle_seconds, history_days and api_base",
     ),
-    ("persona:\n  name: [Aki]\n", "2:9: persona.name is a list, but it must be a text"),
+    ("persona:\n  name: [Aki]\n", "2:9: persona.name is a list, but it must be text"),
     (
         "persona:\n  name: {first: Aki}\n",
-        "2:9: persona.name is a section with keys of its own, but it must be a text",
+        "2:9: persona.name is a section with keys of its own, but it must be text",
     ),
     (
         "response:\n  gates: spoke_last\n",
@@ -299,11 +299,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "slack:\n  app_token: xapp-hunter2\n",
-        "1:1: slack needs bot_token, the token that begins with xoxb-; leave out the whole section to be in no Slack workspace",
+        "1:1: slack needs bot_token, the token that begins with xoxb-; remove the whole section if you do not use Slack",
     ),
     (
         "slack:\n  bot_token: '${NOTHING:-}'\n  app_token: xapp-hunter2\n",
-        "1:1: slack needs bot_token, the token that begins with xoxb-; leave out the whole section to be in no Slack workspace",
+        "1:1: slack needs bot_token, the token that begins with xoxb-; remove the whole section if you do not use Slack",
     ),
     (
         "slack:\n  bot_token: xoxb-hunter2\n",
@@ -327,7 +327,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "slack:\n  bot_token: xoxb-hunter2\n  app_token: xapp-hunter2\n  settle_seconds: 15\n",
-        "4:19: slack.settle_seconds must be more than 15: so long may a post take, and one that is still on its way would be posted twice",
+        "4:19: slack.settle_seconds must be more than 15: a post may take that long, and one that is still on its way would be posted twice",
     ),
     (
         "slack:\n  connections: 6\n",
@@ -364,7 +364,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  '#a':\n    quiet_hours: at night\n",
-        "3:18: channels.#a.quiet_hours is \"at night\", but it must be two times of the day, like 22:00-07:00, or none",
+        "3:18: channels.#a.quiet_hours is \"at night\", but it must be two times of day, like 22:00-07:00, or none",
     ),
     (
         "channels:\n  '#a b':\n    mode: off\n",
@@ -450,7 +450,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "response:\n  quiet_hours: 22:00-22:00\n",
-        "2:16: response.quiet_hours is \"22:00-22:00\", but it must be two times of the day, like 22:00-07:00, or none",
+        "2:16: response.quiet_hours is \"22:00-22:00\", but it must be two times of day, like 22:00-07:00, or none",
     ),
     (
         "response:\n  reactions: ['👍', '']\n",
@@ -549,7 +549,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "agents:\n  response:\n    params:\n      stop: {a: 1}\n",
-        "4:13: agents.response.params.stop is a section with keys of its own, but it must be a text, or a list of texts",
+        "4:13: agents.response.params.stop is a section with keys of its own, but it must be text, or a list of texts",
     ),
     (
         "agents:\n  response:\n    params:\n      reasoning_effort: huge\n",
@@ -565,11 +565,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "agents:\n  response:\n    client_args:\n      api_key: [hunter2]\n",
-        "4:16: agents.response.client_args.api_key is a list, but it must be a text",
+        "4:16: agents.response.client_args.api_key is a list, but it must be text",
     ),
     (
         "agents:\n  response:\n    client_args:\n      api_key: {hunter2: hunter2}\n",
-        "4:16: agents.response.client_args.api_key is a section with keys of its own, but it must be a text",
+        "4:16: agents.response.client_args.api_key is a section with keys of its own, but it must be text",
     ),
     (
         "agents:\n  response:\n    client_args:\n      api_base: localhost\n",
@@ -585,7 +585,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "agents:\n  response:\n    client_args:\n      extra_headers:\n        X-Key: [hunter2]\n",
-        "5:16: agents.response.client_args.extra_headers.X-Key is a list, but it must be a text",
+        "5:16: agents.response.client_args.extra_headers.X-Key is a list, but it must be text",
     ),
     (
         "persona:\n  name: ${NOBODY}\n",
@@ -605,7 +605,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "persona:\n  name: ${NOBODY\n",
-        "2:9: persona.name has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces or signs in quotes",
+        "2:9: persona.name has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces or special characters in quotes",
     ),
     (
         "response:\n  gates: ['${NOBODY}']\n",

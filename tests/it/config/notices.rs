@@ -90,12 +90,12 @@ const WARNINGS: &str = "
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
 config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
-config.yaml:36:3: response.check_interval_seconds is no longer used: channels are not looked through in intervals any more, each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
+config.yaml:36:3: response.check_interval_seconds is no longer used: channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
 config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
 config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them; response.jitter_ratio spreads their judgments
 config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
 config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
-config.yaml:57:3: logging.format is no longer used: a format of Python says nothing here; it is auto, text or json, and auto is used
+config.yaml:57:3: logging.format is no longer used: a Python format has no meaning here; it can be auto, text or json, and auto is used
 config.yaml:59:5: logging.loggers.myao2.application has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:60:5: logging.loggers.LiteLLM has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept beside their decision
@@ -174,8 +174,7 @@ fn an_empty_variable_sets_nothing() {
     let error = Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "config.yaml:2:1: slack needs bot_token, the token that begins with xoxb-; leave out the \
-         whole section to be in no Slack workspace"
+        "config.yaml:2:1: slack needs bot_token, the token that begins with xoxb-; remove the whole section if you do not use Slack"
     );
 }
 

@@ -59,7 +59,7 @@ fn a_correct_setup_passes() {
     let expected = [
         "ok discord logs in as Aizuchi",
         "ok discord it may read what people write (Message Content Intent)",
-        "ok discord 1000 of 1000 logins a day are left",
+        "ok discord 1000 of 1000 logins for today are left",
         "ok discord on the server Tea House it hears #tea",
     ];
     assert_eq!(findings, expected);
@@ -84,11 +84,11 @@ fn missing_permissions_and_intents_are_named() {
     assert!(failed[0].starts_with("the Message Content Intent is off"), "{failed:#?}");
     assert!(failed[0].contains("https://discord.com/developers/applications/"), "{failed:#?}");
     let expected = [
-        "20 of 1000 logins a day are left; wait for a day before the start",
+        "20 of 1000 logins for today are left; wait a day before you start it",
         "on Tea House, in #tea: the permission Send Messages is missing, which it needs to speak",
         "on Tea House, in #tea: the permission Create Public Threads is missing, which it needs to \
          open a thread where it is mentioned",
-        "the settings name #attic, which it does not see on any server: give its role View Channels there",
+        "the config names #attic, which it cannot see on any server: allow View Channels for its role there",
     ];
     assert_eq!(failed[1..], expected);
 }

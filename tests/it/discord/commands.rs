@@ -63,11 +63,11 @@ async fn commands_are_answered_and_not_heard() {
     let program = harness.start_with_commands().await;
     let (tea, ren) = (harness.tea, harness.ren);
     let response = harness.tells(tea, ren, "status", NO_OPTIONS).await;
-    assert_eq!(response, "In this channel, Aizuchi speaks only when it is mentioned.");
+    assert_eq!(response, "In this channel I speak only when I’m mentioned.");
     let response = harness.tells(tea, ren, "why", NO_OPTIONS).await;
-    assert!(response.starts_with("I have decided nothing here yet"), "{response}");
+    assert!(response.starts_with("I haven’t decided anything here yet"), "{response}");
     let response = harness.tells(tea, ren, "memory", NO_OPTIONS).await;
-    assert!(response.starts_with("I remember nothing of this place yet"), "{response}");
+    assert!(response.starts_with("I don’t remember anything about this place yet"), "{response}");
     let response = harness.tells(tea, ren, "help", NO_OPTIONS).await;
     assert!(
         response.contains("`forget me`") && !response.contains("mute everywhere"),
@@ -97,7 +97,7 @@ async fn every_user_can_mute_a_channel() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it."
+        "I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again."
     );
     harness.asks(tea, ren, "are you there?");
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
@@ -108,11 +108,11 @@ async fn every_user_can_mute_a_channel() {
     assert!(response.starts_with("I’m not muted any more."), "{response}");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
     assert!(
-        response.starts_with("I say nothing here until ") && !response.contains("somebody"),
+        response.starts_with("I’ll stay silent here until ") && !response.contains("someone"),
         "{response}"
     );
     let response = harness.tells(attic, ren, "stop", NO_OPTIONS).await;
-    assert!(response.starts_with("I say nothing here until "), "{response}");
+    assert!(response.starts_with("I’ll stay silent here until "), "{response}");
     let response = harness.tells(attic, ren, "mute", [("length", json!("a while"))]).await;
     assert!(response.contains("`mute 2h`"), "{response}");
     assert_eq!(program.stop(), Some(0));
@@ -126,7 +126,7 @@ async fn commands_that_affect_others_are_for_admins() {
     let (tea, ren) = (harness.tea, harness.ren);
     let everywhere = || [("everywhere", json!(true))];
     let mode = |mode: &str| [("to", json!(mode))];
-    let refused = "Only an admin may order that.";
+    let refused = "Only an admin can do that.";
     assert_eq!(harness.tells(tea, ren, "mode", mode("observe")).await, refused);
     assert_eq!(harness.tells(tea, ren, "mute", everywhere()).await, refused);
     assert_eq!(harness.tells(tea, ren, "reset", NO_OPTIONS).await, refused);
@@ -135,11 +135,14 @@ async fn commands_that_affect_others_are_for_admins() {
     let role = role("gardeners").unwrap();
     harness.discord.give_role(harness.guild, ren, role).unwrap();
     let response = harness.tells(tea, ren, "mode", mode("observe")).await;
-    assert_eq!(response, "In this channel, Aizuchi listens and remembers, and never speaks.");
+    assert_eq!(response, "In this channel I listen and remember, but never speak.");
     let response = harness.tells(tea, ren, "mode", mode("default")).await;
-    assert!(response.contains("joins in when the talk rests"), "{response}");
+    assert!(response.contains("join in when the conversation goes quiet"), "{response}");
     let response = harness.tells(tea, ren, "mute", everywhere()).await;
-    assert!(response.starts_with("I say nothing anywhere until somebody undoes it."), "{response}");
+    assert!(
+        response.starts_with("I’ll stay silent everywhere until someone unmutes me."),
+        "{response}"
+    );
     let response = harness.tells(harness.attic, ren, "unmute", everywhere()).await;
     assert!(response.starts_with("I’m not muted any more."), "{response}");
     assert_eq!(program.stop(), Some(0));
@@ -153,17 +156,17 @@ async fn users_can_opt_out_and_be_forgotten() {
     harness.says(tea, ren, "the shed leaks");
     harness.until_line("the shed leaks").await;
     let response = harness.tells(tea, ren, "forget-me", NO_OPTIONS).await;
-    assert!(response.contains("It cannot be undone."), "{response}");
+    assert!(response.contains("It can’t be undone."), "{response}");
     let response = harness.tells(tea, ren, "forget-me", [("yes", json!(true))]).await;
-    assert!(response.starts_with("I have deleted what you said"), "{response}");
+    assert!(response.starts_with("I’ve deleted what you said"), "{response}");
     harness.until_kept("SELECT count(*) FROM messages WHERE text = 'the shed leaks'", 0).await;
     let response = harness.tells(tea, ren, "opt-out", NO_OPTIONS).await;
-    assert!(response.starts_with("I do not listen to you"), "{response}");
+    assert!(response.starts_with("I’m not listening to you any more"), "{response}");
     harness.says(tea, ren, "I am not here");
     harness.says(tea, harness.mio, "I am");
     harness.until_line("I am").await;
     assert!(!harness.lines(tea).await.contains(&"I am not here".to_owned()));
-    assert_eq!(harness.tells(tea, ren, "opt-in", NO_OPTIONS).await, "I listen to you.");
+    assert_eq!(harness.tells(tea, ren, "opt-in", NO_OPTIONS).await, "I’m listening to you.");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -199,12 +202,12 @@ async fn a_user_controls_their_own_direct_message() {
     harness.says(direct, harness.ren, "my key hangs behind the shed");
     harness.posts(1).await;
     let response = harness.tells(direct, harness.ren, "reset", NO_OPTIONS).await;
-    assert!(response.starts_with("I begin anew here"), "{response}");
+    assert!(response.starts_with("I’ll start fresh here"), "{response}");
     harness.says(direct, harness.ren, "where is my key?");
     harness.posts(2).await;
     assert!(!harness.prompt().contains("behind the shed"), "{}", harness.prompt());
     let response = harness.tells(direct, harness.ren, "mute", NO_OPTIONS).await;
-    assert!(response.starts_with("I say nothing here until somebody undoes it."), "{response}");
+    assert!(response.starts_with("I’ll stay silent here until someone unmutes me."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -217,7 +220,7 @@ async fn commands_are_answered_in_japanese() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。"
+        "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。"
     );
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
     assert!(response.starts_with("ミュートは解除されています。"), "{response}");
@@ -292,7 +295,7 @@ async fn a_command_in_an_invisible_channel_says_so() {
     harness.says(harness.attic, harness.ren, "now");
     harness.until_line("now").await;
     let response = harness.tells(harness.tea, harness.ren, "memory", NO_OPTIONS).await;
-    assert_eq!(response, "Aizuchi cannot see this channel. Give its role View Channels.");
+    assert_eq!(response, "I can’t see this channel. Allow View Channels for Aizuchi’s role.");
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -194,6 +194,7 @@ impl PostHarness {
                 ends: DecisionResult::Spoke,
                 why: String::new(),
                 only_for: None,
+                is_public: false,
             }),
             dispatched_at: None,
         }

@@ -140,5 +140,5 @@ async fn a_slow_command_is_deferred() {
     let answers = seen().responses;
     assert_eq!(answers.len(), 1);
     assert!(answers[0].is_ephemeral);
-    assert!(answers[0].message.content.starts_with("I have deleted what you said"));
+    assert!(answers[0].message.content.starts_with("I’ve deleted what you said"));
 }

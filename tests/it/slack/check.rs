@@ -50,7 +50,7 @@ async fn missing_scopes_and_invitations_are_named() {
     let findings = findings.join("\n");
     for sentence in [
         "FAIL  slack     the scope reactions:write is missing: Aizuchi needs it to react",
-        "FAIL  slack     the settings name #hall, where it was not invited: /invite @aizuchi there",
+        "FAIL  slack     the config names #hall, but it was not invited there: /invite @aizuchi there",
     ] {
         assert!(findings.contains(sentence), "{sentence} is not in\n{findings}");
     }
@@ -70,6 +70,6 @@ async fn a_bot_without_channels_is_reported() {
     let (findings, succeeded) = check(&harness).await;
     assert!(!succeeded);
     let sentence =
-        "FAIL  slack     it is in no channel yet: /invite @aizuchi where it should listen";
+        "FAIL  slack     it is not in any channel yet: /invite @aizuchi where it should listen";
     assert_eq!(findings[2], sentence);
 }

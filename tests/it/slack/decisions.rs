@@ -36,7 +36,7 @@ async fn a_decision_is_found_by_its_link_and_shown_to_holders_of_the_token() {
 
     // Without a token anybody on this machine sees the page, and so no text.
     let shown = page(&harness, &program, None).await;
-    assert!(shown.contains("shown here only with http.token"), "{shown}");
+    assert!(shown.contains("shown here only if http.token is set"), "{shown}");
     for text in ["roses", "Patience", "Mio asked"] {
         assert!(!shown.contains(text), "{text} is shown in {shown}");
     }

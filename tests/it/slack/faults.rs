@@ -375,7 +375,7 @@ async fn a_permanent_refusal_ends_the_program_with_a_reason() {
     let program = harness.start().await;
     harness.slack.uninstall();
     let last = harness.ends(program).await;
-    assert!(last.contains("the Slack workspace has dismissed the app"), "{last}");
+    assert!(last.contains("the app was removed from the Slack workspace"), "{last}");
 }
 
 /// `/ready` reports that there is no connection to Slack.

@@ -85,17 +85,13 @@ async fn a_slash_command_is_answered_to_its_user() {
     let program = harness.home.start();
     harness.until_kept("SELECT count(*) FROM channels WHERE workspace = 'T0DEV00001'", 2).await;
     for (channel, arguments, expected) in [
-        (
-            harness.tea.as_str(),
-            "",
-            "In this channel, Aizuchi answers when it is mentioned, and joins",
-        ),
-        (&harness.tea, "why%3F", "I have decided nothing here yet"),
-        (&harness.tea, "mute+2h", "I say nothing here until"),
+        (harness.tea.as_str(), "", "In this channel I answer when I’m mentioned, and join"),
+        (&harness.tea, "why%3F", "I haven’t decided anything here yet"),
+        (&harness.tea, "mute+2h", "I’ll stay silent here until"),
         (&harness.tea, "sing", "Say `@Aizuchi` and one of these"),
-        (&harness.tea, "mode+off", "Only an admin may order that."),
+        (&harness.tea, "mode+off", "Only an admin can do that."),
         (&harness.tea, "unmute", "I’m not muted any more."),
-        ("C0NOWHERE", "", "Aizuchi is not in this channel."),
+        ("C0NOWHERE", "", "I’m not in this channel."),
     ] {
         let user = &harness.mio;
         let body =

@@ -21,21 +21,25 @@ fn ephemeral_posts(harness: &SlackHarness) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_command_is_answered_to_its_user_and_takes_effect() {
+async fn a_mute_is_told_to_all_and_other_commands_are_answered_to_their_user() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
     harness.post_mention(&harness.tea, &harness.mio, "mute 2h");
-    harness.wait_until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
-    let (user, text) = ephemeral_posts(&harness).remove(0);
-    assert_eq!(user, harness.mio);
-    assert!(text.starts_with("I say nothing here until"), "{text}");
+    // Everybody there has to know.
+    let told = harness.wait_for_posts(1).await.remove(0).text;
+    assert!(told.starts_with("I’ll stay silent here until"), "{told}");
     harness.post_mention(&harness.tea, &harness.ren, "are you there?");
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
     harness.post_mention(&harness.tea, &harness.ren, "unmute");
-    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    harness.wait_for_posts(2).await;
+    harness.post_mention(&harness.tea, &harness.ren, "status");
+    harness.wait_until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
+    let (user, text) = ephemeral_posts(&harness).remove(0);
+    assert_eq!(user, harness.ren);
+    assert!(text.starts_with("In this channel I "), "{text}");
     harness.will_say(&["I am."]);
     harness.post_mention(&harness.tea, &harness.ren, "and now?");
-    assert_eq!(harness.wait_for_posts(1).await.remove(0).text, "I am.");
+    assert_eq!(harness.wait_for_posts(3).await.remove(2).text, "I am.");
     assert!(!harness.prompt().contains("mute"));
     assert_eq!(program.stop(), Some(0));
 }
@@ -48,7 +52,7 @@ async fn a_command_in_a_direct_message_needs_no_mention_and_its_answer_is_not_ep
     harness.post_message(&direct, &harness.mio, "status");
     let post = harness.wait_for_posts(1).await.remove(0);
     assert_eq!(post.channel, direct);
-    assert!(post.text.starts_with("In this channel, Aizuchi"), "{}", post.text);
+    assert!(post.text.starts_with("In this channel I "), "{}", post.text);
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -135,6 +135,7 @@ impl AdapterHarness {
                 ends: DecisionResult::Spoke,
                 why: String::new(),
                 only_for: None,
+                is_public: false,
             }),
             dispatched_at: Some(Timestamp::now()),
         }
@@ -382,9 +383,9 @@ async fn a_slow_command_is_answered_later() {
     let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
     let AdapterHarness { harness, .. } = &adapter;
     harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me, yes").unwrap();
-    let still_working = "This takes a moment. I will tell you here when it is done.";
+    let still_working = "This takes a moment. I’ll tell you here when it’s done.";
     assert_eq!(adapter.command_answers(1).await, [still_working]);
     drop(lock);
     let answers = adapter.command_answers(2).await;
-    assert!(answers[1].starts_with("I have deleted what you said"), "{answers:?}");
+    assert!(answers[1].starts_with("I’ve deleted what you said"), "{answers:?}");
 }

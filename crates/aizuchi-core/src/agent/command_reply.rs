@@ -13,6 +13,12 @@ use crate::persona::written::language_of;
 use crate::platform::split::split;
 use crate::texts;
 
+/// Who gave the command, and whether others see the reply as well.
+struct Reader {
+    user: Option<UserId>,
+    is_public: bool,
+}
+
 impl Agent {
     /// Replies to all pending commands of the user who gave the first one. Other users' commands
     /// are next.
@@ -29,8 +35,11 @@ impl Agent {
         let from_user =
             context.pending_commands.iter().filter(|command| command.user == first.user);
         let (mut answers, mut owed) = (Vec::new(), Vec::new());
+        let mut is_public = true;
         for command in from_user {
-            answers.push(match self.command_request(context, command) {
+            let request = self.command_request(context, command);
+            is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
+            answers.push(match request {
                 Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
                 // The command addressed the persona by a former name.
                 None => texts::commands::edited_command(self.persona.language).to_owned(),
@@ -38,8 +47,8 @@ impl Agent {
             owed.push(command.message.clone());
         }
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
-        let only_for = Some(first.user.clone());
-        self.draft_command_reply(context, answers.join("\n\n"), owed, why, only_for).map(Some)
+        let reader = Reader { user: Some(first.user.clone()), is_public };
+        self.draft_command_reply(context, answers.join("\n\n"), owed, why, reader).map(Some)
     }
 
     /// Drafts a reply that has seen no messages, so what users talk about is still judged.
@@ -49,7 +58,7 @@ impl Agent {
         text: String,
         owed: Vec<MessageId>,
         why: &str,
-        only_for: Option<UserId>,
+        Reader { user, is_public }: Reader,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
         let metadata = DraftMetadata {
@@ -59,7 +68,8 @@ impl Agent {
             seen_revision: FIRST_REVISION,
             ends: DecisionResult::Spoke,
             why: why.to_owned(),
-            only_for,
+            only_for: user,
+            is_public,
         };
         let text = DraftContent::Text(split(&text, platform.max_post_length()));
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
@@ -75,7 +85,8 @@ impl Agent {
         let text =
             self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
-        self.draft_command_reply(context, text, vec![joined.message.clone()], why, None)
+        let reader = Reader { user: None, is_public: true };
+        self.draft_command_reply(context, text, vec![joined.message.clone()], why, reader)
     }
 
     /// Replies to a message that became a command by an edit. The command was not carried out, and
@@ -91,8 +102,9 @@ impl Agent {
             texts::commands::edited_command(language),
             texts::judging::gate_reason(language, Gate::Command),
         );
-        let (owed, only_for) = (vec![message.id.clone()], Some(message.author.id.clone()));
-        Some(self.draft_command_reply(context, text.to_owned(), owed, why, only_for))
+        let reader = Reader { user: Some(message.author.id.clone()), is_public: false };
+        let owed = vec![message.id.clone()];
+        Some(self.draft_command_reply(context, text.to_owned(), owed, why, reader))
     }
 
     fn command_request(

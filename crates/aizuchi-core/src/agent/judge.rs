@@ -330,6 +330,7 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
         ends: DecisionResult::Reacted,
         why: judgment.reason.clone(),
         only_for: None,
+        is_public: false,
     };
     Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }

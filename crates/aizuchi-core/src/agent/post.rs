@@ -2,13 +2,17 @@
 //! being sent. Whatever the platform answers, the item is posted at most once (invariant 6).
 
 use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
 
 use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
 use crate::chat::MessageId;
 use crate::context::Context;
 use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
-use crate::event::{Claim, DecisionClosing, OnNewMessage, OutboxItem, StepResult};
+use crate::event::{
+    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, OnNewMessage, OutboxItem,
+    StepResult,
+};
 use crate::platform::PlatformError;
 use crate::store::StoreError;
 use crate::texts;
@@ -104,6 +108,11 @@ impl Agent {
             Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_) => Ok(StepResult::Retry {
                 due: self.now() + platform.settle_time().min(FIRST_LOOKUP_DELAY),
             }),
+            // It may have no right to react. Users who wait for an answer get it in a message.
+            Ok(Err(PlatformError::Refused(why))) if claim.is_owed && item.reaction_to.is_some() => {
+                warn!(error = %why, "the platform refuses a reaction; posting its emoji instead");
+                Ok(StepResult::Drafted { draft: as_message(item), due: self.now() })
+            }
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(StepError::permanent(error.to_string()))
             }
@@ -230,4 +239,10 @@ impl Agent {
         let is_full = context.target_messages().len() >= self.settings.limits.channel_messages;
         is_full || context.target_message(message).is_some()
     }
+}
+
+/// A reaction's emoji as a message of its own.
+fn as_message(item: &OutboxItem) -> Draft {
+    let metadata = DraftMetadata { ends: DecisionResult::Spoke, ..(*item.metadata).clone() };
+    Draft { content: DraftContent::Text(vec![item.text.to_string()]), metadata }
 }

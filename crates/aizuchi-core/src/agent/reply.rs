@@ -30,6 +30,7 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
 
 /// How often an owed answer is redrafted because a message behind it changed.
 const MAX_REDRAFTS: u32 = 3;
@@ -449,6 +450,7 @@ impl Agent {
             ends,
             why: self.draft_reason(context, ends),
             only_for: None,
+            is_public: false,
         };
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
@@ -467,14 +469,38 @@ impl Agent {
         if ends == DecisionResult::Failed {
             return texts::replies::no_answer_found(language).to_owned();
         }
-        let asker = context.owed.first().and_then(|id| context.target_message(id));
-        let asker = asker.map(|message| to_single_line(context.display_name(&message.author.id)));
-        match (asker, &context.intent) {
-            (Some(name), _) => texts::replies::asked_by(language, Name(&name)),
+        let owed = context.owed.iter().filter_map(|id| context.target_message(id));
+        let owed: Vec<&Arc<Message>> = owed.collect();
+        let asked = owed.iter().find(|message| asks(message));
+        match (asked.or(owed.first()), &context.intent) {
+            (Some(message), _) => self.owed_reason(message, context),
             (None, Some(intent)) => intent.reason.clone(),
             (None, None) => String::new(),
         }
     }
+
+    /// What made this message owe an answer.
+    fn owed_reason(&self, message: &Message, context: &Context) -> String {
+        let language = self.persona.language;
+        let name = to_single_line(context.display_name(&message.author.id));
+        if asks(message) {
+            texts::replies::asked_by(language, Name(&name))
+        } else if names_with_mark(&message.text, &self.persona.name) {
+            texts::replies::mentioned_by(language, Name(&name))
+        } else {
+            texts::replies::spoken_to_by(language, Name(&name))
+        }
+    }
+}
+
+fn asks(message: &Message) -> bool {
+    Cues::of(&message.text).contains(Cues::ASKS)
+}
+
+/// Whether a text mentions this name as users see it: `@Aizuchi`.
+fn names_with_mark(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
 /// The same draft, for this reason.

@@ -46,7 +46,7 @@ impl ReplyRenderer<'_> {
     /// How it takes part.
     pub fn mode(&self, mode: Mode) -> String {
         let manner = texts::commands::manner(self.language, mode);
-        texts::commands::in_mode(self.language, self.name, manner)
+        texts::commands::in_mode(self.language, manner)
     }
 
     /// It is not muted; its mode may still keep it quiet.

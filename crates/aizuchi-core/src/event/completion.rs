@@ -172,7 +172,9 @@ impl PendingState {
         if let Some(item) = items.first() {
             self.advance(Event::Post(item.clone()), due);
         }
-        Completion { outbox_items: items, ..Completion::default() }
+        // A draft that takes the place of another one ends that.
+        let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentFate::Dropped);
+        Completion { outbox_items: items, unsent, ..Completion::default() }
     }
 
     /// An item was posted: continue with the next one of its draft, or close the decision.

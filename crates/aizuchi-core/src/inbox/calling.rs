@@ -1,5 +1,6 @@
 //! Whether a message calls the persona by its name without a mark: "Aizuchi, could you …", 「Aizuchi、…」. Talk about
-//! it, as in "Aizuchi is slow today", is no call. A call is owed an answer, so where in doubt it is talk about it.
+//! it, as in "Aizuchi is slow today", is no call. Thanks and greetings by name are: "thanks Aizuchi". A call is owed an
+//! answer, so where in doubt it is talk about it.
 
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::prose;
@@ -58,12 +59,60 @@ const REQUESTS: [&str; 16] = [
     "できますか",
 ];
 
+/// What is said to the one whose name stands before or behind it.
+const COURTESIES: [&str; 41] = [
+    "thanks",
+    "thanks a lot",
+    "thanks so much",
+    "many thanks",
+    "thank you",
+    "thank you so much",
+    "thank you very much",
+    "thx",
+    "ty",
+    "cheers",
+    "hello",
+    "hello there",
+    "hi",
+    "hi there",
+    "hey",
+    "good morning",
+    "good afternoon",
+    "good evening",
+    "good night",
+    "goodnight",
+    "goodbye",
+    "bye",
+    "see you",
+    "sorry",
+    "well done",
+    "good job",
+    "good bot",
+    "nice one",
+    "ありがとう",
+    "ありがとね",
+    "ありがとうございます",
+    "ありがとうございました",
+    "サンキュー",
+    "助かりました",
+    "おはよう",
+    "おはようございます",
+    "こんにちは",
+    "こんばんは",
+    "おやすみ",
+    "おやすみなさい",
+    "お疲れさまです",
+];
+
 /// Whether `text` surely calls the one with this name.
 pub fn is_call(text: &str, name: &str) -> bool {
     let (text, name) = (prose(text), name.to_lowercase());
     let text = text.trim();
     if name.is_empty() {
         return false;
+    }
+    if is_courtesy(first_sentence(text), &name) {
+        return true;
     }
     match behind_name(text, &name) {
         Some((body, true)) => is_request(first_sentence(body)),
@@ -80,6 +129,25 @@ fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     let is_apart = is_marked || rest.starts_with(char::is_whitespace);
     let body = rest.trim_start_matches(|letter| is_mark(letter) || char::is_whitespace(letter));
     is_apart.then_some((body, is_marked))
+}
+
+/// `thanks Aizuchi!`, `good morning, Aizuchi`, 「Aizuchi、ありがとう」.
+fn is_courtesy(sentence: &str, name: &str) -> bool {
+    let Some(at) = sentence.find(name) else { return false };
+    let (before, behind) = (&sentence[..at], &sentence[at + name.len()..]);
+    let behind = HONORIFICS.iter().find_map(|word| behind.strip_prefix(word)).unwrap_or(behind);
+    let goes_on = |letter: Option<char>| {
+        letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    };
+    if goes_on(before.chars().next_back()) || goes_on(behind.chars().next()) {
+        return false;
+    }
+    let is_said = |words: &str| {
+        COURTESIES.contains(&words.trim_matches(|letter: char| !letter.is_alphanumeric()))
+    };
+    let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
+    is_said(before) && (is_empty(behind) || behind.starts_with(" for "))
+        || is_empty(before) && is_said(behind)
 }
 
 /// `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.
@@ -166,7 +234,19 @@ mod tests {
             ("is Aizuchi down again?", false),
             ("did you ask Aizuchi?", false),
             ("have you tried our bot, Aizuchi?", false),
-            ("thanks Aizuchi", false),
+            ("thanks Aizuchi", true),
+            ("Thank you, Aizuchi! 🎉", true),
+            ("thanks Aizuchi for the link", true),
+            ("good morning Aizuchi", true),
+            ("Aizuchi, thanks!", true),
+            ("Aizuchi、ありがとう", true),
+            ("ありがとうございます、Aizuchiさん！", true),
+            ("thanks to Aizuchi we found it", false),
+            ("thanks Aizuchi team", false),
+            ("thanks, Bob and Aizuchi", false),
+            ("hello Aizuchi-two", false),
+            ("Aizuchi says hello", false),
+            ("Aizuchiのおかげで助かりました", false),
             ("Aizuchi does what you tell it", false),
             ("who is Aizuchi?", false),
             ("`Aizuchi, could you` is what I typed", false),

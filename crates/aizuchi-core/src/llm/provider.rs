@@ -176,8 +176,8 @@ impl ProviderMind {
         })
     }
 
-    /// Checks that the model answers, for the price of one token.
-    pub async fn check(&self) -> Result<(), LlmError> {
+    /// Checks that the model answers, for the price of one token, and tells what it used.
+    pub async fn check(&self) -> Result<Usage, LlmError> {
         let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
         let model_request =
             ModelRequest { system: CHECK_PROMPT.to_owned(), ..ModelRequest::default() };
@@ -195,7 +195,7 @@ impl ProviderMind {
         };
         self.record(&checked);
         match checked {
-            Ok(_) => Ok(()),
+            Ok(answer) => Ok(answer.reported),
             Err(CallError::Retryable { why, retry_after, usage, .. }) => {
                 Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after, usage })
             }

@@ -122,13 +122,13 @@ mod tests {
         assert_eq!(
             described,
             [
-                "Slack: what was missed has been read in 3 of 12 channels, and in 41 threads",
+                "Slack: caught up with 3 of 12 channels, and with 41 threads",
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );
         let failing = BackfillProgress { failing: vec![channel(1)], ..progress };
         let described = [Language::En, Language::Ja].map(|language| failing.describe(language));
-        assert!(described[0].ends_with("; 1 cannot be read at the moment"));
+        assert!(described[0].ends_with("; 1 can’t be read at the moment"));
         assert!(described[1].ends_with("（1 チャンネルはいま読めません）"));
     }
 }

@@ -10,15 +10,15 @@ texts! {
     asked_the_room(name: Name<'_>):
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、まだ誰も答えていません";
-    conversation_ended: "the talk has come to its end" / "会話は一区切りついています";
-    question_answered: "somebody has taken up the question" / "質問には誰かが応じています";
+    conversation_ended: "the conversation has come to an end" / "会話は一区切りついています";
+    question_answered: "somebody has already responded to the question" / "質問には誰かが応じています";
     question_directed:
         "the question was put to somebody else"
         / "質問は別の人に向けられたものでした";
     talking_to_each_other: "people were talking to each other" / "参加者どうしで話していました";
     no_question: "nobody asked the room anything" / "みんなへの質問はありませんでした";
-    good_news: "good news deserve a nod rather than words" / "うれしい知らせには、言葉よりリアクションで応えました";
-    bad_news: "sad news deserve a nod rather than words" / "つらい知らせには、言葉よりリアクションで応えました";
+    good_news: "good news calls for a nod rather than words" / "うれしい知らせには、言葉よりリアクションで応えました";
+    bad_news: "sad news calls for a nod rather than words" / "つらい知らせには、言葉よりリアクションで応えました";
 
     // Unasked.
     listening: "I'm listening." / "聞いています。";
@@ -73,12 +73,12 @@ texts! {
         / "{persona} です。このチャットのメンバーで、人ではなくプログラムです。会話を覚えておいて、聞かれたらお答えします。"
           "ふだんは黙っていて、誰も答えない質問が残ったときだけ声をかけます。"
           "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で表示します。";
-    is_bot:
-        "Yes, I’m a bot: a program, not a person. I follow rules and quote what was said here; there’s no language model behind me."
-        / "はい、ボットです。言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
-    is_no_human:
-        "No, I’m a bot: a program, not a person. I follow rules and quote what was said here; there’s no language model behind me."
-        / "いいえ、人ではなくボットです。言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
+    is_bot(nature: &str): "Yes, I’m a bot. {nature}" / "はい、ボットです。{nature}";
+    is_no_human(nature: &str): "No, I’m a bot. {nature}" / "いいえ、人ではなくボットです。{nature}";
+    /// Follows the answer to whether it is a bot.
+    nature:
+        "I’m a program that follows rules and quotes what was said here; there’s no language model behind me."
+        / "言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
     is_no_other_model(persona: &str):
         "No, I’m {persona}, a small program with no language model behind it. I follow rules and quote what was said here."
         / "いいえ、{persona} という小さなプログラムです。言語モデルは使わず、ここでの発言を引用してお答えしています。";
@@ -187,11 +187,31 @@ texts! {
     joke_on_music:
         "My favorite part of any song is the rest."
         / "好きな音楽の記号は、休符です。";
+    joke_on_printers:
+        "The printer has joined a band. It mostly jams."
+        / "プリンターを休ませたら、また紙が詰まりました。予定も詰まっているそうです。";
+    joke_on_silence:
+        "I had a great joke about silence. I kept it to myself."
+        / "とっておきの沈黙の話があります。……以上です。";
+    joke_on_meetings:
+        "A meeting walked into a calendar. It has been there every Monday since."
+        / "ふとんが吹っ飛んだのは昔の話です。いまはクラウドに保存してあります。";
+    joke_on_sheep:
+        "I tried counting sheep. They asked for the minutes."
+        / "眠れなくて羊を数えていたら、議事録を頼まれました。";
 }
 
 /// In the order in which they are told.
-pub const JOKES: [fn(Language) -> &'static str; 4] =
-    [joke_on_threads, joke_on_patience, joke_on_roads, joke_on_music];
+pub const JOKES: [fn(Language) -> &'static str; 8] = [
+    joke_on_threads,
+    joke_on_patience,
+    joke_on_roads,
+    joke_on_music,
+    joke_on_printers,
+    joke_on_silence,
+    joke_on_meetings,
+    joke_on_sheep,
+];
 
 /// The day and the month: “23 November”, 「11月23日」.
 pub fn day(language: Language, date: Date) -> String {

@@ -7,9 +7,9 @@ texts! {
     /// `ask` is [`welcome_ask`] or empty; `places` is [`welcome_places`].
     welcome(name: &str, address: impl Display, ask: &str, mind: &str, accounts: &str, places: &str):
         "{name} is listening in the local room: http://{address}\n\n"
-        "  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer "
-        "at once.\n\n"
-        "  mind      {mind}{accounts}\n"
+        "  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} to get an answer "
+        "right away.\n\n"
+        "  model     {mind}{accounts}\n"
         "{places}\n\n"
         "Ctrl-C stops."
         / "{name} がローカルの部屋で聞いています: http://{address}\n\n"
@@ -32,25 +32,25 @@ texts! {
         "{place} (found in the current folder)" / "{place}（現在のフォルダーにあったもの）";
     config_of_variable(place: &str, variable: &str):
         "{place} (named by {variable})" / "{place}（{variable} で指定）";
-    no_config: "no file; every setting has its default" / "ファイルなし（すべて既定値）";
+    no_config: "no file; all settings have their defaults" / "ファイルなし（すべて既定値）";
     on_one_server: ", on 1 server" / "（1 サーバー）";
     on_servers(servers: usize): ", on {servers} servers" / "（{servers} サーバー）";
     builtin_mind:
-        "built in: a few rules, not a language model"
-        / "内蔵のルール（言語モデルではありません）";
+        "none: the built-in rules answer, without a language model"
+        / "なし（内蔵のルールで動きます）";
     two_minds(response: &str, judgment: &str):
-        "{response} answers, {judgment} judges"
-        / "返答 {response}、判断 {judgment}";
+        "{response} answers, {judgment} decides when to speak"
+        / "返答 {response}、話すかどうかの判断 {judgment}";
 
     // By `aizuchi why`.
     decision: "Decision" / "判断";
-    considered: "Looked at" / "対象にした発言";
-    settled_when_heard: "Settled when it was heard" / "聞いた時点で適用";
+    considered: "Considered" / "対象にした発言";
+    settled_when_heard: "Settled on arrival" / "受け取った時点で適用";
     nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
     ended: "How it ended" / "結果";
     said: "Said" / "発言";
     page: "Page" / "ページ";
-    call: "Call" / "呼び出し";
+    call: "Model call" / "モデルの呼び出し";
     call_with_values(title: &str, values: &str): "{title} ({values})" / "{title}（{values}）";
     value_separator: "; " / "、";
     colon: ": " / "：";

@@ -59,13 +59,13 @@ texts! {
         "{name} let it be: “{why}”. The reason is shown under the last message."
         / "{name} は見送りました。理由は「{why}」。最後の発言の下にも書いてあります。";
     was_muted(name: &str, why: &str):
-        "{name} was not allowed to speak: “{why}”."
-        / "{name} は話せませんでした。理由は「{why}」。";
+        "{name} stayed silent: “{why}”."
+        / "{name} は黙っていました。理由は「{why}」。";
     over_budget(name: &str, why: &str):
         "{name} did not think about it: “{why}”."
         / "{name} は考えませんでした。理由は「{why}」。";
     failed(name: &str, why: &str):
-        "That went wrong, and {name} says so: “{why}”."
+        "Something went wrong, and {name} says so: “{why}”."
         / "うまくいきませんでした。{name} の説明は「{why}」。";
     undecided(name: &str):
         "{name} has not decided yet. When it has, the reason will be shown under the message."
@@ -77,7 +77,7 @@ texts! {
         "{name} answered, and may still speak here."
         / "{name} は答えましたが、ここではまだ話せます。";
     told_why(name: &str):
-        "{name} told its reason. Each decision is kept with its reason, whether it spoke or not."
+        "{name} gave its reason. Each decision is kept with its reason, whether it spoke or not."
         / "{name} が理由を答えました。話したときも黙っていたときも、判断は理由とともに残ります。";
     unanswered(name: &str): "{name} has not answered yet." / "{name} はまだ答えていません。";
 
@@ -91,7 +91,7 @@ texts! {
           "  データは何も残りません。Ctrl-C で終了します。";
     platform_welcome(platform: &str, page: &str, name: &str, room: &str):
         "A stand-in for {platform} with {name} in it: {page}\n\n"
-        "  Open the page and write there, with @{name} for an answer at once. A question that nobody answers\n"
+        "  Open the page and write there, with @{name} to get an answer right away. A question that nobody answers\n"
         "  is taken up after a few seconds. Everything stays on this machine, and nothing is kept.\n\n"
         "  {name}'s own page: {room}\n\n"
         "Ctrl-C stops."

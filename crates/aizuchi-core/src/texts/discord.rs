@@ -20,53 +20,53 @@ texts! {
     list_separator: ", " / "、";
 
     /// The name of a thread that is opened by a mention alone.
-    unnamed_thread: "A talk" / "会話";
+    unnamed_thread: "Conversation" / "会話";
     not_a_member(name: &str):
-        "{name} cannot see this channel. Give its role View Channels."
-        / "{name} はこのチャンネルを見られません。ロールに「チャンネルを見る」を許可してください。";
+        "I can’t see this channel. Allow View Channels for {name}’s role."
+        / "このチャンネルが見えません。{name} のロールに「チャンネルを見る」を許可してください。";
 
     // The slash command: subcommands, options and choices. The core parses the names of subcommands.
     command_description:
-        "Ask it why, keep it quiet, or say how it takes part"
+        "Ask me why, keep me quiet, or choose how I take part"
         / "理由を聞く、静かにさせる、参加のしかたを決める";
     why_name: "why" / "なぜ";
     why_description:
-        "Why it spoke last here, or said nothing"
+        "Why I last spoke here, or stayed silent"
         / "最後に話した、または黙っていた理由";
     status_name: "status" / "状態";
-    status_description: "How it takes part here" / "ここでの参加のしかた";
+    status_description: "How I take part here" / "ここでの参加のしかた";
     memory_name: "memory" / "記憶";
-    memory_description: "What it remembers of this place" / "ここで覚えたこと";
+    memory_description: "What I remember of this place" / "ここで覚えたこと";
     mute_name: "mute" / "ミュート";
     mute_description:
-        "It says nothing here, for so long or until you undo it"
+        "I stay silent here for a while, or until you unmute me"
         / "しばらく、または解除するまで話さない";
     unmute_name: "unmute" / "ミュート解除";
-    unmute_description: "It may speak again" / "また話せるようにする";
+    unmute_description: "I may speak again" / "また話せるようにする";
     stop_name: "stop" / "ストップ";
-    stop_description: "It says nothing here for an hour" / "ここでは 1 時間話さない";
+    stop_description: "I stay silent here for an hour" / "ここでは 1 時間話さない";
     mode_name: "mode" / "モード";
     mode_description:
-        "How it shall take part in this channel; for admins"
+        "How I take part in this channel (admins only)"
         / "このチャンネルでの参加のしかたを変える（管理者のみ）";
     reset_name: "reset" / "リセット";
     reset_description:
-        "It begins anew in this conversation; for admins, and in direct messages"
+        "I start fresh in this conversation (admins, or in direct messages)"
         / "この会話を最初からやり直す（管理者と DM のみ）";
     opt_out_name: "opt-out" / "オプトアウト";
-    opt_out_description: "It does not listen to you any more" / "あなたの発言を聞かないようにする";
+    opt_out_description: "I stop listening to you" / "あなたの発言を聞かないようにする";
     opt_in_name: "opt-in" / "オプトイン";
-    opt_in_description: "It listens to you again" / "あなたの発言をまた聞くようにする";
+    opt_in_description: "I listen to you again" / "あなたの発言をまた聞くようにする";
     forget_me_name: "forget-me" / "私を忘れて";
     forget_me_description:
-        "It deletes what you said and what it remembers of it"
+        "I delete what you said and what I remember of it"
         / "あなたの発言と、そこから覚えたことを消す";
     help_name: "help" / "ヘルプ";
-    help_description: "What can be ordered in plain words, too" / "ふつうの言葉で頼めること";
+    help_description: "What you can also ask me in plain words" / "ふつうの言葉で頼めること";
 
     length_name: "length" / "長さ";
     length_description:
-        "For how long, such as 2h or 1h30m; without it, until somebody undoes it"
+        "For how long, such as 2h or 1h30m; if left out, until someone unmutes me"
         / "2時間、1時間30分など。書かなければ、解除されるまで";
     thirty_minutes: "30 minutes" / "30分";
     one_hour: "1 hour" / "1時間";
@@ -77,10 +77,10 @@ texts! {
     for_sure_name: "yes" / "はい";
     for_sure_description: "Delete it without asking me again" / "確認せずに消します";
     everywhere_name: "everywhere" / "どこでも";
-    everywhere_description: "In all channels; for admins" / "すべてのチャンネルで（管理者のみ）";
+    everywhere_description: "In all channels (admins only)" / "すべてのチャンネルで（管理者のみ）";
     to_mode_name: "to" / "参加のしかた";
-    to_mode_description: "How it shall take part" / "どのように参加するか";
-    default_mode: "default: as the settings say" / "default：設定のとおり";
+    to_mode_description: "How I take part" / "どのように参加するか";
+    default_mode: "default: as in the settings" / "default：設定のとおり";
 }
 
 pub fn mode(language: Language, mode: Mode) -> &'static str {

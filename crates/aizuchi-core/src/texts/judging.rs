@@ -7,13 +7,13 @@ use crate::persona::Language;
 use crate::texts::pick;
 
 texts! {
-    conversation_ending: "the talk was coming to its end" / "会話が終わろうとしています";
-    message_deleted: "what was said was deleted" / "発言が削除されました";
+    conversation_ending: "the conversation was winding down" / "会話が終わろうとしています";
+    message_deleted: "the message was deleted" / "発言が削除されました";
     low_confidence(confidence: f64, least: f64):
-        "I was not sure enough ({confidence:.2} of at least {least:.2})"
-        / "確信が足りませんでした（{confidence:.2} < {least:.2}）";
+        "I wasn’t sure enough ({confidence:.2}; I need {least:.2})"
+        / "確信が足りませんでした（{confidence:.2}、必要なのは {least:.2}）";
     situation_unchanged:
-        "I had spoken about this and nothing had changed since"
+        "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
@@ -32,12 +32,12 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
     match gate {
         Gate::Directed => pick(
             language,
-            "everything new was said to somebody else",
+            "the new messages were for somebody else",
             "新しい発言はどれも、ほかの人に向けたものでした",
         ),
         Gate::SpokeLast => pick(
             language,
-            "I had spoken last and nobody had answered since",
+            "I had spoken last, and nobody had replied since",
             "最後に話したのは私で、まだ返事がありませんでした",
         ),
         Gate::Unchanged => pick(
@@ -50,14 +50,12 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         }
         Gate::Cooldown => pick(
             language,
-            "I had spoken up only a short while before",
+            "I had spoken only a short while before",
             "少し前に自分から話したばかりでした",
         ),
-        Gate::Share => pick(
-            language,
-            "much of what had been said lately was mine",
-            "最近の発言の多くが私のものでした",
-        ),
+        Gate::Share => {
+            pick(language, "I had already said a lot lately", "最近の発言の多くが私のものでした")
+        }
         Gate::OwnMessage => pick(language, "it was my own message", "自分の発言です"),
         Gate::OtherBot => pick(language, "another bot wrote it", "ほかのボットの発言です"),
         Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言です"),
@@ -65,31 +63,31 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::OptedOut => pick(
             language,
             "its author asked me not to listen",
-            "この人の発言は聞かないことになっていました",
+            "この人は発言を聞かれたくないとのことでした",
         ),
         Gate::ChannelMode => pick(
             language,
-            "I was not to speak unasked in this channel",
-            "このチャンネルでは自分から話さないことになっていました",
+            "I don’t speak up on my own in this channel",
+            "このチャンネルでは自分からは話さない設定でした",
         ),
         Gate::Muted => pick(language, "I was muted", "ミュートされていました"),
-        Gate::QuietHours => pick(language, "these were quiet hours", "静かにする時間帯でした"),
+        Gate::QuietHours => pick(language, "it was during quiet hours", "静かにする時間帯でした"),
         Gate::Loop => pick(
             language,
-            "I had spoken several times and no person had written since",
+            "I had spoken several times in a row, and nobody else had written since",
             "すでに続けて話していて、その後に人の発言がありませんでした",
         ),
         Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
-        Gate::Budget => pick(language, "my budget was used up", "使ってよい量に達していました"),
+        Gate::Budget => pick(language, "my budget was used up", "利用上限に達していました"),
         Gate::JudgeCalls => pick(
             language,
-            "I had looked often enough at what this person wrote",
-            "この人の発言については、もう十分に考えました",
+            "I had reached my limit for this person’s messages",
+            "この人の発言について考える回数の上限に達していました",
         ),
         Gate::DecisionCalls => pick(
             language,
-            "I had looked at this as often as I may",
-            "このことについては、考えてよい回数に達していました",
+            "I had reached my limit for thinking about this",
+            "この件について考える回数の上限に達していました",
         ),
     }
 }

@@ -15,8 +15,8 @@ texts! {
     about: "About" / "判断の対象";
     reacted_with: "Reacted with" / "付けたリアクション";
     mode_heading: "Mode" / "モード";
-    passed_gates: "Rules that let it pass" / "通過したルール";
-    state_heading: "The talk" / "会話の状態";
+    passed_gates: "Rules that did not apply" / "該当しなかったルール";
+    state_heading: "Conversation" / "会話の状態";
     gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
     list_separator: ", " / "、";
     deleted: "(deleted)" / "（削除されました）";
@@ -34,9 +34,9 @@ texts! {
     model: "Model" / "モデル";
     called_at: "At" / "時刻";
     took: "Took" / "所要時間";
-    tokens: "Tokens (in, of which cached, out)" / "トークン（入力・うちキャッシュ・出力）";
+    tokens: "Tokens (input, cached, output)" / "トークン（入力・うちキャッシュ・出力）";
     price: "Price" / "費用";
-    omissions: "Left out for want of room" / "入りきらず省いたもの";
+    omissions: "Left out (no room)" / "入りきらずに省いたもの";
     omission(section: &str, count: usize, tokens: u64):
         "{section}: {count} ({tokens} tokens)"
         / "{section}: {count} 件（{tokens} トークン）";
@@ -46,7 +46,7 @@ texts! {
     aftermath: "What happened next" / "その後";
     aftermath_separator: "; " / "、";
     replied_after(name: Name<'_>, after: &str):
-        "{name} said something after {after}"
+        "{name} wrote {after} later"
         / "{after}後に{name:#}が発言しました";
     somebody: "somebody" / "誰か";
     one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
@@ -67,10 +67,10 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::ChoseSilence) => {
             pick(language, "chose silence", "黙っていることにしました")
         }
-        Some(DecisionResult::Dropped) => pick(language, "dropped it", "取りやめました"),
-        Some(DecisionResult::Muted) => pick(language, "was silenced", "話さないことになっています"),
+        Some(DecisionResult::Dropped) => pick(language, "let it be", "取りやめました"),
+        Some(DecisionResult::Muted) => pick(language, "was muted", "ミュートされていました"),
         Some(DecisionResult::OverBudget) => {
-            pick(language, "had used up its budget", "使える分を使い切っていました")
+            pick(language, "was over budget", "利用上限に達していました")
         }
         Some(DecisionResult::Failed) => pick(language, "failed", "失敗しました"),
     }
@@ -78,48 +78,46 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
 
 pub fn gate(language: Language, gate: Gate) -> &'static str {
     match gate {
-        Gate::OwnMessage => pick(language, "own line", "自分の発言"),
-        Gate::OptedOut => pick(language, "opted out", "聞かない人"),
+        Gate::OwnMessage => pick(language, "own message", "自分の発言"),
+        Gate::OptedOut => pick(language, "opted out", "オプトアウト"),
         Gate::OtherBot => pick(language, "other bot", "ほかのボット"),
-        Gate::Backfilled => pick(language, "caught up", "不在中の発言"),
+        Gate::Backfilled => pick(language, "said while away", "不在中の発言"),
         Gate::ChannelMode => pick(language, "channel mode", "チャンネルのモード"),
         Gate::Command => pick(language, "command", "コマンド"),
         Gate::Muted => pick(language, "muted", "ミュート"),
         Gate::QuietHours => pick(language, "quiet hours", "静かにする時間帯"),
-        Gate::Loop => pick(language, "own turns", "続けて話した回数"),
-        Gate::TooFew => pick(language, "too few lines", "発言の少なさ"),
-        Gate::Directed => pick(language, "directed at somebody else", "ほかの人あて"),
+        Gate::Loop => pick(language, "several turns in a row", "続けて話した回数"),
+        Gate::TooFew => pick(language, "too few messages", "発言数の不足"),
+        Gate::Directed => pick(language, "for somebody else", "ほかの人宛て"),
         Gate::SpokeLast => pick(language, "spoke last", "最後の発言者"),
-        Gate::Unchanged => pick(language, "unchanged", "変化の有無"),
-        Gate::NothingOpen => pick(language, "nothing open", "待たれている返事"),
+        Gate::Unchanged => pick(language, "nothing new", "変化なし"),
+        Gate::NothingOpen => pick(language, "nobody waiting", "返事を待つ人なし"),
         Gate::Cooldown => pick(language, "cooldown", "発言の間隔"),
-        Gate::Share => pick(language, "share of the talk", "発言の割合"),
-        Gate::Budget => pick(language, "budget", "使ってよい量"),
-        Gate::JudgeCalls => pick(language, "thoughts about one person", "一人について考える回数"),
-        Gate::DecisionCalls => pick(language, "thoughts about one decision", "一度に考える回数"),
+        Gate::Share => pick(language, "share of the conversation", "発言の割合"),
+        Gate::Budget => pick(language, "budget", "利用上限"),
+        Gate::JudgeCalls => pick(language, "limit for one person", "一人あたりの上限"),
+        Gate::DecisionCalls => pick(language, "limit for one decision", "判断一回の上限"),
     }
 }
 
 pub fn mode(language: Language, mode: Mode) -> &'static str {
     match mode {
-        Mode::Companion => pick(language, "companion", "一員"),
+        Mode::Companion => pick(language, "joins in", "会話に参加"),
         Mode::Facilitator => pick(language, "facilitator", "進行役"),
-        Mode::MentionOnly => pick(language, "only when mentioned", "呼ばれたときだけ"),
-        Mode::Observe => pick(language, "only looking on", "見守るだけ"),
+        Mode::MentionOnly => pick(language, "only when mentioned", "メンションのみ"),
+        Mode::Observe => pick(language, "only listens", "聞くだけ"),
         Mode::Off => pick(language, "off", "オフ"),
     }
 }
 
 pub fn state(language: Language, state: ConversationState) -> &'static str {
     match state {
-        ConversationState::Ending => pick(language, "is coming to its end", "終わろうとしている"),
+        ConversationState::Ending => pick(language, "winding down", "終わろうとしている"),
         ConversationState::Misunderstanding => {
             pick(language, "people misunderstand each other", "すれ違いがある")
         }
-        ConversationState::Conflict => {
-            pick(language, "people stand against each other", "対立がある")
-        }
-        ConversationState::Active => pick(language, "goes on", "続いている"),
+        ConversationState::Conflict => pick(language, "people disagree", "対立がある"),
+        ConversationState::Active => pick(language, "ongoing", "続いている"),
     }
 }
 
@@ -128,7 +126,7 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "Judge", "判断"),
         "reply" => pick(language, "Reply", "返答"),
-        "state" => pick(language, "State of the talk", "会話の状態"),
+        "state" => pick(language, "State of the conversation", "会話の状態"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }
@@ -151,10 +149,10 @@ pub fn section(language: Language, section: &str) -> &str {
         "channel_memories" => pick(language, "channel memories", "チャンネルの記憶"),
         "thread_memories" => pick(language, "thread memories", "スレッドの記憶"),
         "memos" => pick(language, "memos", "メモ"),
-        "recalled" => pick(language, "old lines", "過去の発言"),
-        "other_talk" => pick(language, "other talk", "ほかの会話"),
-        "target" => pick(language, "lines of the conversation", "対象の会話"),
-        "long_lines" => pick(language, "parts of long lines", "長い発言の一部"),
+        "recalled" => pick(language, "old messages", "過去の発言"),
+        "other_talk" => pick(language, "other conversations", "ほかの会話"),
+        "target" => pick(language, "messages of the conversation", "対象の会話"),
+        "long_lines" => pick(language, "parts of long messages", "長い発言の一部"),
         other => other,
     }
 }

@@ -35,7 +35,7 @@ texts! {
     page(first: usize, last: usize, all: usize):
         "Memos {first}-{last} of {all}"
         / "メモ一覧（{first}-{last}件 / 全{all}件）";
-    empty_page(all: usize): "No memos behind the first {all}" / "メモ一覧（0件 / 全{all}件）";
+    empty_page(all: usize): "No memos after the first {all}" / "メモ一覧（0件 / 全{all}件）";
     /// On the line of a page.
     priority(priority: u8): "priority {priority}" / "優先度{priority}";
     has_details: "[has details]" / "[詳細あり]";

@@ -8,9 +8,9 @@ texts! {
     /// `problem` is [`problem`].
     problem_of(model: &str, problem: &str): "{model}: {problem}" / "{model}: {problem}";
     server_answers(server: &str, model: &str):
-        "{server} answers here with {model}." / "ここでは {server} が動いていて、{model} を使えます。";
+        "{server} is running here with {model}." / "ここでは {server} が動いていて、{model} を使えます。";
     server_has_no_model(server: &str):
-        "{server} answers here, but has no model that writes text."
+        "{server} is running here, but has no model that writes text."
         / "ここでは {server} が動いていますが、文章を書くモデルがありません。";
     key_is_set(variable: &str):
         "{variable} is set, but no model is chosen."
@@ -20,36 +20,36 @@ texts! {
 
     // Why a model cannot be chosen on the page.
     choice_needs_this_machine:
-        "A model is chosen on the machine that Aizuchi runs on, at its own address, and not through a proxy."
+        "A model can be chosen only on the machine that Aizuchi runs on, with the page opened at its own address and not through a proxy."
         / "モデルは、Aizuchi が動いているマシンから直接開いたページで選んでください。プロキシ経由では選べません。";
     named_by_config:
-        "The config names the models; change them there."
+        "The models are set in the config file. Change them there."
         / "モデルは設定ファイルで指定されています。設定ファイルで変更してください。";
     named_by_flag:
-        "Aizuchi was started with --model; start it without to choose here."
+        "Aizuchi was started with --model. Start it without it to choose here."
         / "Aizuchi は --model 付きで起動されています。ここで選ぶには、付けずに起動してください。";
     named_by_variable(variable: &str):
-        "The variable {variable} is set where Aizuchi was started and goes before what is chosen here; change it there."
+        "The environment variable {variable} was set when Aizuchi was started, and it overrides what is chosen here. Change it there."
         / "Aizuchi の起動環境で {variable} が設定されていて、ここでの選択より優先されます。そちらを変更してください。";
     malformed_key:
-        "That is not a key: it must be one line without spaces."
+        "That is not a valid key: it must be one line without spaces."
         / "キーの形式が正しくありません。空白を含まない 1 行で入力してください。";
     key_needed(provider: &str): "{provider} needs a key." / "{provider} にはキーが必要です。";
     malformed_model:
-        "That is not the name of a model: it must be one word."
+        "That is not a valid model name: it must be one word."
         / "モデル名の形式が正しくありません。空白を含めずに入力してください。";
     malformed_address:
-        "That is not an address: it begins with http:// or https:// and has no spaces."
+        "That is not a valid address: it must begin with http:// or https:// and have no spaces."
         / "アドレスの形式が正しくありません。http:// または https:// で始め、空白を含めずに入力してください。";
-    not_found_here: "That model is not offered here any more." / "そのモデルはもうここにはありません。";
+    not_found_here: "That model is no longer available here." / "そのモデルはもうここにはありません。";
     not_saved(why: &str):
         "The choice could not be saved: {why}" / "選択を保存できませんでした: {why}";
     try_failed(model: &str, problem: &str):
-        "{model} was tried and did not answer: {problem}. Nothing was changed."
-        / "{model} を試しましたが、答えませんでした（{problem}）。変更はしていません。";
+        "{model} did not answer: {problem}. Nothing was changed."
+        / "{model} を試しましたが、応答がありませんでした（{problem}）。設定は変えていません。";
     try_failed_unusably(model: &str):
-        "{model} was tried, and its answer was of no use. Nothing was changed."
-        / "{model} を試しましたが、使える答えが返りませんでした。変更はしていません。";
+        "{model} answered, but in a way that Aizuchi can’t use. Nothing was changed."
+        / "{model} から使える答えが返りませんでした。設定は変えていません。";
 }
 
 /// What stands between the program and a model, as the end of a sentence.
@@ -67,24 +67,20 @@ pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
         ModelProblem::KeyMissing => {
             pick(language, "the model needs a key", "モデルには API キーが必要です")
         }
-        ModelProblem::UnknownModel => pick(
-            language,
-            "there is no model of that name there",
-            "その名前のモデルが見つかりません",
-        ),
-        ModelProblem::NoFunds => pick(
-            language,
-            "the model's account has nothing left to spend",
-            "モデルの利用残高がありません",
-        ),
+        ModelProblem::UnknownModel => {
+            pick(language, "there is no model with that name", "その名前のモデルが見つかりません")
+        }
+        ModelProblem::NoFunds => {
+            pick(language, "the account has no credit left", "モデルの利用残高がありません")
+        }
         ModelProblem::Overloaded => pick(
             language,
-            "the model is overloaded or was asked too often",
+            "the model is overloaded, or a rate limit was reached",
             "モデルが混雑しているか、利用回数の制限に達しています",
         ),
         ModelProblem::RequestRejected => pick(
             language,
-            "the model does not take the requests as they are set up",
+            "the model does not accept requests with these settings",
             "モデルが現在の設定でのリクエストを受け付けません",
         ),
         ModelProblem::Garbled => pick(

@@ -4,36 +4,36 @@ texts! {
     // The page of a decision.
     decision: "Decision" / "判断";
     back: "Back to the room" / "部屋に戻る";
-    considered: "Lines it was about" / "対象の発言";
+    considered: "Messages considered" / "対象の発言";
     said: "What was said" / "発言した内容";
-    calls: "What the mind was asked" / "モデルへの問い合わせ";
+    calls: "What the model was asked" / "モデルへの問い合わせ";
     no_calls:
-        "Nobody was asked: a rule settled it."
+        "No model was asked: a rule settled it."
         / "問い合わせはありません。ルールだけで決まりました。";
-    no_calls_yet: "Nobody has been asked yet." / "まだ問い合わせていません。";
+    no_calls_yet: "No model has been asked yet." / "まだ問い合わせていません。";
     prompt: "Prompt" / "プロンプト";
     answer: "Answer" / "回答";
     no_answer: "There is no answer." / "回答はありません。";
     exchange_dropped:
-        "The words are no longer kept: their time is up, or a line in them was edited or deleted."
+        "The text is no longer kept: it has expired, or a message in it was edited or deleted."
         / "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。";
 
     // The page for what cannot be shown.
     nothing_here: "There is nothing here." / "ここには何もありません。";
     not_shown: "This cannot be shown." / "表示できません。";
     texts_withheld:
-        "What was said on Slack and Discord is shown here only with http.token. `aizuchi why` shows it, too."
+        "What was said on Slack and Discord is shown here only if http.token is set. `aizuchi why` shows it too."
         / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。`aizuchi why` でも確認できます。";
 
     // The page that asks for the token.
     token_needed:
-        "This room is open to those who know its token."
+        "You need a token to enter this room."
         / "この部屋に入るには、トークンが必要です。";
     token: "Token (http.token in the config)" / "トークン（設定の http.token）";
     enter: "Enter" / "入る";
-    wrong_token: "That is not the token." / "トークンが違います。";
+    wrong_token: "That token is wrong." / "トークンが違います。";
     too_many_tokens(seconds: u64):
-        "There were too many wrong tokens. Try again in {seconds} s."
+        "Too many wrong tokens. Try again in {seconds} s."
         / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
     sign_out: "Sign out" / "ログアウト";
 

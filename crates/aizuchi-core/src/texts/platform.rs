@@ -13,16 +13,16 @@ texts! {
         "there is no message {id:?} in this channel"
         / "このチャンネルに発言「{id}」はありません";
     not_author:
-        "only the person who wrote a line may change it"
+        "only the person who wrote a message can change it"
         / "発言を変更できるのは、書いた本人だけです";
     invalid_channel_name(longest: usize):
-        "a channel's name has 1 to {longest} letters, digits, hyphens or underscores"
+        "a channel name must have 1 to {longest} letters, digits, hyphens or underscores"
         / "チャンネル名は {longest} 文字以内で、文字、数字、「-」、「_」だけを使ってください";
     channel_taken(name: &str):
         "there is a channel {name:?} already"
         / "チャンネル「{name}」はすでにあります";
     invalid_name(longest: usize):
-        "a name is needed, of at most {longest} characters on one line"
+        "a name must be one line of 1 to {longest} characters"
         / "名前は一行、{longest} 文字以内で入力してください";
     /// The persona's own name.
     name_taken(name: &str):
@@ -31,9 +31,9 @@ texts! {
     invalid_id:
         "an id has 8 to 64 letters, digits or hyphens"
         / "id は英数字とハイフンで 8〜64 文字です";
-    id_taken: "another line has this id already" / "この id は別の発言で使われています";
+    id_taken: "another message has this id already" / "この id は別の発言で使われています";
     invalid_emoji(longest: usize):
-        "an emoji is needed, of at most {longest} characters on one line"
+        "an emoji must be one line of 1 to {longest} characters"
         / "絵文字は一行、{longest} 文字以内で指定してください";
     invalid_minutes(most: u64):
         "it can be muted for 1 to {most} minutes"
@@ -47,12 +47,11 @@ texts! {
         / "いまは保存できません。しばらくしてからもう一度お試しください";
 
     backfill_progress(platform: &str, read: usize, channels: usize, threads: usize):
-        "{platform}: what was missed has been read in {read} of {channels} channels, and in "
-        "{threads} threads"
+        "{platform}: caught up with {read} of {channels} channels, and with {threads} threads"
         / "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、"
           "{threads} スレッドまで読みました";
     /// Behind the progress.
     unreadable_channels(count: usize):
-        "; {count} cannot be read at the moment"
+        "; {count} can’t be read at the moment"
         / "（{count} チャンネルはいま読めません）";
 }

@@ -2,10 +2,10 @@
 
 texts! {
     not_a_member(name: &str):
-        "{name} is not in this channel. Invite it with /invite."
-        / "{name} はこのチャンネルにいません。/invite で招待してください。";
+        "I’m not in this channel. Invite me with `/invite @{name}`."
+        / "このチャンネルに参加していません。`/invite @{name}` で招待してください。";
     still_working:
-        "This takes a moment. I will tell you here when it is done."
+        "This takes a moment. I’ll tell you here when it’s done."
         / "少し時間がかかっています。終わったらここでお知らせします。";
 
     file: "file" / "ファイル";

@@ -431,7 +431,7 @@ async fn a_decision_takes_a_limited_number_of_calls() {
         assert_eq!(harness.mind.verbs(), "reply reply");
         let row = harness.decisions("garden").await.pop().unwrap();
         assert_eq!(row.ended, Some(DecisionResult::Failed));
-        let why = "I had looked at this as often as I may (calls_per_decision)";
+        let why = "I had reached my limit for thinking about this (calls_per_decision)";
         assert_eq!(row.why.as_deref(), Some(why));
     })
     .await;

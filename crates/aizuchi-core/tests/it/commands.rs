@@ -53,7 +53,8 @@ async fn why_explains_posts_and_silences() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi why?
-       0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
+       0s (persona): I haven’t decided anything here yet. I look at a conversation once it has gone quiet for
+       0s (persona): a while.
        5s alice: my beans are up
      405s bob: @Aizuchi why?
      405s (persona): At 08:05 I stayed silent: they get along.
@@ -108,15 +109,15 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
-       0s (persona): I say nothing here until 10:00. `@Aizuchi unmute` undoes it.
+       0s (persona): I’ll stay silent here until 10:00. `@Aizuchi unmute` lets me speak again.
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
-      10s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-      10s (persona): in when the talk rests and it has something to add.
+      10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+      10s (persona): conversation goes quiet and I have something to add.
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
-      20s (persona): I say nothing here until 08:30. `@Aizuchi unmute` undoes it.
+      20s (persona): I’ll stay silent here until 08:30. `@Aizuchi unmute` lets me speak again.
     1821s bob: @Aizuchi and now?
     1821s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()
@@ -144,10 +145,10 @@ async fn mute_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
-       0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
+       0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -173,7 +174,7 @@ async fn stop_cancels_work_in_flight() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
-      90s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
+      90s (persona): I’ll stay silent here until 09:01. `@Aizuchi unmute` lets me speak again.
     [m001] spoke by command: it was a command for me (judge superseded, reply superseded)
     [m000] muted by muted: I was muted ()
     ");
@@ -195,13 +196,14 @@ async fn commands_do_not_prevent_a_judgment() {
        0s alice: when do I cut the roses?
       10s bob: @Aizuchi help
       10s (persona): Say `@Aizuchi` and one of these:
-    - `why?`: why I spoke last here, or said nothing
-      10s (persona): - `status`, `memory`: how I take part here, what I remember
-      10s (persona): - `stop`: I say nothing here for an hour
+    - `why?`: why I last spoke here, or stayed silent
+      10s (persona): - `status`, `memory`: how I take part here, and what I remember
+      10s (persona): - `stop`: I stay silent here for an hour
     - `mute 2h`, `mute`, `unmute`
       10s (persona): - `opt out`, `opt in`: whether I listen to you
       10s (persona): - `forget me`: I ask once more, then delete what you said and what I remember of it
-      10s (persona): - `reset`: I begin anew in this conversation (in direct messages; elsewhere for admins)
+      10s (persona): - `reset`: I start fresh in this conversation (in direct messages; elsewhere only for
+      10s (persona): admins)
     [m001] spoke by command: it was a command for me ()
     [m000] chose_silence: they get along (judge kept)
     ");
@@ -219,7 +221,7 @@ async fn nothing_is_forgotten_before_the_user_is_sure() {
     });
     let transcript = transcript.await;
     assert!(transcript.contains("alice: the roses bloom\n"), "{transcript}");
-    assert!(transcript.contains("It cannot"), "{transcript}");
+    assert!(transcript.contains("It can’t"), "{transcript}");
     assert!(transcript.contains("forget me, yes"), "{transcript}");
 }
 
@@ -233,8 +235,8 @@ async fn a_command_that_was_nearly_right_gets_a_usage_line() {
         harness.transcript().await
     });
     let transcript = transcript.await;
-    assert!(transcript.contains("I do not know that mode."), "{transcript}");
-    assert!(transcript.contains("I did not understand for how long."), "{transcript}");
+    assert!(transcript.contains("I don’t know that mode."), "{transcript}");
+    assert!(transcript.contains("I didn’t understand for how long."), "{transcript}");
     assert!(!transcript.contains("kept"), "no model is asked: {transcript}");
 }
 
@@ -245,12 +247,12 @@ async fn the_notice_on_joining_is_no_part_of_the_talk() {
         let persona = UserId::new("persona");
         harness.inbox.announce_join(top_level("garden"), persona).await.unwrap();
         harness.pass(5).await;
-        assert!(harness.platform.posted_texts().concat().contains("I am Aizuchi, a bot"));
+        assert!(harness.platform.posted_texts().concat().contains("I’m Aizuchi, a bot"));
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(600).await;
         let judged = harness.mind.prompt_texts(PromptVerb::Judge);
         assert!(
-            judged[0].contains("roses") && !judged[0].contains("I hear what is said"),
+            judged[0].contains("roses") && !judged[0].contains("I read the messages"),
             "{}",
             judged[0]
         );
@@ -286,8 +288,8 @@ async fn a_command_and_a_question_are_both_answered() {
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
        0s bob: @Aizuchi status
-       0s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-       0s (persona): and it has something to add.
+       0s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
+       0s (persona): and I have something to add.
        0s (persona): Here I am.
     [m001] spoke by command: it was a command for me ()
     [m000] spoke: alice asked me (reply kept)
@@ -314,26 +316,26 @@ async fn a_user_who_opted_out_can_still_give_commands() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi opt out
-       0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
-       0s (persona): there is in nothing that I think or remember, and I only take your commands.
-       0s (persona): `opt in` undoes it.
+       0s (persona): I’m not listening to you any more, here or in the channels that belong with this one.
+       0s (persona): I use nothing you say there, neither to answer nor to remember, and only take your
+       0s (persona): commands. `opt in` undoes it.
        5s alice: 
        5s bob: nor am I
      405s alice: @Aizuchi status
-     405s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-     405s (persona): and it has something to add.
-    I do not listen to you here and in the rooms that belong
-     405s (persona): with this one: what you say there is in nothing that I think or remember, and I only take
-     405s (persona): your commands. `opt in` undoes it.
+     405s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
+     405s (persona): and I have something to add.
+    I’m not listening to you any more, here or in the channels
+     405s (persona): that belong with this one. I use nothing you say there, neither to answer nor to
+     405s (persona): remember, and only take your commands. `opt in` undoes it.
      410s alice: @Aizuchi opt in
-     410s (persona): I listen to you.
+     410s (persona): I’m listening to you.
      415s alice: @Aizuchi hello
      415s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
     [m003] spoke by command: it was a command for me ()
     [m004] spoke by command: it was a command for me ()
-    [m005] spoke: alice asked me (reply kept)
+    [m005] spoke: alice mentioned me (reply kept)
     ");
 }
 
@@ -357,9 +359,9 @@ async fn forget_me_deletes_what_the_user_said() {
        0s forgotten: (deleted)
        0s bob: hm
      400s alice: @Aizuchi forget me, yes
-     400s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
-     400s (persona): remembered of it; its last traces leave my database within a day.
-     400s (persona): What you say from now on I hear again; with `opt out` I do not.
+     400s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
+     400s (persona): remembered of it. The last traces leave my database within a day.
+     400s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
      405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was a command for me ()
@@ -382,10 +384,10 @@ async fn forget_me_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi はい、私のことを忘れて
-     400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。データベースに残る痕跡も 1 日以内に消えます。これからの発言はまた聞きます。
+     400s (persona): ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消しました。データベースに残る痕跡も 1 日以内に消えます。これからの発言はまた聞きます。
      400s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
      405s 花子: @Aizuchi オプトアウト
-     405s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+     405s (persona): ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -418,10 +420,10 @@ async fn a_command_that_is_sent_again_is_carried_out_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
-       0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
+       0s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
        5s bob: @Aizuchi unmute
-       5s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-       5s (persona): in when the talk rests and it has something to add.
+       5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+       5s (persona): conversation goes quiet and I have something to add.
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [a1] spoke by command: it was a command for me ()
@@ -447,9 +449,9 @@ async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
-       0s (persona): remembered of it; its last traces leave my database within a day.
-       0s (persona): What you say from now on I hear again; with `opt out` I do not.
+       0s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
+       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
     [m000] spoke by command: it was a command for me ()
     [a1] open:  ()
     ");
@@ -476,7 +478,7 @@ async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
        0s forgotten: (deleted)
        0s bob: @Aizuchi how do I mend a roof?
        0s (persona): (deleted)
-    [m000 m001] spoke: a line that it was made from has changed (reply kept)
+    [m000 m001] spoke: a message it was based on has changed (reply kept)
     ");
 }
 
@@ -494,22 +496,22 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
         harness.says("alice", "@Aizuchi forget me, yes").await;
         harness.pass(5).await;
         let later = harness.transcript().await;
-        assert_eq!(later.matches("I have deleted what you said here").count(), 2, "{later}");
+        assert_eq!(later.matches("I’ve deleted what you said here").count(), 2, "{later}");
         assert_eq!(later.matches("my shed leaks").count(), 0, "{later}");
         transcript
     });
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
-       0s (persona): remembered of it; its last traces leave my database within a day.
-       0s (persona): What you say from now on I hear again; with `opt out` I do not.
+       0s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
+       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
     1900s alice: my shed leaks
     1900s alice: @Aizuchi forget me, yes
-    1900s (persona): I have deleted what you said less than an hour ago.
-    1900s (persona): What you have said since then is still here: ask me again when that hour is over.
+    1900s (persona): I deleted what you said less than an hour ago. What you’ve said since then is still here.
+    1900s (persona): Ask me again when that hour is over.
     [m001] spoke by command: it was a command for me ()
-    [m000] dropped: what was said was deleted ()
+    [m000] dropped: the message was deleted ()
     [m003] spoke by command: it was a command for me ()
     [m002] chose_silence: they get along (judge kept)
     ");
@@ -538,19 +540,19 @@ async fn only_admins_order_what_affects_others() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mode observe
-       0s (persona): Only an admin may order that.
+       0s (persona): Only an admin can do that.
        5s alice: @Aizuchi mute everywhere
-       5s (persona): Only an admin may order that.
+       5s (persona): Only an admin can do that.
       10s root: @Aizuchi mute
-      10s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
+      10s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
       15s alice: @Aizuchi unmute
-      15s (persona): An admin wants me to say nothing until somebody undoes it, and only an admin can undo
-      15s (persona): that.
+      15s (persona): I’ll stay silent until someone unmutes me. An admin ordered that, so only an admin can
+      15s (persona): undo it.
       20s root: @Aizuchi unmute
-      20s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-      20s (persona): in when the talk rests and it has something to add.
+      20s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+      20s (persona): conversation goes quiet and I have something to add.
       25s root: @Aizuchi mode mention-only
-      25s (persona): In this channel, Aizuchi speaks only when it is mentioned.
+      25s (persona): In this channel I speak only when I’m mentioned.
       30s alice: the beans are up
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
@@ -558,7 +560,7 @@ async fn only_admins_order_what_affects_others() {
     [m002] spoke by command: it was a command for me ()
     [a2] spoke by command: it was a command for me ()
     [a3] spoke by command: it was a command for me ()
-    [m003] chose_silence by channel_mode: I was not to speak unasked in this channel ()
+    [m003] chose_silence by channel_mode: I don’t speak up on my own in this channel ()
     ");
 }
 
@@ -589,8 +591,8 @@ async fn a_command_in_a_thread_is_answered_there() {
     assert_snapshot!(transcript.await, @"
        0s alice: my tomatoes are late
      400s   bob: @Aizuchi status
-     400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-     400s   (persona): and it has something to add.
+     400s   (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
+     400s   (persona): and I have something to add.
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was a command for me ()
     ");
@@ -615,10 +617,10 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute
-       0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
+       0s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
        5s alice: @Aizuchi unmute
-       5s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-       5s (persona): in when the talk rests and it has something to add.
+       5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+       5s (persona): conversation goes quiet and I have something to add.
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [m1] spoke by command: it was a command for me ()
@@ -642,7 +644,7 @@ async fn a_message_edited_into_a_command_is_not_executed_and_the_reply_says_so()
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
-       0s (persona): I take commands only as they are first written; please write it anew.
+       0s (persona): I don’t take commands from edited messages. Please send it as a new message.
        5s bob: @Aizuchi are you there?
        5s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()
@@ -667,15 +669,15 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 24h
-       0s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
+       0s (persona): I’ll stay silent here until 2027-01-16 08:00. `@Aizuchi unmute` lets me speak again.
        5s bob: @Aizuchi stop
-       5s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
+       5s (persona): I’ll stay silent here until 2027-01-16 08:00. `@Aizuchi unmute` lets me speak again.
       10s bob: @Aizuchi status
       10s alice: @Aizuchi unmute
-      10s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-      10s (persona): and it has something to add.
-      10s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-      10s (persona): in when the talk rests and it has something to add.
+      10s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
+      10s (persona): and I have something to add.
+      10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+      10s (persona): conversation goes quiet and I have something to add.
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
     [m002 m003] spoke by command: it was a command for me ()
@@ -703,11 +705,11 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
     assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
        0s u-bob: @Aizuchi opt out
-       0s (persona): I’m not muted any more. In this channel, Aizuchi answers when it is mentioned, and joins
-       0s (persona): in when the talk rests and it has something to add.
-       0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
-       0s (persona): there is in nothing that I think or remember, and I only take your commands.
-       0s (persona): `opt in` undoes it.
+       0s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
+       0s (persona): conversation goes quiet and I have something to add.
+       0s (persona): I’m not listening to you any more, here or in the channels that belong with this one.
+       0s (persona): I use nothing you say there, neither to answer nor to remember, and only take your
+       0s (persona): commands. `opt in` undoes it.
     [m1 m2] spoke by command: it was a command for me ()
     [] spoke by command: it was a command for me ()
     ");
@@ -736,13 +738,13 @@ async fn the_other_commands_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
-       0s (persona): このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+       0s (persona): このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
-       5s (persona): 09:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
+       5s (persona): 09:00まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
-      15s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+      15s (persona): ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
       20s 花子: @Aizuchi オプトイン
       20s (persona): あなたの発言を聞いています。
       25s 花子: @Aizuchi 記憶
@@ -799,5 +801,27 @@ async fn memory_shows_what_is_remembered_of_this_channel_only() {
        0s alice: @Aizuchi memory
        0s (persona): - 2026-03-01: the beans are up
     [m000] spoke by command: it was a command for me ()
+    ");
+}
+
+/// What was thought about when it was told to stop has its own decision, which says why nothing came of it.
+#[tokio::test]
+async fn what_a_stop_interrupts_has_a_reason_of_its_own() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Judge, move || async move {
+            there.says("bob", "@Aizuchi stop").await;
+        });
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(1000).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: when do I cut the roses?
+      90s bob: @Aizuchi stop
+      90s (persona): I’ll stay silent here until 09:01. `@Aizuchi unmute` lets me speak again.
+    [m001] spoke by command: it was a command for me (judge superseded)
+    [m000] muted by muted: I was muted ()
     ");
 }

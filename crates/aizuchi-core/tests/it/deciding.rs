@@ -160,7 +160,7 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
       15s bob: @carol so are the lilies
       15s (persona): Here I am.
     [m000 m001 m002 m003] spoke: nobody answers (judge kept, reply superseded, reply kept)
-    [m004] chose_silence by directed: everything new was said to somebody else ()
+    [m004] chose_silence by directed: the new messages were for somebody else ()
     ");
 }
 
@@ -183,8 +183,8 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
        0s carol: they do
        0s alice: what can we do?
       10s bob: @alice water them
-    [m000 m001 m002] dropped: it was taken up by bob meanwhile (0.93) (judge kept, reply kept)
-    [m003] chose_silence by directed: everything new was said to somebody else ()
+    [m000 m001 m002] dropped: bob took it up in the meantime (0.93) (judge kept, reply kept)
+    [m003] chose_silence by directed: the new messages were for somebody else ()
     ");
 }
 
@@ -207,7 +207,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
        0s carol: they do
        0s alice: what can we do?
        5s   bob: water them
-    [m000 m001 m002] dropped: it was taken up by bob meanwhile (1.00) (judge kept, reply kept)
+    [m000 m001 m002] dropped: bob took it up in the meantime (1.00) (judge kept, reply kept)
     [m003] chose_silence by too_few: too little had been said yet ()
     ");
 }
@@ -232,7 +232,7 @@ async fn an_edited_question_is_judged_again() {
        0s bob: the roses look ill
        0s carol: they do
        0s alice: never mind, what is for lunch?
-    [m000 m001] dropped: a line that it was made from has changed (judge kept, reply kept)
+    [m000 m001] dropped: a message it was based on has changed (judge kept, reply kept)
     [m002] chose_silence: they get along (judge kept)
     ");
 }
@@ -256,7 +256,7 @@ async fn a_deleted_question_is_not_answered() {
        0s bob: the roses look ill
        0s carol: they do
        0s alice: (deleted)
-    [m000 m001 m002] dropped: the line was deleted (judge kept, reply kept)
+    [m000 m001 m002] dropped: the message was deleted (judge kept, reply kept)
     ");
 }
 
@@ -432,7 +432,7 @@ async fn observe_mode_decides_for_the_ledger_only() {
      800s alice: @Aizuchi are you there?
     [m000] muted: I would have spoken, but I only listen here (judge kept)
     [m001] chose_silence: good news (judge kept)
-    [m002] muted by channel_mode: I was not to speak unasked in this channel ()
+    [m002] muted by channel_mode: I don’t speak up on my own in this channel ()
     ");
 }
 
@@ -451,7 +451,7 @@ async fn mention_only_mode_answers_mentions_only() {
        0s alice: when do I cut the roses?
      100s alice: @Aizuchi when do I cut the roses?
      100s (persona): Here I am.
-    [m000] chose_silence by channel_mode: I was not to speak unasked in this channel ()
+    [m000] chose_silence by channel_mode: I don’t speak up on my own in this channel ()
     [m001] spoke: alice asked me (reply kept)
     ");
 }
@@ -688,13 +688,13 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
        0s alice: @Aizuchi one?
        0s (persona): Here I am.
       10s alice: @Aizuchi two?
-      10s (persona): I have used up what I may use for now. Please ask me again later.
+      10s (persona): I’ve used up my budget for now. Please ask me again later.
       20s alice: @Aizuchi three?
       30s   alice: @Aizuchi in here?
-      30s   (persona): I have used up what I may use for now. Please ask me again later.
+      30s   (persona): I’ve used up my budget for now. Please ask me again later.
       40s   alice: @Aizuchi still?
     3650s alice: @Aizuchi an hour later?
-    3650s (persona): I have used up what I may use for now. Please ask me again later.
+    3650s (persona): I’ve used up my budget for now. Please ask me again later.
     93660s alice: @Aizuchi a day later?
     93660s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)

@@ -428,6 +428,7 @@ async fn outcome(
                 ends: DecisionResult::Reacted,
                 why: "a nod".to_owned(),
                 only_for: None,
+                is_public: false,
             };
             let (judgment, state) = (Judgment::default(), context.state_hash());
             StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
@@ -464,6 +465,7 @@ async fn outcome(
                 ends: if kind == 10 { DecisionResult::OverBudget } else { DecisionResult::Spoke },
                 why: "asked".to_owned(),
                 only_for: None,
+                is_public: false,
             };
             let texts =
                 (0..=kind % 3).map(|item| format!("piece {item} of act {number}")).collect();

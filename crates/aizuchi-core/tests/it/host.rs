@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::AuthorKind;
+use aizuchi_core::decision::Decision;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::persona::Language;
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, TestStore, on_every_store, top_level,
+};
 use insta::assert_snapshot;
 
 /// Between messages: not everything is said at once.
@@ -100,4 +103,68 @@ async fn what_it_was_asked_to_keep_is_found_much_later() {
         text.lines().last().unwrap_or_default().to_owned()
     })
     .await;
+}
+
+/// The nod does not wait for the channel to rest, and its reason names what happened.
+#[tokio::test]
+async fn thanks_by_name_get_a_nod_at_once() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options(Language::En));
+        harness.says("Mia", "The spare key hangs behind the bar.").await;
+        harness.pass(PAUSE).await;
+        harness.says("Ken", "@Aizuchi where is the spare key?").await;
+        harness.pass(5).await;
+        harness.says("Ken", "thanks Aizuchi").await;
+        harness.pass(5).await;
+        harness.says("Ken", "@Aizuchi good night").await;
+        harness.pass(5).await;
+        format!("{}{}", shown(&harness).await, reasons(&harness).await)
+    });
+    assert_snapshot!(transcript.await, @r#"
+    Mia: The spare key hangs behind the bar.
+    Ken: @Aizuchi where is the spare key?
+      → Aizuchi: Mia said at 08:00: “The spare key hangs behind the bar.”
+    Ken: thanks Aizuchi   [😄]
+    Ken: @Aizuchi good night
+      → Aizuchi: Good night, Ken.
+    Some(Spoke): Some("Ken asked me")
+    Some(Reacted): Some("Ken spoke to me")
+    Some(Spoke): Some("Ken mentioned me")
+    "#);
+}
+
+/// The bot may have no right to react.
+#[tokio::test]
+async fn a_nod_that_the_platform_refuses_becomes_a_message() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options(Language::En));
+        harness.platform.fails(&[Fault::Refused]);
+        harness.says("Ken", "@Aizuchi thanks a lot!").await;
+        harness.pass(5).await;
+        assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
+        format!("{}{}", shown(&harness).await, reasons(&harness).await)
+    });
+    assert_snapshot!(transcript.await, @r#"
+    Ken: @Aizuchi thanks a lot!
+      → Aizuchi: 😄
+    Some(Spoke): Some("Ken mentioned me")
+    "#);
+}
+
+async fn reasons(harness: &Harness) -> String {
+    let decisions = harness.decisions("garden").await.into_iter();
+    let reason = |decision: Decision| format!("{:?}: {:?}\n", decision.ended, decision.why);
+    decisions.map(reason).collect()
+}
+
+/// People who hear it in two channels do not hear the same one.
+#[tokio::test]
+async fn two_channels_are_told_two_jokes() {
+    let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(Language::En));
+    for channel in ["garden", "kitchen"] {
+        harness.says_in(top_level(channel), "Ken", "@Aizuchi tell me a joke").await;
+        harness.pass(5).await;
+    }
+    let told = harness.platform.posted_texts();
+    assert!(told.len() == 2 && told[0] != told[1], "{told:?}");
 }

@@ -285,14 +285,10 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
         (status(413, "too_large"), "refuses: it does not take the request (413 too_large)", 1),
         (
             status(429, "insufficient_quota"),
-            "refuses: its account has nothing left to spend (429 insufficient_quota)",
+            "refuses: its account has no credit left (429 insufficient_quota)",
             1,
         ),
-        (
-            status(402, "no_credit"),
-            "refuses: its account has nothing left to spend (402 no_credit)",
-            1,
-        ),
+        (status(402, "no_credit"), "refuses: its account has no credit left (402 no_credit)", 1),
         (
             Status(
                 302,

@@ -92,9 +92,9 @@ async fn an_apology_settles_mentions_over_the_answer_limit() {
        0s (persona): Here I am.
       10s alice: @Aizuchi and where?
       10s bob: @Aizuchi may I sit here?
-      10s (persona): Sorry, I cannot think of an answer right now. Please try again later.
+      10s (persona): Sorry, I can’t think of an answer right now. Please try again later.
     [m000] spoke: alice asked me (reply kept)
-    [m001 m002] failed: I could not think of an answer (reply failed)
+    [m001 m002] failed: I couldn’t think of an answer (reply failed)
     ");
 }
 
@@ -128,8 +128,8 @@ async fn all_steps_wait_while_a_platform_is_disconnected() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     1210s carol: @alice, in spring
-    [m000] dropped: it was taken up by carol meanwhile (0.96) (judge kept)
-    [m002] chose_silence by directed: everything new was said to somebody else ()
+    [m000] dropped: carol took it up in the meantime (0.96) (judge kept)
+    [m002] chose_silence by directed: the new messages were for somebody else ()
     ");
 }
 

@@ -953,6 +953,7 @@ impl PromisesExt for TestStore {
             ends: DecisionResult::Spoke,
             why: "asked".to_owned(),
             only_for: None,
+            is_public: false,
         };
         let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {

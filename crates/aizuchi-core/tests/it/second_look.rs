@@ -61,7 +61,7 @@ async fn a_yes_that_stays_unsure_is_silence() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
-    [m000] chose_silence: I was not sure enough (0.50 of at least 0.70) (judge looked_again, judge kept)
+    [m000] chose_silence: I wasn’t sure enough (0.50; I need 0.70) (judge looked_again, judge kept)
     ");
 }
 

@@ -539,7 +539,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
     assert_snapshot!(transcript.await, @"
        0s alice: (deleted)
     1180s bob: hello
-    [m000] dropped: what was said was deleted (judge superseded, judge superseded)
+    [m000] dropped: the message was deleted (judge superseded, judge superseded)
     [m001] chose_silence: they get along (judge kept)
     ");
 }
@@ -561,7 +561,7 @@ async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
        0s bob: hello all
        0s (persona): Here I am.
      100s buildbot: @Aizuchi the build is red
-    [m000 m001] spoke: alice asked me (reply kept)
+    [m000 m001] spoke: alice mentioned me (reply kept)
     ");
 }
 

@@ -209,8 +209,8 @@ async fn an_answer_is_given_up_after_its_sources_changed_three_times() {
     assert_snapshot!(transcript.await, @"
        0s bob: draft 4
        0s alice: @Aizuchi what does bob say?
-       4s (persona): Sorry, I cannot think of an answer right now. Please try again later.
-    [m000 m001] failed: I could not think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+       4s (persona): Sorry, I can’t think of an answer right now. Please try again later.
+    [m000 m001] failed: I couldn’t think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
     ");
 }
 
@@ -238,7 +238,7 @@ async fn an_unsolicited_draft_is_dropped_if_the_threads_parent_is_edited() {
        0s bob: oops
      400s   alice: does anyone know which code?
     [m000] chose_silence:  (judge kept)
-    [m001] dropped: a line that it was made from has changed (judge kept, reply kept)
+    [m001] dropped: a message it was based on has changed (judge kept, reply kept)
     ");
 }
 
@@ -316,7 +316,7 @@ async fn with_a_fixed_wait_a_message_while_the_platform_is_busy_restarts_the_wai
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       60s bob: who has a spade?
-    [m000] dropped: people went on meanwhile (judge kept, reply kept)
+    [m000] dropped: the conversation moved on in the meantime (judge kept, reply kept)
     [m001] chose_silence: they get along (judge kept)
     ");
 }
@@ -758,10 +758,10 @@ async fn an_owed_answer_is_retried_then_apologized_for() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi are you there?
-      45s (persona): Sorry, I cannot think of an answer right now. Please try again later.
+      45s (persona): Sorry, I can’t think of an answer right now. Please try again later.
     1000s bob: @Aizuchi better now?
     1000s (persona): Here I am.
-    [m000] failed: I could not think of an answer (reply failed, reply failed, reply failed, reply failed)
+    [m000] failed: I couldn’t think of an answer (reply failed, reply failed, reply failed, reply failed)
     [m001] spoke: bob asked me (reply kept)
     ");
 }

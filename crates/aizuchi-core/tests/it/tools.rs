@@ -90,7 +90,7 @@ async fn a_memo_is_known_later() {
             0s (persona): I will remember it.\n  \
             10s bob: @Aizuchi when is her birthday?\n  \
             10s (persona): On May 3rd.\n\
-            [m000] spoke: alice asked me (reply kept, reply kept)\n\
+            [m000] spoke: alice mentioned me (reply kept, reply kept)\n\
             [m001] spoke: bob asked me (reply kept, reply kept)\n";
         assert_eq!(harness.transcript().await, transcript);
 

@@ -44,7 +44,7 @@ async fn an_answer_that_names_nobody_is_not_spoken_over() {
       30s ann: where is the key for the shed?
      130s bob: on the hook by the door
      150s ann: got it, thanks!
-    [m000 m001] dropped: the one who asked is content (judge kept)
+    [m000 m001] dropped: the person who asked is satisfied (judge kept)
     [m002 m003] chose_silence by nothing_open: nobody was waiting for an answer ()
     ");
 }
@@ -68,7 +68,7 @@ async fn an_arrangement_between_two_is_theirs() {
        0s ann: anyone free for lunch?
       95s bob: me! 12:30?
      110s ann: great, see you then
-    [m000] dropped: it was taken up by bob meanwhile (0.63) (judge kept)
+    [m000] dropped: bob took it up in the meantime (0.63) (judge kept)
     [m001 m002] chose_silence by nothing_open: nobody was waiting for an answer ()
     ");
 }
@@ -194,7 +194,7 @@ async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
        0s ann: where is the key for the shed?
      100s   ann: the old one
      250s   (persona): Here I am.
-    [m000] dropped: it went on in its thread (judge kept)
+    [m000] dropped: the conversation moved to its thread (judge kept)
     [m001] spoke: give them a minute (judge kept, reply kept)
      in 2 calls
     ");

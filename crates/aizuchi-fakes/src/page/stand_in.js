@@ -18,7 +18,7 @@ let view = null;
 let about = null;
 let isAtEnd = true;
 const drafts = new Map();
-const time = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+const time = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 start();
 

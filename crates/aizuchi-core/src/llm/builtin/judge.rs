@@ -101,6 +101,9 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     if let Some(open) = analysis.open_questions().rfind(is_question) {
         return Ok(open.message);
     }
+    if let Some(question) = analysis.questions.last().filter(|it| wonders_aloud(it, context)) {
+        return Ok(question.message);
+    }
     if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {
         return Err(NoOpenQuestion::Ended);
     }
@@ -119,6 +122,19 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
         None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
         None => NoOpenQuestion::NoQuestion,
     })
+}
+
+/// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
+fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
+    let text = &*question.message.text;
+    let cues = Cues::of(text);
+    let is_newest =
+        context.newest_human_message().is_some_and(|newest| newest.id == question.message.id);
+    matches!(question.status, QuestionStatus::AuthorInExchange(_))
+        && is_newest
+        && cues.contains(Cues::QUESTION_WORD)
+        && !cues.contains(Cues::SECOND_PERSON)
+        && text.trim_end_matches(|letter: char| !letter.is_alphanumeric()).ends_with("っけ")
 }
 
 #[cfg(test)]
@@ -165,6 +181,34 @@ mod tests {
         for (texts, expected) in [
             (vec![("ann", "how do I reset the router?")], Ok("000")),
             (vec![("ann", "ルーターの再起動はどうやりますか")], Ok("000")),
+            (
+                vec![
+                    ("ann", "昨日の雨、すごかったですね"),
+                    ("bob", "靴がびしょぬれになりました"),
+                    ("ann", "プロジェクターのケーブルってどこでしたっけ？"),
+                ],
+                Ok("002"),
+            ),
+            (
+                vec![
+                    ("bob", "来月のデプロイは金曜日にします"),
+                    ("ann", "プロジェクターってどこでしたっけ？"),
+                ],
+                Ok("001"),
+            ),
+            (
+                vec![("bob", "打ち合わせは明日です"), ("ann", "何時からでしたか？")],
+                Err(TalkingToEachOther),
+            ),
+            (
+                vec![
+                    ("ann", "お昼はカレーを食べました"),
+                    ("bob", "いいですね、駅前の店ですか？"),
+                    ("ann", "そうです。あの店の名前って何でしたっけ？"),
+                    ("bob", "花びらです"),
+                ],
+                Err(TalkingToEachOther),
+            ),
             (vec![("ann", "good morning")], Err(NoQuestion)),
             (vec![("ann", "lunch was good"), ("bob", "it was")], Err(TalkingToEachOther)),
             (vec![("ann", "who has the key?"), ("bob", "I do")], Err(Answered)),

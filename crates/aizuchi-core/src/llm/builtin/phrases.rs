@@ -1,7 +1,13 @@
-//! The phrases by which the built-in mind knows what is wanted of it, in English and Japanese, in lower case.
+//! The phrases by which the built-in mind knows what is wanted of it. They stand in `phrases.txt`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use strum::{EnumString, VariantArray};
 
 /// What can be told from a phrase alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum Topic {
     Time,
     Date,
@@ -71,729 +77,124 @@ pub enum Place {
     Alone,
 }
 
-/// What phrases ask for. The first entry that fits counts.
-pub const TOPICS: &[(Topic, Place, &[&str])] = &[
-    (
-        Topic::Time,
-        Place::Within,
-        &[
-            "what time is it",
-            "what's the time",
-            "what is the time",
-            "whats the time",
-            "the time now",
-            "current time",
-            "have the time",
-            "今何時",
-            "いま何時",
-            "今、何時",
-            "現在時刻",
-        ],
-    ),
-    (Topic::Time, Place::Alone, &["何時", "何時ですか", "何時だっけ", "時間は", "time"]),
-    (
-        Topic::Date,
-        Place::Within,
-        &[
-            "what day is it",
-            "what day is today",
-            "what's the date",
-            "what is the date",
-            "whats the date",
-            "what date is it",
-            "what is today's date",
-            "what's today",
-            "what is today",
-            "which day is it",
-            "which day is today",
-            "what day of the week",
-            "今日は何日",
-            "今日って何日",
-            "今日何日",
-            "今日は何曜日",
-            "今日って何曜日",
-            "今日何曜日",
-            "今日の日付",
-            "what day is tomorrow",
-            "明日は何日",
-            "明日は何曜日",
-            "明日何曜日",
-            "昨日は何日",
-            "昨日は何曜日",
-            "何月何日",
-        ],
-    ),
-    (Topic::Date, Place::Alone, &["何曜日ですか", "何日ですか", "何曜日だっけ", "日付は", "date"]),
-    (
-        Topic::IsBot,
-        Place::Within,
-        &[
-            "are you a bot",
-            "are you a robot",
-            "are you an ai",
-            "are you ai",
-            "ボットですか",
-            "ボットなの",
-            "botですか",
-            "aiですか",
-            "aiなの",
-            "ai ですか",
-            "ロボットですか",
-            "ボットか",
-        ],
-    ),
-    (
-        Topic::IsHuman,
-        Place::Within,
-        &[
-            "are you human",
-            "are you a human",
-            "are you a person",
-            "are you real",
-            "人間ですか",
-            "人間なの",
-        ],
-    ),
-    (
-        Topic::IsOtherModel,
-        Place::Within,
-        &[
-            "are you chatgpt",
-            "chatgptなの",
-            "chatgptですか",
-            "are you gpt",
-            "are you claude",
-            "are you gemini",
-            "are you siri",
-            "are you alexa",
-            "are you copilot",
-            "claudeですか",
-            "geminiですか",
-        ],
-    ),
-    (
-        Topic::Identity,
-        Place::Within,
-        &[
-            "who are you",
-            "what are you",
-            "who r u",
-            "who is this",
-            "who's this",
-            "introduce yourself",
-            "tell me about yourself",
-            "tell us about yourself",
-            "your name",
-            "who made you",
-            "who built you",
-            "あなたは誰",
-            "あなたはだれ",
-            "君は誰",
-            "きみは誰",
-            "あなた誰",
-            "何者",
-            "自己紹介",
-            "名前は何",
-            "お名前",
-            "どちら様",
-        ],
-    ),
-    (Topic::Identity, Place::Alone, &["誰", "誰ですか", "誰なの", "だれ", "だれですか", "名前は"]),
-    (
-        Topic::Abilities,
-        Place::Within,
-        &[
-            "what can you do",
-            "what do you do",
-            "how do you work",
-            "how can you help",
-            "what are you for",
-            "what are you good at",
-            "what are you good for",
-            "how do i use you",
-            "how do we use you",
-            "get started",
-            "why are you here",
-            "what can i ask",
-            "what should i ask",
-            "what do you know",
-            "can you help",
-            "help me out",
-            "what do you need",
-            "何ができ",
-            "なにができ",
-            "何が出来",
-            "できること",
-            "どう使",
-            "使い方",
-            "何をしてくれ",
-            "何してくれ",
-            "何の役に",
-            "どんなことができ",
-            "手伝って",
-            "助けてくれ",
-        ],
-    ),
-    (
-        Topic::Model,
-        Place::Within,
-        &[
-            "language model",
-            "a model",
-            "an llm",
-            "your model",
-            "which model",
-            "what model",
-            "connect you to",
-            "chatgpt",
-            "use gpt",
-            "use claude",
-            "use ollama",
-            "openai key",
-            "api key for you",
-            "make you smarter",
-            "be smarter",
-            "言語モデル",
-            "モデルをつな",
-            "モデルを接続",
-            "モデルを使",
-            "どのモデル",
-            "何のモデル",
-            "llm",
-            "もっと賢く",
-            "賢くする",
-            "賢くなる",
-            "賢くなって",
-        ],
-    ),
-    (
-        Topic::Joke,
-        Place::Within,
-        &[
-            "a joke",
-            "another joke",
-            "make me laugh",
-            "make us laugh",
-            "something funny",
-            "be funny",
-            "ジョーク",
-            "冗談を",
-            "冗談言",
-            "面白いこと",
-            "面白い話",
-            "おもしろいこと",
-            "おもしろい話",
-            "笑わせて",
-            "ダジャレ",
-            "だじゃれ",
-        ],
-    ),
-    (
-        Topic::Summary,
-        Place::Within,
-        &[
-            "summarise",
-            "summarize",
-            "summary",
-            "recap",
-            "sum up",
-            "sum it up",
-            "tl;dr",
-            "tldr",
-            "まとめて",
-            "要約",
-        ],
-    ),
-    (
-        Topic::Recap,
-        Place::Within,
-        &[
-            "catch me up",
-            "did i miss",
-            "what's been said",
-            "what has been said",
-            "what was said",
-            "what did we say",
-            "what did we talk about",
-            "what we said",
-            "what we talked about",
-            "what were we talking about",
-            "what's going on",
-            "what is going on",
-            "what happened",
-            "振り返",
-            "何の話",
-            "何を話し",
-            "何話し",
-            "なに話し",
-            "見逃し",
-            "これまでの話",
-            "今までの話",
-            "どんな話",
-            "話の流れ",
-            "どうなってる",
-        ],
-    ),
-    (
-        Topic::Correction,
-        Place::Within,
-        &[
-            "that's wrong",
-            "that is wrong",
-            "you're wrong",
-            "you are wrong",
-            "not what i asked",
-            "not what i meant",
-            "not true",
-            "that's not right",
-            "that is not right",
-            "that's not it",
-            "doesn't help",
-            "not helpful",
-            "違うよ",
-            "違います",
-            "ちがうよ",
-            "ちがいます",
-            "それは違",
-            "そうじゃな",
-            "間違って",
-            "間違い",
-            "聞いてない",
-            "そういう意味じゃ",
-        ],
-    ),
-    (
-        Topic::Correction,
-        Place::Alone,
-        &["wrong", "no", "nope", "違う", "ちがう", "いいえ", "そうじゃない"],
-    ),
-    (
-        Topic::Insult,
-        Place::Within,
-        &[
-            "stupid",
-            "dumb",
-            "idiot",
-            "useless",
-            "you suck",
-            "hate you",
-            "annoying",
-            "bad bot",
-            "terrible",
-            "shut up",
-            "go away",
-            "moron",
-            "boring",
-            "screw you",
-            "fuck you",
-            "バカ",
-            "ばか",
-            "馬鹿",
-            "アホ",
-            "あほ",
-            "使えない",
-            "使えね",
-            "うるさい",
-            "うざい",
-            "ウザい",
-            "役に立たな",
-            "役立たず",
-            "つまらない",
-            "つまんない",
-            "嫌い",
-            "ポンコツ",
-            "邪魔",
-            "消えろ",
-        ],
-    ),
-    (
-        Topic::Thanks,
-        Place::Within,
-        &[
-            "thanks",
-            "thank you",
-            "thank u",
-            "thx",
-            "tysm",
-            "cheers",
-            "appreciate it",
-            "much appreciated",
-            "ありがとう",
-            "ありがと",
-            "助かりました",
-            "助かった",
-            "助かる",
-            "サンキュー",
-            "感謝",
-            "サンクス",
-        ],
-    ),
-    (Topic::Thanks, Place::Alone, &["ty", "どうも", "あざす", "あざっす"]),
-    (
-        Topic::Apology,
-        Place::Within,
-        &[
-            "sorry",
-            "my bad",
-            "i apologise",
-            "i apologize",
-            "ごめん",
-            "すみません",
-            "すいません",
-            "申し訳",
-            "失礼しました",
-        ],
-    ),
-    (
-        Topic::Praise,
-        Place::Within,
-        &[
-            "good bot",
-            "nice bot",
-            "well done",
-            "good job",
-            "great job",
-            "nice work",
-            "good work",
-            "you're great",
-            "you are great",
-            "you're the best",
-            "you are the best",
-            "love you",
-            "like you",
-            "you rock",
-            "clever",
-            "smart",
-            "awesome",
-            "amazing",
-            "impressive",
-            "cute",
-            "えらい",
-            "偉い",
-            "すごい",
-            "凄い",
-            "さすが",
-            "賢い",
-            "かしこい",
-            "いい子",
-            "大好き",
-            "好きだよ",
-            "かわいい",
-            "最高",
-            "お利口",
-            "天才",
-            "やるね",
-            "いいね",
-        ],
-    ),
-    (
-        Topic::Praise,
-        Place::Alone,
-        &["nice", "cool", "great", "perfect", "excellent", "wow", "well well", "お見事"],
-    ),
-    (
-        Topic::Mood,
-        Place::Within,
-        &[
-            "how are you",
-            "how's it going",
-            "how is it going",
-            "what's up",
-            "whats up",
-            "how do you do",
-            "how you doing",
-            "how do you feel",
-            "how was your day",
-            "元気",
-            "調子は",
-            "調子どう",
-            "調子はどう",
-            "ご機嫌",
-            "どうしてた",
-        ],
-    ),
-    (
-        Topic::Presence,
-        Place::Within,
-        &[
-            "are you there",
-            "you there",
-            "are you awake",
-            "can you hear me",
-            "can you hear us",
-            "are you listening",
-            "anyone home",
-            "are you alive",
-            "are you working",
-            "do you hear",
-            "いますか",
-            "聞こえ",
-            "聞いてる",
-            "聞いていますか",
-            "聞いてますか",
-            "起きて",
-            "生きて",
-            "動いてる",
-            "動いてますか",
-            "反応して",
-        ],
-    ),
-    (
-        Topic::Presence,
-        Place::Alone,
-        &["ping", "test", "testing", "いる", "いるかな", "テスト", "もしもし"],
-    ),
-    (
-        Topic::Goodbye,
-        Place::Within,
-        &[
-            "good night",
-            "goodnight",
-            "goodbye",
-            "good bye",
-            "bye",
-            "see you",
-            "see ya",
-            "talk to you later",
-            "gotta go",
-            "have a nice day",
-            "have a good one",
-            "have a nice weekend",
-            "have a good weekend",
-            "おやすみ",
-            "さようなら",
-            "さよなら",
-            "またね",
-            "また明日",
-            "また来週",
-            "お疲れ",
-            "おつかれ",
-            "お先に",
-            "バイバイ",
-            "では、また",
-            "ではまた",
-            "じゃあね",
-            "行ってきます",
-        ],
-    ),
-];
+/// What the other lists of phrases are for; the file says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum List {
+    Greetings,
+    KeepBefore,
+    KeepBehind,
+    Said,
+    About,
+    AboutJapanese,
+    BadNews,
+    GoodNews,
+    AfterWork,
+    Night,
+    Morning,
+    Day,
+    Evening,
+    Tomorrow,
+    Yesterday,
+}
 
-/// What a greeting begins with, the longest first. What follows is looked at for itself.
-pub const GREETINGS: &[&str] = &[
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "good day",
-    "greetings",
-    "morning",
-    "hello",
-    "howdy",
-    "heya",
-    "hiya",
-    "hey",
-    "hi",
-    "yo",
-    "おはようございます",
-    "おはよう",
-    "おはよー",
-    "こんにちは",
-    "こんにちわ",
-    "こんばんは",
-    "こんばんわ",
-    "はじめまして",
-    "初めまして",
-    "よろしくお願いします",
-    "よろしくね",
-    "よろしく",
-    "やあ",
-    "ハロー",
-    "どうもです",
-    "ねえねえ",
-    "ねえ",
-    "あのさ",
-    "ちょっと",
-];
+impl List {
+    pub fn phrases(self) -> &'static [&'static str] {
+        PHRASES.lists.get(&self).map_or(&[], Vec::as_slice)
+    }
+}
 
-/// What asks it to keep something; the rest is what to keep.
-pub const KEEP_BEFORE: &[&str] = &[
-    "remember that",
-    "remember this",
-    "remember",
-    "keep in mind that",
-    "keep in mind",
-    "make a note that",
-    "make a note of this",
-    "make a note",
-    "take a note",
-    "note that",
-    "note down that",
-    "note down",
-    "note this",
-    "note",
-    "don't forget that",
-    "do not forget that",
-    "don't forget",
-    "do not forget",
-    "覚えておいて",
-    "覚えて",
-    "メモ",
-];
+/// What phrases ask for. The first that fits counts.
+pub fn topics() -> &'static [TopicPhrases] {
+    &PHRASES.topics
+}
 
-/// The same behind it, as Japanese has it.
-pub const KEEP_BEHIND: &[&str] = &[
-    "と覚えておいてください",
-    "を覚えておいてください",
-    "って覚えておいて",
-    "と覚えておいて",
-    "を覚えておいて",
-    "ことを覚えておいて",
-    "って覚えといて",
-    "を覚えといて",
-    "覚えておいてください",
-    "覚えておいて",
-    "覚えといて",
-    "を覚えて",
-    "って覚えて",
-    "と覚えて",
-    "覚えてください",
-    "覚えてね",
-    "覚えて",
-    "をメモしておいて",
-    "とメモしておいて",
-    "メモしておいて",
-    "をメモして",
-    "とメモして",
-    "メモして",
-    "メモっといて",
-    "を忘れないで",
-    "忘れないで",
-];
+#[derive(Debug)]
+pub struct TopicPhrases {
+    pub topic: Topic,
+    pub place: Place,
+    pub phrases: Vec<&'static str>,
+}
 
-/// What asks who said something, or what somebody said.
-pub const SAID: &[&str] = &[
-    "say",
-    "said",
-    "says",
-    "saying",
-    "mention",
-    "mentioned",
-    "talk about",
-    "talked about",
-    "talking about",
-    "think about",
-    "thinks about",
-    "tell us about",
-    "言って",
-    "言った",
-    "言いました",
-    "話して",
-    "話した",
-    "話しました",
-    "いって",
-    "いった",
-    "述べ",
-];
+#[derive(Debug, Default)]
+struct Phrases {
+    topics: Vec<TopicPhrases>,
+    lists: HashMap<List, Vec<&'static str>>,
+}
 
-/// What the topic of a question about what was said stands behind, in Latin letters.
-pub const ABOUT: &[&str] =
-    &["about", "regarding", "concerning", "on the topic of", "mention", "mentioned"];
+static PHRASES: LazyLock<Phrases> =
+    LazyLock::new(|| parse(include_str!("phrases.txt")).expect("a test parses this file"));
 
-/// What it stands before, in Japanese.
-pub const ABOUT_JAPANESE: &[&str] = &["について", "に関して", "のことを", "のこと", "の件"];
+/// Reads sections of a heading and its phrases. The error names the line that cannot be read.
+fn parse(file: &'static str) -> Result<Phrases, String> {
+    let mut all = Phrases::default();
+    let mut section: Option<&mut Vec<&'static str>> = None;
+    for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let problem = || format!("phrases.txt: {line:?}");
+        section = match line.strip_prefix('[') {
+            Some(heading) => {
+                let heading = heading.strip_suffix(']').ok_or_else(problem)?;
+                Some(all.section(heading).ok_or_else(problem)?)
+            }
+            None => {
+                let phrases = section.ok_or_else(problem)?;
+                phrases.push(line);
+                Some(phrases)
+            }
+        };
+    }
+    Ok(all)
+}
 
-/// News that deserve a nod of sympathy. Machines die too, and who says so wants help. For good news see [`aizuchi_structure::cues::Cues::GOOD_NEWS`].
-pub const BAD_NEWS: &[&str] = &[
-    "passed away",
-    "cat died",
-    "dog died",
-    "father died",
-    "mother died",
-    "dad died",
-    "mum died",
-    "mom died",
-    "friend died",
-    "in hospital",
-    "in the hospital",
-    "i'm sick",
-    "feel down",
-    "feeling down",
-    "a bit down",
-    "feel sad",
-    "feeling sad",
-    "落ち込",
-    "i am sick",
-    "i'm ill",
-    "got fired",
-    "got laid off",
-    "lost my job",
-    "lost my dog",
-    "lost my cat",
-    "broke my arm",
-    "broke my leg",
-    "failed my exam",
-    "failed the exam",
-    "didn't get the job",
-    "did not get the job",
-    "we lost the",
-    "亡くなり",
-    "亡くなっ",
-    "入院",
-    "骨折",
-    "失恋",
-    "不合格",
-    "落ちました",
-    "落ちてしまい",
-    "風邪をひ",
-    "熱が出",
-    "悲しい",
-    "つらい",
-    "残念なお知らせ",
-    "負けました",
-    "負けてしまい",
-];
+impl Phrases {
+    /// The phrases under a heading, unless it names nothing.
+    fn section(&mut self, heading: &str) -> Option<&mut Vec<&'static str>> {
+        if let Ok(list) = heading.parse::<List>() {
+            return Some(self.lists.entry(list).or_default());
+        }
+        let (topic, place) = match heading.strip_suffix(" alone") {
+            Some(topic) => (topic, Place::Alone),
+            None => (heading, Place::Within),
+        };
+        let topic = topic.parse().ok()?;
+        self.topics.push(TopicPhrases { topic, place, phrases: Vec::new() });
+        self.topics.last_mut().map(|topic| &mut topic.phrases)
+    }
+}
 
-/// News to be glad about, besides [`aizuchi_structure::cues::Cues::GOOD_NEWS`].
-pub const GOOD_NEWS: &[&str] = &[
-    "we won",
-    "we shipped",
-    "it works",
-    "tests are green",
-    "got promoted",
-    "got engaged",
-    "got married",
-    "we're live",
-    "we are live",
-    "passed the exam",
-    "passed my exam",
-    "i did it",
-    "it's done",
-    "合格",
-    "受かりました",
-    "受かった",
-    "優勝",
-    "勝ちました",
-    "昇進",
-    "結婚しました",
-    "結婚します",
-    "生まれました",
-    "リリースできました",
-    "うまくいきました",
-    "できました！",
-    "完成しました",
-    "直りました",
-];
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-/// What says goodbye after work.
-pub const AFTER_WORK: &[&str] = &["お疲れ", "おつかれ"];
+    use strum::VariantArray as _;
 
-/// What says goodbye for the night.
-pub const NIGHT: &[&str] = &["night", "おやすみ", "お休み"];
+    use super::*;
 
-/// Greetings of a time of day. It greets back with the same.
-pub const MORNING: &[&str] = &["morning", "おはよ"];
-pub const DAY: &[&str] = &["good afternoon", "good day", "こんにち"];
-pub const EVENING: &[&str] = &["evening", "こんばん"];
+    #[test]
+    fn the_file_parses_and_fills_every_list() {
+        let phrases = parse(include_str!("phrases.txt")).unwrap();
+        for list in List::VARIANTS {
+            assert!(phrases.lists.contains_key(list), "{list:?}");
+        }
+        let lists = phrases.lists.values();
+        let sections = lists.chain(phrases.topics.iter().map(|topic| &topic.phrases));
+        for section in sections {
+            let different: BTreeSet<&str> = section.iter().copied().collect();
+            assert!(!section.is_empty() && different.len() == section.len(), "{section:?}");
+            for phrase in section {
+                assert_eq!(*phrase, phrase.trim().to_lowercase(), "it is compared in lower case");
+            }
+        }
+    }
 
-/// Another day than today, in a question for the date.
-pub const TOMORROW: &[&str] = &["tomorrow", "明日"];
-pub const YESTERDAY: &[&str] = &["yesterday", "昨日"];
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        for (file, expected) in [
+            ("hello\n", "phrases.txt: \"hello\""),
+            ("[weather]\nrain\n", "phrases.txt: \"[weather]\""),
+            ("[joke\n", "phrases.txt: \"[joke\""),
+        ] {
+            assert_eq!(parse(file).unwrap_err(), expected);
+        }
+    }
+}

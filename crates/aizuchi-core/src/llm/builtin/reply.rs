@@ -10,9 +10,7 @@ use crate::chat::{AuthorKind, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
-use crate::llm::builtin::phrases::{
-    AFTER_WORK, DAY, EVENING, MORNING, NIGHT, TOMORROW, Topic, YESTERDAY,
-};
+use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::quotes::{Quotes, names};
 use crate::llm::builtin::request::{News, Request, normalize};
 use crate::llm::builtin::vocabulary::truncate_quote;
@@ -176,8 +174,10 @@ impl<'a> Answer<'a> {
             }
             Topic::Date => self.date(),
             Topic::Identity => texts::builtin::identity(language, persona),
-            Topic::IsBot => texts::builtin::is_bot(language).to_owned(),
-            Topic::IsHuman => texts::builtin::is_no_human(language).to_owned(),
+            Topic::IsBot => texts::builtin::is_bot(language, texts::builtin::nature(language)),
+            Topic::IsHuman => {
+                texts::builtin::is_no_human(language, texts::builtin::nature(language))
+            }
             Topic::IsOtherModel => texts::builtin::is_no_other_model(language, persona),
             Topic::Abilities => texts::builtin::abilities(language, persona),
             Topic::Model => texts::builtin::connect_model(language).to_owned(),
@@ -193,10 +193,10 @@ impl<'a> Answer<'a> {
             Topic::Presence => texts::builtin::present(language, name),
             Topic::Goodbye => {
                 let text = normalize(&self.message.text);
-                let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-                if says(NIGHT) {
+                let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
+                if says(List::Night) {
                     texts::builtin::good_night(language, name)
-                } else if says(AFTER_WORK) {
+                } else if says(List::AfterWork) {
                     texts::builtin::goodbye_after_work(language, name)
                 } else {
                     texts::builtin::goodbye(language, name)
@@ -212,13 +212,13 @@ impl<'a> Answer<'a> {
             return texts::builtin::hello_again(language, name);
         }
         let text = normalize(&self.message.text);
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
         let hour = self.prompt.now.hour();
-        let greeting = if says(MORNING) {
+        let greeting = if says(List::Morning) {
             texts::builtin::good_morning(language, name)
-        } else if says(EVENING) {
+        } else if says(List::Evening) {
             texts::builtin::good_evening(language, name)
-        } else if says(DAY) || (11..=17).contains(&hour) {
+        } else if says(List::Day) || (11..=17).contains(&hour) {
             texts::builtin::good_day(language, name)
         } else if (4..=10).contains(&hour) {
             texts::builtin::good_morning(language, name)
@@ -233,10 +233,10 @@ impl<'a> Answer<'a> {
     fn date(&self) -> String {
         let (language, today) = (self.language, self.prompt.now.date());
         let text = normalize(&self.message.text);
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        let (name, date) = if says(TOMORROW) {
+        let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
+        let (name, date) = if says(List::Tomorrow) {
             (texts::builtin::tomorrow(language), today.tomorrow())
-        } else if says(YESTERDAY) {
+        } else if says(List::Yesterday) {
             (texts::builtin::yesterday(language), today.yesterday())
         } else {
             (texts::builtin::today(language), Ok(today))
@@ -258,14 +258,17 @@ impl<'a> Answer<'a> {
         messages.filter(|message| message.author.kind == AuthorKind::Persona)
     }
 
-    /// Never the same one twice in a row.
+    /// Never the same one twice in a row. Conversations begin with different ones.
     fn joke(&self) -> &'static str {
         let jokes = texts::builtin::JOKES.map(|joke| joke(self.language));
         let told = self
             .own_messages()
             .rev()
             .find_map(|message| jokes.iter().position(|joke| message.text.contains(joke)));
-        jokes[told.map_or(0, |last| (last + 1) % jokes.len())]
+        let conversation = self.context.conversation.to_string();
+        let first =
+            conversation.bytes().fold(0, |sum: usize, byte| sum * 31 % 8191 + usize::from(byte));
+        jokes[told.map_or(first, |last| last + 1) % jokes.len()]
     }
 
     fn quotes(&self) -> Quotes<'a> {

@@ -1,9 +1,6 @@
 //! What a message wants of the built-in mind.
 
-use crate::llm::builtin::phrases::{
-    ABOUT, ABOUT_JAPANESE, BAD_NEWS, GOOD_NEWS, GREETINGS, KEEP_BEFORE, KEEP_BEHIND, Place, SAID,
-    TOPICS, Topic,
-};
+use crate::llm::builtin::phrases::{List, Place, Topic, topics};
 use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,10 +37,10 @@ impl News {
         if cues.contains(Cues::ASKS) {
             return None;
         }
-        if holds_any(&lower, BAD_NEWS) {
+        if holds_any(&lower, List::BadNews.phrases()) {
             return Some(News::Bad);
         }
-        let is_good = cues.contains(Cues::GOOD_NEWS) || holds_any(&lower, GOOD_NEWS);
+        let is_good = cues.contains(Cues::GOOD_NEWS) || holds_any(&lower, List::GoodNews.phrases());
         is_good.then_some(News::Good)
     }
 
@@ -94,13 +91,13 @@ fn find_topic(lower: &str) -> Option<Topic> {
         Place::Alone => alone == phrase,
     };
     let found =
-        TOPICS.iter().find(|(_, place, phrases)| phrases.iter().any(|phrase| fits(*place, phrase)));
-    found.map(|(topic, ..)| *topic)
+        topics().iter().find(|topic| topic.phrases.iter().any(|phrase| fits(topic.place, phrase)));
+    found.map(|found| found.topic)
 }
 
 /// "what did Mia say about the pump?", "who mentioned the pump?", 「ミアさんはポンプについて何て言ってた？」.
 fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<Request> {
-    if !holds_any(lower, SAID) {
+    if !holds_any(lower, List::Said.phrases()) {
         return None;
     }
     let mut speaker = None;
@@ -125,11 +122,14 @@ fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<R
     if speaker.is_none() && !is_who {
         return None;
     }
-    let behind = ABOUT.iter().find_map(|word| {
+    let behind = List::About.phrases().iter().find_map(|word| {
         let at = lower.find(&format!("{word} "))?;
         Some(&lower[at + word.len()..])
     });
-    let before = ABOUT_JAPANESE.iter().find_map(|word| lower.find(word).map(|at| &lower[..at]));
+    let before = List::AboutJapanese
+        .phrases()
+        .iter()
+        .find_map(|word| lower.find(word).map(|at| &lower[..at]));
     let topic = behind.or(before).unwrap_or(if is_who { lower } else { "" });
     let topic = match &speaker {
         Some(speaker) => topic.replace(&speaker.to_lowercase(), " "),
@@ -149,13 +149,13 @@ fn text_to_keep(text: &str) -> Option<String> {
     let polite = ["please ", "can you ", "could you ", "would you "];
     let skipped = polite.iter().find(|word| lower.starts_with(**word)).map_or(0, |word| word.len());
     let (lower, text) = (&lower[skipped..], &text[skipped..]);
-    let behind = KEEP_BEFORE.iter().find_map(|phrase| {
+    let behind = List::KeepBefore.phrases().iter().find_map(|phrase| {
         let rest = lower.strip_prefix(phrase)?;
         let is_cut = phrase.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
         (!is_cut).then(|| &text[text.len() - rest.len()..])
     });
     let trimmed = lower.trim_end_matches(is_mark);
-    let before = KEEP_BEHIND.iter().find_map(|phrase| {
+    let before = List::KeepBehind.phrases().iter().find_map(|phrase| {
         let rest = trimmed.strip_suffix(phrase)?;
         Some(&text[..rest.len()])
     });
@@ -204,7 +204,7 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
 
 fn without_greeting(text: &str) -> &str {
     let lower = text.to_lowercase();
-    let found = GREETINGS.iter().find_map(|greeting| {
+    let found = List::Greetings.phrases().iter().find_map(|greeting| {
         let rest = lower.strip_prefix(greeting)?;
         let is_cut =
             greeting.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());

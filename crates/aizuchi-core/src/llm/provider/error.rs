@@ -171,7 +171,7 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
     }
     match status.as_u16() {
         429 | 402 if is_out_of_funds || status.as_u16() == 402 => {
-            let why = format!("its account has nothing left to spend ({status_text})");
+            let why = format!("its account has no credit left ({status_text})");
             CallError::permanent(ModelProblem::NoFunds, why)
         }
         408 | 409 | 425 | 429 | 500..=599 => {

@@ -45,7 +45,7 @@ fn file_id(path: &Path) -> Result<FileId, StoreError> {
     match metadata(path) {
         Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Broken(format!(
-            "{path_text} was removed while it was in use; put it back, or start Aizuchi again to begin anew"
+            "{path_text} was removed while it was in use; put it back, or restart Aizuchi to begin with an empty one"
         ))),
         Err(error) => Err(cannot_look_up(path, &error)),
     }

@@ -1,0 +1,99 @@
+//! What a model costs that is tried out before it is chosen: it counts in the metrics and in the spending like any other
+//! call, though no conversation asked for it.
+
+use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
+
+use crate::models::ModelsInUse;
+use aizuchi_core::decision::{Attempt, AttemptResult, Usage};
+use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::platform::local;
+use aizuchi_core::rules::BudgetLimits;
+
+/// What the call is for, in the metrics.
+const VERB: &str = "check";
+
+impl ModelsInUse {
+    /// Records the call that tried `model` out.
+    pub(super) async fn record_trial(
+        &self,
+        model: &str,
+        began: Timestamp,
+        checked: &Result<Usage, LlmError>,
+        prices: &Prices,
+    ) {
+        let attempt = attempt(model, began, self.clock.now(), checked);
+        let attempt = Attempt { price: prices.cost(model, attempt.usage), ..attempt };
+        self.metrics.record_model_call(&attempt);
+        let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+        let micros = attempt.price.map_or(0, |price| price.micros);
+        if tokens == 0 {
+            return;
+        }
+        // A reservation whose time is over is booked by the next one.
+        for cost in [CallCost { tokens, micros }, CallCost::default()] {
+            let call = planned_call(cost, attempt.at);
+            if let Err(error) = self.store.reserve(&call, self.clock.now()).await {
+                warn!(error = %error, "what the trial of {model} cost could not be booked: {error}");
+            }
+        }
+    }
+}
+
+fn attempt(
+    model: &str,
+    began: Timestamp,
+    ended: Timestamp,
+    checked: &Result<Usage, LlmError>,
+) -> Attempt {
+    let (usage, result) = match checked {
+        Ok(usage) => (*usage, AttemptResult::Kept),
+        Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
+            (*usage, AttemptResult::Failed)
+        }
+        Err(LlmError::Refused(_) | LlmError::TimedOut(_)) => {
+            (Usage::default(), AttemptResult::Failed)
+        }
+    };
+    Attempt {
+        verb: VERB.into(),
+        at: began,
+        model: model.into(),
+        prompt_hash: "".into(),
+        prompt_bytes: 0,
+        usage,
+        price: None,
+        latency: ended.duration_since(began),
+        result,
+        judgment: None,
+        error: None,
+        omissions: Vec::new(),
+        exchange: None,
+    }
+}
+
+/// A call of the workspace that no limit holds back, since it was made already.
+fn planned_call(cost: CallCost, at: Timestamp) -> PlannedCall {
+    let limits = CallLimits {
+        workspace: BudgetLimits::default(),
+        channel: BudgetLimits::default(),
+        share: 1.0,
+        unsolicited_share: 1.0,
+        calls_per_decision: None,
+        judge_calls_per_person: None,
+    };
+    let owner = CallOwner {
+        // Claims have positive tokens. The call that books another one has a token of its own.
+        token: -at.as_millisecond() - i64::from(cost == CallCost::default()),
+        workspace: local::workspace_id(),
+        channel: None,
+        decision: None,
+        is_unsolicited: false,
+        sole_author: None,
+        limits,
+    };
+    let until = at - SignedDuration::from_millis(1);
+    PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate: cost, until }
+}
