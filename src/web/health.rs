@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::web::auth::{Visitor, is_from_here};
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
-use aizuchi_core::metrics::GaugeSnapshot;
+use aizuchi_core::metrics::{GaugeSnapshot, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
@@ -146,6 +146,7 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
 /// values: the other metrics matter most then, and `/ready` reports the error.
 pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
+    web.metrics.set_readiness(&readiness(&web).await);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], web.metrics.to_openmetrics(snapshot.as_ref()))
 }
@@ -154,6 +155,20 @@ async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
     let backlog = web.archive.backlog().await?;
     let overdue = overdue(web).await?;
     Ok(GaugeSnapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
+}
+
+async fn readiness(web: &Web) -> Readiness {
+    let connected = web.platforms.0.iter();
+    let connected =
+        connected.map(|(workspace, platform)| (workspace.clone(), platform.outage().is_none()));
+    let backfills = web.platforms.backfill_progress().into_iter();
+    let backfills = backfills
+        .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));
+    Readiness {
+        is_ready: outage(web).await.is_none(),
+        connected: connected.collect(),
+        backfills: backfills.collect(),
+    }
 }
 
 /// How long the oldest due step has waited.

@@ -14,6 +14,7 @@ mod connections;
 mod defects;
 mod demo;
 mod demo_command;
+mod deploy;
 mod discord;
 mod docs;
 mod eval;

@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use crate::chat::{Arrival, AuthorKind};
+use crate::chat::{Arrival, AuthorKind, WorkspaceId};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionResult};
 
@@ -22,6 +22,8 @@ type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
 
 pub struct Metrics {
     registry: Registry,
+    /// The names of all families; those without a figure yet are not in the text.
+    families: Vec<String>,
     heard: Family<HeardLabels, Counter>,
     hear_seconds: Histogram,
     /// How long reading a context takes, in seconds.
@@ -48,6 +50,10 @@ pub struct Metrics {
     steps_pending: Family<VerbLabel, Gauge>,
     overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     resident_memory_bytes: Gauge,
+    ready: Gauge,
+    platform_connected: Family<WorkspaceLabel, Gauge>,
+    channels_behind: Family<PlatformLabel, Gauge>,
+    channels_failing: Family<PlatformLabel, Gauge>,
 }
 
 /// Gauges that are read from the store on request.
@@ -61,6 +67,17 @@ pub struct GaugeSnapshot {
     pub overdue: SignedDuration,
 }
 
+/// How the process and its connections stand when the metrics are asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readiness {
+    /// As `/ready` says.
+    pub is_ready: bool,
+    /// The workspaces, and whether they are connected.
+    pub connected: Vec<(WorkspaceId, bool)>,
+    /// By platform: how many channels have not been read since the last gap, and how many cannot be read.
+    pub backfills: Vec<(&'static str, usize, usize)>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct HeardLabels {
     author: LabelValue,
@@ -70,6 +87,16 @@ struct HeardLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct VerbLabel {
     verb: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WorkspaceLabel {
+    workspace: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PlatformLabel {
+    platform: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -268,6 +295,11 @@ impl Metrics {
         self.last_backup_seconds.set(at.as_second() as f64);
     }
 
+    /// The names of all families of metrics.
+    pub fn families(&self) -> &[String] {
+        &self.families
+    }
+
     /// All metrics as OpenMetrics text. A snapshot, if any, updates the gauges that it covers.
     pub fn to_openmetrics(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         if let Some(snapshot) = snapshot {
@@ -277,6 +309,21 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string does not fail");
         text
+    }
+
+    /// Sets what `/ready` says, too.
+    pub fn set_readiness(&self, readiness: &Readiness) {
+        let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.ready.set(i64::from(readiness.is_ready));
+        for (workspace, is_connected) in &readiness.connected {
+            let label = WorkspaceLabel { workspace: workspace.to_string() };
+            self.platform_connected.get_or_create(&label).set(i64::from(*is_connected));
+        }
+        for (platform, behind, failing) in &readiness.backfills {
+            let label = PlatformLabel { platform: LabelValue(platform) };
+            self.channels_behind.get_or_create(&label).set(whole(*behind));
+            self.channels_failing.get_or_create(&label).set(whole(*failing));
+        }
     }
 
     fn set_gauges(&self, snapshot: &GaugeSnapshot) {
@@ -310,6 +357,7 @@ impl Default for Metrics {
         }
         let mut metrics = Self {
             registry: Registry::with_prefix("aizuchi"),
+            families: Vec::new(),
             heard: Family::default(),
             hear_seconds: fast_histogram(),
             context_seconds: fast_histogram(),
@@ -335,6 +383,10 @@ impl Default for Metrics {
             steps_pending: Family::default(),
             overdue_seconds: Gauge::default(),
             resident_memory_bytes: Gauge::default(),
+            ready: Gauge::default(),
+            platform_connected: Family::default(),
+            channels_behind: Family::default(),
+            channels_failing: Family::default(),
         };
         metrics.register();
         metrics
@@ -346,7 +398,10 @@ impl Metrics {
         let registry = &mut self.registry;
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "What is running", version);
+        let mut families =
+            vec!["aizuchi_build".to_owned(), "aizuchi_resident_memory_bytes".to_owned()];
         let mut counts = |name: &str, help: &str, counter: &dyn Registrable| {
+            families.push(format!("aizuchi_{name}"));
             counter.register(registry, name, help, None);
         };
         counts("messages_heard", "Lines heard for the first time", &self.heard);
@@ -372,8 +427,25 @@ impl Metrics {
         );
         counts("wake_ups", "How often the runner had a look", &self.wake_ups);
         counts("dead_letters", "What was given up and waits for a person", &self.dead_letters);
+        counts("ready", "1 if /ready answers 200", &self.ready);
+        counts(
+            "platform_connected",
+            "1 if the workspace is connected, by workspace",
+            &self.platform_connected,
+        );
+        counts(
+            "channels_behind",
+            "Channels that have not been read since the last gap, by platform",
+            &self.channels_behind,
+        );
+        counts(
+            "channels_failing",
+            "Channels whose history could not be read when it was tried last, by platform",
+            &self.channels_failing,
+        );
         counts("steps_pending", "Steps that wait", &self.steps_pending);
         let mut seconds = |name: &str, help: &str, figure: &dyn Registrable| {
+            families.push(format!("aizuchi_{name}_seconds"));
             figure.register(registry, name, help, Some(Unit::Seconds));
         };
         seconds("hear", "From a line's arrival until it was safe", &self.hear_seconds);
@@ -400,6 +472,7 @@ impl Metrics {
         seconds("overdue", "How long the oldest step has been due", &self.overdue_seconds);
         let memory = &self.resident_memory_bytes;
         memory.register(registry, "resident_memory", "Memory in use", Some(Unit::Bytes));
+        self.families = families;
     }
 }
 

@@ -1,0 +1,71 @@
+//! What is shipped for installing and watching: each figure that it names is one of Aizuchi's, and each file can be
+//! read.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use aizuchi_core::metrics::Metrics;
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file))
+        .unwrap()
+}
+
+/// The names in a text that look like figures.
+fn figures_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+    words.filter(|word| word.starts_with("aizuchi_")).map(str::to_owned).collect()
+}
+
+fn is_family(figure: &str, families: &[String]) -> bool {
+    let suffixes = ["", "_total", "_bucket", "_sum", "_count", "_info"];
+    suffixes.iter().any(|suffix| {
+        figure.strip_suffix(suffix).is_some_and(|name| families.iter().any(|family| family == name))
+    })
+}
+
+#[test]
+fn alerts_dashboard_and_docs_name_figures_that_there_are() {
+    let metrics = Metrics::default();
+    let families = metrics.families();
+    let docs = include_str!("../../docs/operate/metrics.md").to_owned();
+    let texts = [
+        ("alerts", read("monitoring/alerts.yaml")),
+        ("dashboard", read("monitoring/grafana-dashboard.json")),
+        ("docs", docs.clone()),
+    ];
+    for (name, text) in &texts {
+        let figures = figures_in(text);
+        assert!(figures.len() > 5, "{name}: {figures:?}");
+        let unknown: Vec<_> =
+            figures.iter().filter(|figure| !is_family(figure, families)).collect();
+        assert!(unknown.is_empty(), "{name} names {unknown:?}, which Aizuchi does not have");
+    }
+    // And the docs name all of them, written out or as the rest of a name before it.
+    let missing: Vec<_> = families
+        .iter()
+        .filter(|family| !docs.contains(family.trim_start_matches("aizuchi_model")))
+        .collect();
+    assert!(missing.is_empty(), "docs/operate/metrics.md lacks {missing:?}");
+}
+
+#[test]
+fn the_configs_of_the_containers_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in [
+        "container/config.yaml",
+        "kubernetes/sqlite/config.yaml",
+        "kubernetes/postgres/config.yaml",
+    ] {
+        let config = folder.path().join("config.yaml");
+        std::fs::write(&config, read(file)).unwrap();
+        let mut command = crate::command::aizuchi();
+        command.arg("--config").arg(&config).args(["search", "--limit", "1", "x"]);
+        command.env("AIZUCHI_TOKEN", "q7Vd2mXw9RkT4bZ8nLpY6cHs");
+        command.env("AIZUCHI_DATABASE", format!("sqlite://{}/none.db", folder.path().display()));
+        let output = command.output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        // Read without a complaint: only the database is not there.
+        assert!(error.contains("does not exist yet"), "{file}: {error}");
+    }
+}
