@@ -16,6 +16,7 @@ mod log;
 mod man;
 mod model;
 mod prompt;
+mod recording;
 mod reload;
 mod replay;
 mod run;
@@ -136,7 +137,7 @@ impl Cli {
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
-            CliCommand::Replay(replay) => replay.run(named_config),
+            CliCommand::Replay(replay) => replay.run(named_config, &source),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),

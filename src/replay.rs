@@ -4,7 +4,9 @@
 //! A replay is single-threaded and takes one channel after the other, each in a workspace of its own. It is
 //! deterministic: equal input, policy and seed give the same events, byte for byte.
 
+pub mod json_lines;
 pub mod history;
+pub mod input;
 pub mod timing;
 pub mod record;
 pub mod score;
@@ -22,7 +24,7 @@ use anyhow::Context as _;
 use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::{History, RecordedChannel};
+use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
@@ -70,9 +72,9 @@ pub struct ReplaySettings {
     pub seed: u64,
 }
 
-/// Replays a history under one policy. Calls `progress` with the number of messages after each channel.
+/// Replays recorded channels under one policy. Calls `progress` with the number of messages after each channel.
 pub fn replay(
-    history: &History,
+    channels: &dyn ChannelSource,
     policy: &Policy,
     settings: &ReplaySettings,
     mut events: Option<Box<dyn Write + Send>>,
@@ -88,7 +90,8 @@ pub fn replay(
     let prompts =
         PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
     let prompts = Arc::new(prompts);
-    for channel in &history.channels {
+    for index in 0..channels.channel_count() {
+        let channel = &*channels.channel(index)?;
         let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));
         simulation::run(channel, policy, settings, &prompts, mind.clone(), &recorder)?;
         let mut record = into_record(recorder)?;

@@ -10,16 +10,19 @@ use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use crate::cli::recording::RecordingArgs;
 use crate::cli::{log, print};
-use crate::replay::history::History;
+use crate::config::source::ConfigSource;
+use crate::replay::history::ChannelSource;
+use crate::replay::input::Recording;
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
 use crate::replay::{self, Policy, ReplaySettings};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The recorded messages: one JSON object a line, plain or gzipped.
-    input: PathBuf,
+    #[command(flatten)]
+    recording: RecordingArgs,
     /// The settings to replay with: a config, or a part of one. Several are compared. Without any: --config, or else the
     /// defaults.
     #[arg(long, value_name = "FILE")]
@@ -39,7 +42,7 @@ pub struct ReplayArgs {
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
-    /// Exit with code 2 if a line of the input cannot be read.
+    /// Exit with code 2 if a record of the input cannot be read.
     #[arg(long)]
     strict: bool,
 }
@@ -54,13 +57,12 @@ enum JudgeArg {
     Builtin,
 }
 
-/// The number of bad lines that are listed.
-const MAX_REPORTED_LINES: usize = 10;
-
 impl ReplayArgs {
-    pub fn run(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+    /// `named` is the config that `--config` names. One that happens to be in the folder says where the database is, and
+    /// is no policy.
+    pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
-        let policies = match (&self.policy[..], config) {
+        let policies = match (&self.policy[..], named) {
             ([], None) => vec![Policy::default_settings()],
             ([], Some(config)) => vec![Policy::open(&config)?],
             (files, None) => {
@@ -70,21 +72,18 @@ impl ReplayArgs {
                 "give either --config or --policy; each policy is a config of its own"
             ),
         };
-        let history = History::open(&self.input)?;
-        for bad in history.bad_lines.iter().take(MAX_REPORTED_LINES) {
-            eprintln!("line {}: {}; left out", bad.number, bad.problem);
-        }
-        if history.bad_lines.len() > MAX_REPORTED_LINES {
-            eprintln!("… and {} more", history.bad_lines.len() - MAX_REPORTED_LINES);
-        }
-        anyhow::ensure!(!history.channels.is_empty(), "{} holds no messages", self.input.display());
-        let scores = self.replay(&history, &policies)?;
-        self.print(&history, &scores)?;
-        let is_rejected = self.strict && !history.bad_lines.is_empty();
+        let recording = self.recording.open(source, policies[0].config.language.own())?;
+        let scores = self.replay(&recording, &policies)?;
+        self.print(&recording, &scores)?;
+        let is_rejected = self.strict && recording.bad_records() > 0;
         Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<ReplayScore>> {
+    fn replay(
+        &self,
+        recording: &Recording,
+        policies: &[Policy],
+    ) -> anyhow::Result<Vec<ReplayScore>> {
         let settings =
             ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
         let mut events: Option<Box<dyn Write + Send>> = None;
@@ -93,12 +92,14 @@ impl ReplayArgs {
                 File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
             events = Some(Box::new(BufWriter::new(file)));
         }
-        let bar = progress_bar((history.messages() * policies.len()) as u64);
+        let bar = progress_bar(recording.messages() * policies.len() as u64);
         let mut scores = Vec::new();
         for policy in policies {
             bar.set_message(policy.name.clone());
             let (score, output) =
-                replay::replay(history, policy, &settings, events, &|messages| bar.inc(messages))?;
+                replay::replay(recording, policy, &settings, events, &|messages| {
+                    bar.inc(messages)
+                })?;
             events = output;
             scores.push(score);
         }
@@ -109,7 +110,7 @@ impl ReplayArgs {
         Ok(scores)
     }
 
-    fn print(&self, history: &History, scores: &[ReplayScore]) -> anyhow::Result<()> {
+    fn print(&self, recording: &Recording, scores: &[ReplayScore]) -> anyhow::Result<()> {
         if !self.json {
             return print(&table(scores));
         }
@@ -132,9 +133,25 @@ impl ReplayArgs {
                 })
             })
             .collect();
-        let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
+        let printed = json!({
+            "bad_lines": recording.bad_records(),
+            "input": input_to_json(recording),
+            "policies": policies,
+        });
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+fn input_to_json(recording: &Recording) -> Value {
+    let (first, last) = recording.span.unzip();
+    json!({
+        "format": recording.format,
+        "channels": recording.channel_count(),
+        "messages": recording.messages(),
+        "from": first,
+        "to": last,
+        "left_out": recording.left_out,
+    })
 }
 
 /// The figures. Those that the recording says nothing about are null.

@@ -84,9 +84,8 @@ impl ReplayScore {
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
-        let is_annotation =
-            |message: &RecordedMessage| message.opener || !message.reply_to.is_empty();
-        self.is_annotated |= channel.messages.iter().any(is_annotation);
+        // Replies alone, as Discord has them, do not say which messages nobody answered.
+        self.is_annotated |= channel.messages.iter().any(|message| message.opener);
         let open = open_questions(channel);
         for (thread, humans) in conversations {
             let calls = record

@@ -54,6 +54,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
     ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi-fakes"]),
+    ("zip", &["aizuchi/replay"]),
+    ("tempfile", &["aizuchi/replay"]),
 ];
 
 /// A source file: its crate, its module path inside it, and its code without comments and tests.
