@@ -12,6 +12,7 @@ mod eval;
 mod forget;
 mod help;
 mod import;
+mod judge;
 mod log;
 mod man;
 mod model;
@@ -122,7 +123,7 @@ impl Cli {
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
         anyhow::ensure!(
             self.model.is_none() || command.takes_model(),
-            "--model goes with run, check, prompt, eval and demo only"
+            "--model goes with run, check, prompt, replay, eval and demo only"
         );
         anyhow::ensure!(
             self.run == RunArgs::default() || matches!(command, CliCommand::Run(_)),
@@ -137,7 +138,7 @@ impl Cli {
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
-            CliCommand::Replay(replay) => replay.run(named_config, &source),
+            CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
@@ -165,10 +166,10 @@ impl CliCommand {
             CliCommand::Run(_)
             | CliCommand::Check
             | CliCommand::Prompt(_)
+            | CliCommand::Replay(_)
             | CliCommand::Eval(_) => true,
             CliCommand::Why(_)
             | CliCommand::Search(_)
-            | CliCommand::Replay(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
             | CliCommand::Config(_)

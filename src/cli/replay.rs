@@ -1,23 +1,29 @@
 //! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
+use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::{log, print};
+use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
+use crate::replay::checkpoint::Checkpoint;
 use crate::replay::history::ChannelSource;
 use crate::replay::input::Recording;
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
-use crate::replay::{self, Policy, ReplaySettings};
+use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -27,9 +33,8 @@ pub struct ReplayArgs {
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// How to judge.
-    #[arg(long, value_enum, default_value_t = JudgeArg::Builtin)]
-    judge: JudgeArg,
+    #[command(flatten)]
+    judge: JudgeArgs,
     /// How long a model call takes, as a median in virtual milliseconds; a day at most.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
@@ -39,6 +44,10 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// Write to this file how far the replay has come. If it was stopped, the same command goes on from there and ends with
+    /// the same result.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -47,70 +56,106 @@ pub struct ReplayArgs {
     strict: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum JudgeArg {
-    /// Never join in.
-    Silent,
-    /// Always join in.
-    Speak,
-    /// As the built-in mind decides.
-    Builtin,
-}
-
 impl ReplayArgs {
     /// `named` is the config that `--config` names. One that happens to be in the folder says where the database is, and
     /// is no policy.
-    pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(
+        self,
+        named: Option<PathBuf>,
+        source: &ConfigSource,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
-        let policies = match (&self.policy[..], named) {
-            ([], None) => vec![Policy::default_settings()],
-            ([], Some(config)) => vec![Policy::open(&config)?],
-            (files, None) => {
-                files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?
-            }
+        let files = match (&self.policy[..], named) {
+            ([], None) => Vec::new(),
+            ([], Some(config)) => vec![config],
+            (files, None) => files.to_vec(),
             (_, Some(_)) => anyhow::bail!(
                 "give either --config or --policy; each policy is a config of its own"
             ),
         };
+        let mut policies: Vec<Policy> =
+            files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?;
+        if policies.is_empty() {
+            policies.push(Policy::default_settings());
+        }
+        let mut judge = self.judge.prepare(source, selection)?;
+        if judge.kind() == ReplayJudge::Model {
+            policies.iter_mut().for_each(Policy::add_judgment_prompt);
+        }
         let recording = self.recording.open(source, policies[0].config.language.own())?;
-        let scores = self.replay(&recording, &policies)?;
-        self.print(&recording, &scores)?;
+        let settings =
+            ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
+        let bar = progress_bar(recording.messages() * policies.len() as u64);
+        bar.set_message("counting");
+        judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
+        bar.reset();
+        let run = PolicyRun { recording: &recording, judge: &judge, settings, bar: &bar };
+        let scores = self.replay(&run, &policies, &files)?;
+        bar.finish_and_clear();
+        judge.report();
+        self.print(&recording, &judge, &scores)?;
         let is_rejected = self.strict && recording.bad_records() > 0;
         Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
     fn replay(
         &self,
-        recording: &Recording,
+        run: &PolicyRun<'_>,
         policies: &[Policy],
+        files: &[PathBuf],
     ) -> anyhow::Result<Vec<ReplayScore>> {
-        let settings =
-            ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
-        let mut events: Option<Box<dyn Write + Send>> = None;
-        if let Some(path) = &self.events {
-            let file =
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            events = Some(Box::new(BufWriter::new(file)));
-        }
-        let bar = progress_bar(recording.messages() * policies.len() as u64);
+        let mut checkpoint = match &self.resume {
+            Some(path) => Some(Checkpoint::open(path, &self.identity(run, files)?)?),
+            None => None,
+        };
+        let begin = checkpoint.as_ref().map_or(0, Checkpoint::events_bytes);
+        let (mut events, written) = match &self.events {
+            Some(path) => {
+                let output = EventFile::open(path, begin)?;
+                let written = output.written.clone();
+                (Some(Box::new(output) as EventOutput), written)
+            }
+            None => (None, Arc::default()),
+        };
         let mut scores = Vec::new();
-        for policy in policies {
-            bar.set_message(policy.name.clone());
+        for (number, policy) in policies.iter().enumerate() {
+            run.bar.set_message(policy.name.clone());
             let (score, output) =
-                replay::replay(recording, policy, &settings, events, &|messages| {
-                    bar.inc(messages)
-                })?;
+                run.replay(number, policy, events, &written, checkpoint.as_mut())?;
             events = output;
             scores.push(score);
         }
-        bar.finish_and_clear();
         if let Some(events) = &mut events {
             events.flush().context("writing the events")?;
         }
         Ok(scores)
     }
 
-    fn print(&self, recording: &Recording, scores: &[ReplayScore]) -> anyhow::Result<()> {
+    /// What makes this replay the same as another.
+    fn identity(&self, run: &PolicyRun<'_>, files: &[PathBuf]) -> anyhow::Result<Value> {
+        let policies: Vec<String> = files
+            .iter()
+            .map(|file| std::fs::read(file).map(|bytes| fingerprint(&bytes)))
+            .collect::<Result<_, _>>()
+            .context("reading a policy")?;
+        Ok(json!({
+            "aizuchi": env!("CARGO_PKG_VERSION"),
+            "input": run.recording.fingerprint()?,
+            "policies": policies,
+            "judge": run.judge.identity(),
+            "latency": self.latency,
+            "seed": self.seed,
+            "events": self.events.is_some(),
+        }))
+    }
+
+    fn print(
+        &self,
+        recording: &Recording,
+        judge: &Judge,
+        scores: &[ReplayScore],
+    ) -> anyhow::Result<()> {
         if !self.json {
             return print(&table(scores));
         }
@@ -136,10 +181,95 @@ impl ReplayArgs {
         let printed = json!({
             "bad_lines": recording.bad_records(),
             "input": input_to_json(recording),
+            "judge": judge.to_json(),
             "policies": policies,
         });
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// What all policies are replayed with.
+struct PolicyRun<'a> {
+    recording: &'a Recording,
+    judge: &'a Judge,
+    settings: ReplaySettings,
+    bar: &'a ProgressBar,
+}
+
+impl PolicyRun<'_> {
+    /// Replays what of a policy is not done yet.
+    fn replay(
+        &self,
+        number: usize,
+        policy: &Policy,
+        events: Option<EventOutput>,
+        written: &AtomicU64,
+        mut checkpoint: Option<&mut Checkpoint>,
+    ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
+        let (mut score, first) = match &checkpoint {
+            Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy)),
+            None => (ReplayScore::new(policy), 0),
+        };
+        self.bar.inc(score.messages as u64);
+        let replay = self.judge.replay(policy, self.settings)?;
+        let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
+            let mut part = ReplayScore::new(policy);
+            part.add(channel, record);
+            if let Some(checkpoint) = &mut checkpoint {
+                if let Some(output) = &mut record.output {
+                    output.flush().context("writing the events")?;
+                }
+                checkpoint.add(number, index, written.load(Ordering::Relaxed), &part)?;
+            }
+            score.merge(part);
+            self.bar.inc(channel.messages.len() as u64);
+            Ok(())
+        })?;
+        Ok((score, events))
+    }
+}
+
+/// The file of events, which knows its length.
+struct EventFile {
+    file: BufWriter<File>,
+    written: Arc<AtomicU64>,
+}
+
+impl EventFile {
+    /// Keeps the first bytes of the file, which an earlier run has written.
+    fn open(path: &Path, kept: u64) -> anyhow::Result<Self> {
+        let cannot_write = || format!("cannot write {}", path.display());
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(kept == 0);
+        let mut file = options.open(path).with_context(cannot_write)?;
+        if kept > 0 {
+            let length = file.metadata().with_context(cannot_write)?.len();
+            anyhow::ensure!(
+                length >= kept,
+                "{} is shorter than when the replay was stopped; remove the file of --resume to begin again",
+                path.display()
+            );
+            file.set_len(kept).with_context(cannot_write)?;
+            file.seek(SeekFrom::End(0)).with_context(cannot_write)?;
+        }
+        Ok(Self { file: BufWriter::new(file), written: Arc::new(AtomicU64::new(kept)) })
+    }
+}
+
+impl Write for EventFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let length = self.file.write(bytes)?;
+        self.written.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn input_to_json(recording: &Recording) -> Value {
@@ -163,16 +293,6 @@ fn score_to_json(score: &ReplayScore) -> Value {
         }
     }
     figures
-}
-
-impl From<JudgeArg> for replay::ReplayJudge {
-    fn from(judge: JudgeArg) -> Self {
-        match judge {
-            JudgeArg::Silent => replay::ReplayJudge::Silent,
-            JudgeArg::Speak => replay::ReplayJudge::Speak,
-            JudgeArg::Builtin => replay::ReplayJudge::Builtin,
-        }
-    }
 }
 
 /// A progress bar, hidden unless stderr is a terminal.

@@ -99,6 +99,8 @@ pub struct Record {
     /// The time of the last decision to speak and the newest human message it considered.
     pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
     pub output: Option<Box<dyn Write + Send>>,
+    /// Wall-clock seconds that the replay of the channel took.
+    pub elapsed_seconds: f64,
     /// The first error. It ends the replay.
     pub first_error: Option<anyhow::Error>,
 }

@@ -77,7 +77,7 @@ pub fn run(
     let metrics = Arc::new(Metrics::default());
     let costs = match settings.judge {
         // The scripted judge stands in for a model, so what a model may use up limits it.
-        ReplayJudge::Silent | ReplayJudge::Speak => ModelCosts::Tokens,
+        ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
     let rulebook = Current::from(policy.config.rulebook_with(costs));
@@ -134,7 +134,9 @@ pub fn run(
             // A scripted mind ignores what is recalled, and recall is slow in a long channel.
             recall_limit: match settings.judge {
                 ReplayJudge::Silent | ReplayJudge::Speak => 0,
-                ReplayJudge::Builtin => agent::AgentSettings::default().recall_limit,
+                ReplayJudge::Builtin | ReplayJudge::Model => {
+                    agent::AgentSettings::default().recall_limit
+                }
             },
             ..policy.config.agent_settings()
         },

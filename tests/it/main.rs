@@ -33,6 +33,7 @@ mod reload;
 mod replay;
 mod replay_adaptive;
 mod replay_inputs;
+mod replay_judge;
 mod run_options;
 mod search;
 mod slack;

@@ -29,7 +29,7 @@ fn options_of_run_are_refused_elsewhere() {
         (&["--open", "check"], "--port, --language and --open go with run only"),
         (
             &["--model", "builtin", "why", "x"],
-            "--model goes with run, check, prompt, eval and demo only",
+            "--model goes with run, check, prompt, replay, eval and demo only",
         ),
     ] {
         let mut command = aizuchi();
