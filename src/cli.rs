@@ -23,6 +23,7 @@ mod replay;
 mod run;
 mod search;
 mod slack;
+mod tune;
 mod why;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -80,6 +81,12 @@ enum CliCommand {
     Prompt(prompt::PromptArgs),
     /// Replay recorded messages, and measure when Aizuchi would have spoken.
     Replay(replay::ReplayArgs),
+    /// Look for settings that suit recorded messages better.
+    ///
+    /// It searches wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks on the
+    /// rest. What the rest confirms is printed as a part of a config; where the data cannot tell, nothing is recommended
+    /// and the exit code is 2.
+    Tune(tune::TuneArgs),
     /// Measure how well the built-in mind or a model decides, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
@@ -139,6 +146,7 @@ impl Cli {
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
             CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
+            CliCommand::Tune(tune) => tune.run(named_config, &source),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
@@ -170,6 +178,7 @@ impl CliCommand {
             | CliCommand::Eval(_) => true,
             CliCommand::Why(_)
             | CliCommand::Search(_)
+            | CliCommand::Tune(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
             | CliCommand::Config(_)

@@ -9,8 +9,9 @@ pub mod config;
 // The models that the config names, and how another is chosen.
 pub mod models;
 
-// Measuring: the pipeline on a virtual clock, and a model against labeled cases.
+// Measuring: the pipeline on a virtual clock, settings that suit it better, and a model against labeled cases.
 pub mod replay;
+pub mod tune;
 pub mod eval;
 
 // The ledger as text, a scripted minute, the pages, the assembled application and its command line.

@@ -140,6 +140,12 @@ impl<'a> Replay<'a> {
         Self { mind, threads, ..self }
     }
 
+    /// As many channels side by side as the machine has processors.
+    pub fn side_by_side(self) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { threads, ..self }
+    }
+
     /// Replays the channels from the one with the number `first` on, and passes on what happened in each.
     pub fn run(
         &self,

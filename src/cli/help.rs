@@ -11,7 +11,7 @@ use crate::cli::Cli;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check"]),
     ("Look inside", &["why", "search", "prompt"]),
-    ("Try before", &["demo", "replay", "eval"]),
+    ("Try before", &["demo", "replay", "tune", "eval"]),
     ("Move in and out", &["import", "forget"]),
     ("Set up", &["config", "slack", "discord", "completions", "man"]),
     ("Develop", &["dev"]),

@@ -227,7 +227,7 @@ impl ReplayScore {
 
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
 /// enough to tell.
-fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
+pub fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
         channel.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
     let answered: HashSet<&str> = channel
@@ -256,7 +256,7 @@ fn reaches(at: Timestamp, heard: usize, index: usize, asked: Timestamp) -> bool 
 }
 
 /// Two users or more wrote shortly before `at`, and one goes on shortly after `spoken`.
-fn lands_in_exchange(
+pub fn lands_in_exchange(
     at: Timestamp,
     heard: usize,
     spoken: Timestamp,

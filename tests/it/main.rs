@@ -39,5 +39,6 @@ mod search;
 mod slack;
 mod slack_command;
 mod tidy;
+mod tune;
 mod two_processes;
 mod why;
