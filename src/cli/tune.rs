@@ -182,15 +182,13 @@ impl TuneArgs {
             Ok(advice) => advice,
             Err(why) => return format!("{text}# No change is recommended. {why}"),
         };
-        let rows: [(&str, fn(&Figures) -> Option<f64>); 4] = [
-            ("judge calls per 1000 messages", Figures::calls_per_1000),
-            ("times it would have spoken a day", Figures::posts_a_day),
-            ("share of unanswered questions it would have reached", Figures::reached_share),
-            ("share of its posts into an active exchange", Figures::exchange_share),
-        ];
-        for (name, figure) in rows {
+        let mut row = |name: &str, figure: &dyn Fn(&Figures) -> Option<f64>| {
             text += &format!("# {name}: {} -> {}\n", number(figure(before)), number(figure(after)));
-        }
+        };
+        row("judge calls per 1000 messages", &Figures::calls_per_1000);
+        row("times it would have spoken a day", &Figures::posts_a_day);
+        row("share of unanswered questions it would have reached", &Figures::reached_share);
+        row("share of its posts into an active exchange", &Figures::exchange_share);
         text += &format!(
             "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\nresponse:\n",
             gain.mean, gain.low, gain.high

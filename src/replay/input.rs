@@ -12,6 +12,7 @@ mod mattermost;
 pub mod database;
 
 use std::borrow::Cow;
+use std::io::BufRead;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -75,6 +76,8 @@ pub struct LeftOut {
     /// Joins, topics, calls and the like, and what has no text.
     pub notices: u64,
     pub deleted: u64,
+    /// Commands, and messages of users who have opted out.
+    pub withheld: u64,
 }
 
 impl LeftOut {
@@ -101,6 +104,7 @@ impl LeftOut {
                 "notices and messages without text",
             ),
             count(self.deleted, "deleted message", "deleted messages"),
+            count(self.withheld, "withheld message", "withheld messages"),
         ];
         counts.into_iter().flatten().collect()
     }
@@ -137,6 +141,17 @@ impl Recording {
     ) -> anyhow::Result<Self> {
         let mut writer = InputWriter::new(options, progress)?;
         let format = export_files::read(path, &mut writer)?;
+        writer.finish(format)
+    }
+
+    /// Reads one file that is open, which is called `shown` in errors.
+    pub fn read(
+        input: &mut dyn BufRead,
+        shown: &str,
+        options: &InputOptions,
+    ) -> anyhow::Result<Self> {
+        let mut writer = InputWriter::new(options, &|_| {})?;
+        let format = export_files::read_alone(input, shown, &mut writer)?;
         writer.finish(format)
     }
 

@@ -4,8 +4,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use aizuchi::replay::history::ChannelSource;
-use aizuchi::replay::input::{InputFormat, InputOptions, LeftOut, PrivateChannels, Recording};
+use aizuchi::replay::input::{
+    InputFormat, InputOptions, LeftOut, PrivateChannels, Recording, database,
+};
+use aizuchi_core::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
+    MessageId, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::{Debounce, Disposition, OnNewMessage};
 use aizuchi_core::persona::Language;
+use aizuchi_core::store::InboxEntry;
+use aizuchi_harness::harness::TestStore;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use zip::write::SimpleFileOptions;
 
@@ -286,6 +297,77 @@ fn zips_that_attack_are_refused() {
     );
     let bomb = zip(&["channels.json", "users.json"], 160 << 20);
     assert!(bomb.contains("unpacks to more than 256 MB"), "{bomb}");
+}
+
+fn message_in(channel: &str, id: &str, text: &str) -> Message {
+    Message {
+        conversation: ConversationId {
+            workspace: WorkspaceId::new("house"),
+            channel: ChannelId::new(channel),
+            thread: None,
+        },
+        id: MessageId::new(id),
+        at: "2026-03-02T09:00:00Z".parse().unwrap(),
+        author: Author { id: UserId::new("u1"), kind: AuthorKind::Human },
+        text: text.into(),
+        mentions: Vec::new(),
+        edits: 0,
+    }
+}
+
+#[tokio::test]
+async fn both_databases_keep_private_what_was_written_in_private() {
+    for store in [TestStore::sqlite().await, TestStore::postgres().await] {
+        let hear = async |heard: Heard, disposition: Disposition| {
+            let entry = InboxEntry::new(heard, disposition, Timestamp::now());
+            store.store.hear(entry).await.unwrap();
+        };
+        let channel = async |id: &str, name: &str, visibility| {
+            let (workspace, id) = (WorkspaceId::new("house"), ChannelId::new(id));
+            let channel = Channel { workspace, id, name: name.into(), visibility };
+            hear(Heard::Channel(channel), Disposition::NotAMessage).await;
+        };
+        let say = async |channel: &str, id: &str, text: &str, gate| {
+            let message = message_in(channel, id, text);
+            hear(Heard::Message(message, Arrival::Live), Disposition::Settled(gate)).await;
+        };
+        channel("c1", "#porch", Visibility::Private).await;
+        channel("c2", "porch", Visibility::Public).await;
+        channel("c3", "staff", Visibility::Private).await;
+        say("c1", "1", "while it was private", Gate::Backfilled).await;
+        channel("c1", "#porch", Visibility::Public).await;
+        say("c1", "2", "since it is public", Gate::Backfilled).await;
+        say("c1", "3", "I have opted out", Gate::OptedOut).await;
+        say("c2", "4", "the other porch", Gate::Backfilled).await;
+        say("c3", "5", "who pays?", Gate::Backfilled).await;
+        let message = message_in("c2", "6", "gone");
+        let (conversation, at) = (message.conversation.clone(), Timestamp::now());
+        hear(Heard::Message(message, Arrival::Live), Disposition::Settled(Gate::Backfilled)).await;
+        let deletion = Deletion { conversation, message: MessageId::new("6"), at };
+        let debounce = Debounce {
+            due: at,
+            max_wait: SignedDuration::from_mins(1),
+            on_new_message: OnNewMessage::Restart,
+        };
+        hear(Heard::Deletion(deletion), Disposition::Judge(debounce)).await;
+
+        let address = &store.database.as_ref().unwrap().address;
+        let read = database::read(address, &DEFAULT, &|_| {}).await.unwrap();
+        let expected = "porch (c1)\n  2026-03-02T09:00:00Z u1: since it is public\n\
+            porch (c2)\n  2026-03-02T09:00:00Z u1: the other porch\n";
+        assert_eq!(transcript(&read), expected, "{address}");
+        let left_out = LeftOut {
+            private_channels: 1,
+            private_messages: 1,
+            deleted: 1,
+            withheld: 1,
+            ..LeftOut::default()
+        };
+        assert_eq!(read.left_out, left_out, "{address}");
+        let options = InputOptions { private: PrivateChannels::Taken, ..DEFAULT };
+        let read = database::read(address, &options, &|_| {}).await.unwrap();
+        assert_eq!((read.messages(), read.left_out.withheld), (4, 1), "{address}");
+    }
 }
 
 #[tokio::test]

@@ -69,7 +69,8 @@ async fn read_channel(
     }
 }
 
-/// Those of a page that may be read. What was written while the channel was private stays private.
+/// Those of a page that may be read. What was written while the channel was private stays private, and what appears in no
+/// prompt is not replayed: commands, and what users wrote who have opted out.
 async fn readable(
     store: &DatabaseStore,
     page: Vec<StoredMessage>,
@@ -79,20 +80,25 @@ async fn readable(
     let before = page.len();
     let kept: Vec<StoredMessage> = page.into_iter().filter(|stored| !stored.is_deleted).collect();
     writer.left_out.deleted += (before - kept.len()) as u64;
-    if writer.options.private == PrivateChannels::Taken {
-        return Ok(kept);
-    }
     let reference = |stored: &StoredMessage| {
         MessageRef(stored.message.conversation.channel.clone(), stored.message.id.clone())
     };
     let references: Vec<MessageRef> = kept.iter().map(reference).collect();
-    let public = store.source_messages(workspace, &references).await?.into_iter();
-    let public: HashMap<_, _> =
-        public.map(|(message, visibility)| (message.id.clone(), visibility)).collect();
-    let is_public =
-        |stored: &StoredMessage| public.get(&stored.message.id) == Some(&Visibility::Public);
-    let (readable, private): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_public);
-    writer.left_out.private_messages += private.len() as u64;
+    let found = store.source_messages(workspace, &references).await?.into_iter();
+    let found: HashMap<_, _> =
+        found.map(|(message, visibility)| (message.id.clone(), visibility)).collect();
+    let mut readable = Vec::with_capacity(kept.len());
+    for stored in kept {
+        match found.get(&stored.message.id) {
+            None => writer.left_out.withheld += 1,
+            Some(Visibility::Private | Visibility::Direct)
+                if writer.options.private == PrivateChannels::LeftOut =>
+            {
+                writer.left_out.private_messages += 1;
+            }
+            Some(_) => readable.push(stored),
+        }
+    }
     Ok(readable)
 }
 

@@ -89,7 +89,7 @@ pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<
 }
 
 /// A file by itself.
-fn read_alone(
+pub(super) fn read_alone(
     input: &mut dyn BufRead,
     shown: &str,
     writer: &mut InputWriter<'_>,

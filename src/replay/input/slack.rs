@@ -100,7 +100,10 @@ impl Directory {
     fn add_channel(&mut self, channel: &Value, is_in_private_list: bool) -> Result<(), String> {
         let id = parse_id(&channel["id"]).ok_or("it is not a channel with an id")?;
         let name = non_empty_str(&channel["name"]).unwrap_or(id);
-        let is_private = is_in_private_list || channel["is_private"] == true;
+        // A channel that is shared with other workspaces counts as private, as it does live.
+        let restrictions = ["is_private", "is_ext_shared", "is_pending_ext_shared"];
+        let is_private =
+            is_in_private_list || restrictions.into_iter().any(|key| channel[key] == true);
         let channel = ExportChannel { id: ChannelId::new(id), name: name.to_owned(), is_private };
         self.channels.insert(channel.id.clone(), name.into());
         self.folders.insert(id.to_owned(), channel.clone());
