@@ -6,6 +6,7 @@
 
 pub mod history;
 pub mod timing;
+pub mod moments;
 pub mod record;
 pub mod score;
 pub mod table;
@@ -23,6 +24,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{History, RecordedChannel};
+use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
@@ -70,13 +72,28 @@ pub struct ReplaySettings {
     pub seed: u64,
 }
 
+/// Takes the moments of each channel, for a report.
+pub type Observer<'a> = &'a mut dyn FnMut(&RecordedChannel, Moments);
+
 /// Replays a history under one policy. Calls `progress` with the number of messages after each channel.
 pub fn replay(
     history: &History,
     policy: &Policy,
     settings: &ReplaySettings,
+    events: Option<Box<dyn Write + Send>>,
+    progress: &dyn Fn(u64),
+) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
+    replay_observed(history, policy, settings, events, progress, None)
+}
+
+/// The same, and passes on what was decided.
+pub fn replay_observed(
+    history: &History,
+    policy: &Policy,
+    settings: &ReplaySettings,
     mut events: Option<Box<dyn Write + Send>>,
     progress: &dyn Fn(u64),
+    mut observer: Option<Observer<'_>>,
 ) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
     let started = Instant::now();
     let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
@@ -89,13 +106,18 @@ pub fn replay(
         PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
     let prompts = Arc::new(prompts);
     for channel in &history.channels {
-        let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));
+        let mut record = empty_record(channel, policy, events.take());
+        record.moments = observer.as_ref().map(|_| Moments::default());
+        let recorder = Arc::new(Recorder::new(record));
         simulation::run(channel, policy, settings, &prompts, mind.clone(), &recorder)?;
         let mut record = into_record(recorder)?;
         if let Some(error) = record.first_error.take() {
             return Err(error);
         }
         score.add(channel, &record);
+        if let (Some(observe), Some(moments)) = (&mut observer, record.moments.take()) {
+            observe(channel, moments);
+        }
         events = record.output;
         progress(channel.messages.len() as u64);
     }
@@ -123,6 +145,7 @@ fn empty_record(
         considered: HashMap::new(),
         decisions: HashMap::new(),
         join_decisions: HashMap::new(),
+        moments: None,
         output,
         first_error: None,
     }
