@@ -18,6 +18,7 @@ mod model;
 mod prompt;
 mod reload;
 mod replay;
+mod report_page;
 mod run;
 mod search;
 mod slack;

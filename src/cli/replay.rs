@@ -10,11 +10,15 @@ use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print};
-use crate::replay::history::History;
+use crate::replay::history::{History, RecordedChannel};
+use crate::replay::moments::Moments;
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
 use crate::replay::{self, Policy, ReplaySettings};
+use crate::report::builder::ReportBuilder;
+use crate::report::figures::{LeftOut, Report};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -36,7 +40,9 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Print JSON instead of a table.
+    #[command(flatten)]
+    report: ReplayReportArgs,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     /// Exit with code 2 if a line of the input cannot be read.
@@ -61,7 +67,7 @@ impl ReplayArgs {
     pub fn run(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
         let policies = match (&self.policy[..], config) {
-            ([], None) => vec![Policy::default_settings()],
+            ([], None) => vec![self.report.default_policy()],
             ([], Some(config)) => vec![Policy::open(&config)?],
             (files, None) => {
                 files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?
@@ -78,13 +84,21 @@ impl ReplayArgs {
             eprintln!("… and {} more", history.bad_lines.len() - MAX_REPORTED_LINES);
         }
         anyhow::ensure!(!history.channels.is_empty(), "{} holds no messages", self.input.display());
-        let scores = self.replay(&history, &policies)?;
-        self.print(&history, &scores)?;
+        let mut builder = self.report.builder(&policies, self.judge.into(), self.latency);
+        let scores = self.replay(&history, &policies, builder.as_mut())?;
+        let left_out = LeftOut { bad_records: history.bad_lines.len(), private_channels: None };
+        let report = self.report.finish(builder, &policies, left_out)?;
+        self.print(&history, &scores, report)?;
         let is_rejected = self.strict && !history.bad_lines.is_empty();
         Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<ReplayScore>> {
+    fn replay(
+        &self,
+        history: &History,
+        policies: &[Policy],
+        mut report: Option<&mut ReportBuilder>,
+    ) -> anyhow::Result<Vec<ReplayScore>> {
         let settings =
             ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
         let mut events: Option<Box<dyn Write + Send>> = None;
@@ -93,12 +107,26 @@ impl ReplayArgs {
                 File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
             events = Some(Box::new(BufWriter::new(file)));
         }
+        let is_observed = report.is_some();
         let bar = progress_bar((history.messages() * policies.len()) as u64);
         let mut scores = Vec::new();
         for policy in policies {
             bar.set_message(policy.name.clone());
+            if let Some(report) = &mut report {
+                report.begin_policy(&policy.name);
+            }
+            let mut observe = |channel: &RecordedChannel, moments: Moments| {
+                if let Some(report) = &mut report {
+                    report.add(channel, &moments);
+                }
+            };
+            let observer: Option<replay::Observer<'_>> = match is_observed {
+                true => Some(&mut observe),
+                false => None,
+            };
+            let progress = |messages| bar.inc(messages);
             let (score, output) =
-                replay::replay(history, policy, &settings, events, &|messages| bar.inc(messages))?;
+                replay::replay_observed(history, policy, &settings, events, &progress, observer)?;
             events = output;
             scores.push(score);
         }
@@ -109,9 +137,16 @@ impl ReplayArgs {
         Ok(scores)
     }
 
-    fn print(&self, history: &History, scores: &[ReplayScore]) -> anyhow::Result<()> {
-        if !self.json {
-            return print(&table(scores));
+    fn print(
+        &self,
+        history: &History,
+        scores: &[ReplayScore],
+        report: Option<(Report, String)>,
+    ) -> anyhow::Result<()> {
+        match &report {
+            _ if self.json => {}
+            Some((_, summary)) if !self.report.shows_internals() => return print(summary),
+            Some(_) | None => return print(&table(scores)),
         }
         let policies: Vec<_> = scores
             .iter()
@@ -132,7 +167,10 @@ impl ReplayArgs {
                 })
             })
             .collect();
-        let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
+        let mut printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
+        if let Some((report, _)) = report {
+            printed["report"] = json!(report);
+        }
         print(&serde_json::to_string_pretty(&printed)?)
     }
 }

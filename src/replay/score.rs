@@ -174,7 +174,7 @@ impl ReplayScore {
 
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
 /// enough to tell.
-fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
+pub fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
         channel.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
     let answered: HashSet<&str> = channel

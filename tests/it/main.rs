@@ -32,6 +32,7 @@ mod prompt_command;
 mod reload;
 mod replay;
 mod replay_adaptive;
+mod report;
 mod run_options;
 mod search;
 mod slack;
