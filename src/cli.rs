@@ -18,6 +18,7 @@ mod model;
 mod prompt;
 mod reload;
 mod replay;
+mod report;
 mod report_page;
 mod run;
 mod search;
@@ -79,6 +80,7 @@ enum CliCommand {
     Prompt(prompt::PromptArgs),
     /// Replay recorded messages, and measure when Aizuchi would have spoken.
     Replay(replay::ReplayArgs),
+    Report(report::ReportArgs),
     /// Measure how well the built-in mind or a model decides, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
@@ -138,6 +140,7 @@ impl Cli {
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
             CliCommand::Replay(replay) => replay.run(named_config),
+            CliCommand::Report(report) => report.run(&source),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
@@ -169,6 +172,7 @@ impl CliCommand {
             CliCommand::Why(_)
             | CliCommand::Search(_)
             | CliCommand::Replay(_)
+            | CliCommand::Report(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
             | CliCommand::Config(_)

@@ -18,3 +18,4 @@ pub mod words;
 pub mod sentences;
 pub mod summary;
 pub mod page;
+pub mod from_ledger;

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::browser::Browser;
 use crate::command::aizuchi;
+use crate::program::{Home, Program};
 
 /// Monday, 2 March 2026.
 const BEGIN: i64 = 1_772_409_600;
@@ -285,4 +286,64 @@ async fn a_page_is_accessible_and_fits_a_phone() {
         return wrong;"#;
     assert_eq!(client.execute(check, Vec::new()).await.unwrap(), json!([]));
     browser.close().await;
+}
+
+fn report(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = aizuchi();
+    let run = command.arg("--config").arg(home.config()).arg("report").args(arguments);
+    let output = run.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// Waits for the closed decision on a message.
+async fn closed(program: &Program, message: &str) -> Value {
+    let is_it = |kind: &str, data: &Value| {
+        let covers = |message: &str| data["messages"].as_array().unwrap().contains(&json!(message));
+        kind == "decision" && !data["ended"].is_null() && covers(message)
+    };
+    program.wait_for(0, is_it).await
+}
+
+/// While it only observes, the ledger tells what it would have done, beside the running program.
+#[tokio::test]
+async fn what_it_would_have_done_is_reported_while_it_observes() {
+    let home = Home::new(0.1);
+    home.add("channels:\n  general: {mode: observe, min_confidence: 0.3}\n");
+    let program = home.start();
+    let (code, _, error) = report(&home, &[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        error.contains("nothing was decided in the last 7 days; let it run where people talk"),
+        "{error}"
+    );
+    let asked = program.says("alice", "does anyone know where the ladder is?").await;
+    let decided = closed(&program, &asked).await;
+    assert_eq!(
+        (&decided["ended"], &decided["verdict"]["should_respond"]),
+        (&json!("muted"), &json!(true))
+    );
+    let page = home.path().join("week.html");
+    let (code, text, error) = report(&home, &["--html", page.to_str().unwrap()]);
+    assert_eq!((code, &*error), (Some(0), ""));
+    assert!(text.contains("Aizuchi would have spoken once where it only observes."), "{text}");
+    let page = seen(&fs::read_to_string(page).unwrap());
+    for part in
+        ["From its own ledger", "does anyone know where the ladder is?", "would have spoken here"]
+    {
+        assert!(page.contains(part), "{part:?} is missing: {page}");
+    }
+    let (_, json, _) =
+        report(&home, &["--json", "--channel", "#general", "--last", "2h", "--anonymous"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let policy = &json["report"]["policies"][0];
+    assert_eq!((&policy["spoke"], &policy["observed"]), (&json!(1), &json!(1)));
+    assert!(!json.to_string().contains("alice"), "{json:#}");
+    let (code, _, error) = report(&home, &["--channel", "nowhere"]);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("there is no channel \"nowhere\""), "{error}");
+    let (code, _, error) = report(&home, &["--last", "soon"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("such as 36h, 7d or 2w"), "{error}");
+    assert_eq!(program.stop(), Some(0));
 }
