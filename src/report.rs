@@ -17,5 +17,7 @@ pub mod anonymous;
 pub mod words;
 pub mod sentences;
 pub mod summary;
+pub mod charts;
+pub mod story_view;
 pub mod page;
 pub mod from_ledger;

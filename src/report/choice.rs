@@ -1,6 +1,6 @@
 //! Which moments are told: a fixed share of each kind, the channels in turn. It is the same for the same input.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::report::story::{Story, StoryKind};
 
@@ -16,11 +16,18 @@ const MAX_STORIES: usize = 10;
 const SHARES: [(StoryKind, usize); 3] =
     [(StoryKind::Wrong, 3), (StoryKind::Spoke, 4), (StoryKind::Silent, 3)];
 
-/// The stories to tell, by kind, and in each kind by time.
+/// The stories to tell, by kind, and in each kind by time. What is about the same message is told once.
 pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
+    let mut told = HashSet::new();
     let mut pools: Vec<Vec<&Candidate>> = SHARES
         .iter()
-        .map(|(kind, _)| candidates.iter().filter(|one| one.story.kind == *kind).collect())
+        .map(|(kind, _)| {
+            let of_kind = candidates.iter().filter(|one| one.story.kind == *kind);
+            let mut of_kind: Vec<&Candidate> = of_kind.collect();
+            of_kind.sort_by_key(|one| (one.rank, one.story.at));
+            of_kind.retain(|one| told.insert((&one.story.channel, &one.story.anchor)));
+            of_kind
+        })
         .collect();
     let mut used = HashMap::new();
     let mut chosen: Vec<Story> = Vec::new();

@@ -3,22 +3,17 @@
 use askama::Template;
 use jiff::tz::TimeZone;
 
-use crate::report::delays::GROUP_ENDS;
-use crate::report::figures::{
-    ChannelFigures, Difference, HourFigures, PolicyFigures, Report, ReportSource,
-};
+use crate::report::charts::{Chart, TimingView};
+use crate::report::figures::{ChannelFigures, Difference, PolicyFigures, Report, ReportSource};
 use crate::report::sentences;
-use crate::report::story::{Story, StoryAct, StoryKind, StoryLine};
+use crate::report::story::{Story, StoryKind};
+use crate::report::story_view::StoryView;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
 /// More channels than this are summed up in one row.
 const MAX_CHANNELS: usize = 16;
-/// How many colors tell authors apart.
-const COLORS: u32 = 6;
-/// The height of a chart, in the units of its drawing.
-const CHART_HEIGHT: f64 = 60.0;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -72,55 +67,9 @@ struct ChannelRow {
     label: String,
 }
 
-/// A chart of bars with a label for each.
-struct Chart {
-    title: String,
-    width: f64,
-    bars: Vec<Bar>,
-}
-
-struct Bar {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-    class: &'static str,
-    label: String,
-}
-
 struct StoryGroup {
     heading: &'static str,
     stories: Vec<StoryView>,
-}
-
-struct StoryView {
-    class: &'static str,
-    badge: &'static str,
-    channel: String,
-    when: String,
-    before: Vec<LineView>,
-    act_label: &'static str,
-    act_time: String,
-    /// What it said or would have said.
-    said: Option<String>,
-    is_silent: bool,
-    persona: String,
-    after: Vec<LineView>,
-    reason: Option<String>,
-    note: String,
-    /// What each policy did, where policies differ.
-    policies: Vec<String>,
-}
-
-struct LineView {
-    name: String,
-    initial: String,
-    color: u32,
-    time: String,
-    text: String,
-    is_about: bool,
-    is_bot: bool,
-    left_out: Option<String>,
 }
 
 struct FirstView {
@@ -128,13 +77,6 @@ struct FirstView {
     /// A count, its width in hundredths, a class, and what it is.
     parts: Vec<(String, f64, &'static str, String)>,
     rule: &'static str,
-}
-
-struct TimingView {
-    sentence: String,
-    chart: Chart,
-    /// The end of each group and the shares of both.
-    rows: Vec<(String, String, String)>,
 }
 
 struct PoliciesView {
@@ -215,7 +157,7 @@ impl<'a> View<'a> {
             },
             unanswered,
             persona: &report.persona,
-            timing: self.timing(),
+            timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
             cost_basis: self.cost_basis(),
             cost_real: self.cost_real(),
             costs: self.costs(),
@@ -372,35 +314,12 @@ impl<'a> View<'a> {
 
     fn hour_charts(&self) -> Vec<Chart> {
         let l = self.language;
-        let people = self.hours(texts::hours_people(l), "people", |hour| hour.messages);
+        let messages = self.policy.by_hour.iter().map(|hour| hour.messages).collect();
+        let spoke: Vec<usize> = self.policy.by_hour.iter().map(|hour| hour.spoke).collect();
+        let people = Chart::of_hours(texts::hours_people(l), "people", l, messages);
         let own = self.policy.spoke.filter(|spoke| *spoke > 0);
-        let own = own.map(|_| self.hours(texts::hours_own(l), "own", |hour| hour.spoke));
+        let own = own.map(|_| Chart::of_hours(texts::hours_own(l), "own", l, spoke.clone()));
         [people].into_iter().chain(own).collect()
-    }
-
-    fn hours(
-        &self,
-        title: &str,
-        class: &'static str,
-        value: impl Fn(&HourFigures) -> usize,
-    ) -> Chart {
-        let values: Vec<usize> = self.policy.by_hour.iter().map(value).collect();
-        let most = values.iter().copied().max().unwrap_or(0).max(1);
-        let bar = |(hour, value): (usize, &usize)| {
-            let height = *value as f64 / most as f64 * CHART_HEIGHT;
-            let label = texts::hour_label(self.language, hour, *value);
-            Bar {
-                x: hour as f64 * 10.0 + 1.0,
-                y: CHART_HEIGHT - height,
-                width: 8.0,
-                height,
-                class,
-                label,
-            }
-        };
-        let bars = values.iter().enumerate().map(bar).collect();
-        let most = texts::most_in_hour(self.language, &words::count(most));
-        Chart { title: format!("{title} · {most}"), width: 240.0, bars }
     }
 
     fn hours_note(&self) -> String {
@@ -438,71 +357,12 @@ impl<'a> View<'a> {
             (StoryKind::Wrong, texts::moments_wrong(l)),
             (StoryKind::Silent, texts::moments_silent(l)),
         ];
+        let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
         let groups = kinds.into_iter().map(|(kind, heading)| {
             let stories = self.policy.stories.iter().filter(|story| story.kind == kind);
-            StoryGroup { heading, stories: stories.map(|story| self.story(story)).collect() }
+            StoryGroup { heading, stories: stories.map(tell).collect() }
         });
         groups.filter(|group| !group.stories.is_empty()).collect()
-    }
-
-    fn story(&self, story: &Story) -> StoryView {
-        let l = self.language;
-        let (act_label, said, is_silent) = match &story.act {
-            StoryAct::Said(text) => (texts::said_here(l), Some(text.clone()), false),
-            StoryAct::WouldSay(Some(text)) => (texts::would_say(l), Some(text.clone()), false),
-            StoryAct::WouldSay(None) => (texts::would_speak(l), None, false),
-            StoryAct::Silent => (texts::silent_here(l), None, true),
-            StoryAct::NeverLooked => (texts::never_looked(l), None, true),
-        };
-        let (class, badge) = match (story.kind, &story.act) {
-            (StoryKind::Wrong, _) => ("wrong", texts::badge_wrong(l)),
-            (StoryKind::Spoke, StoryAct::Said(_)) => ("spoke", texts::badge_said(l)),
-            (StoryKind::Spoke, _) => ("spoke", texts::badge_spoke(l)),
-            (StoryKind::Silent, _) => ("silent", texts::badge_silent(l)),
-        };
-        let lines = |lines: &[StoryLine]| lines.iter().map(|line| self.line(line)).collect();
-        StoryView {
-            class,
-            badge,
-            channel: words::channel(&story.channel),
-            when: words::date_and_time(story.at, self.zone, l),
-            before: lines(&story.before),
-            act_label,
-            act_time: words::time(story.at, self.zone),
-            said,
-            is_silent,
-            persona: self.report.persona.clone(),
-            after: lines(&story.after),
-            reason: story.reason.as_ref().map(|reason| sentences::reason(reason, l)),
-            note: sentences::note(&story.note, self.report, l),
-            policies: Vec::new(),
-        }
-    }
-
-    fn line(&self, line: &StoryLine) -> LineView {
-        let l = self.language;
-        let name = line.author.name.clone();
-        // Neutral names differ in their last letter.
-        let letter = match self.report.is_anonymous {
-            true => name.chars().next_back(),
-            false => name.chars().find(|letter| letter.is_alphanumeric()),
-        };
-        let color = line
-            .author
-            .id
-            .bytes()
-            .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        LineView {
-            initial: letter.map_or("·".to_owned(), |letter| letter.to_uppercase().to_string()),
-            color: color % COLORS,
-            name,
-            time: words::time(line.at, self.zone),
-            text: line.text.clone(),
-            is_about: line.is_about,
-            is_bot: line.is_bot,
-            left_out: (line.left_out_after > 0)
-                .then(|| texts::lines_left_out(l, line.left_out_after)),
-        }
     }
 
     fn first(&self) -> FirstView {
@@ -534,44 +394,6 @@ impl<'a> View<'a> {
                 false => texts::first_guessed(l),
             },
         }
-    }
-
-    fn timing(&self) -> Option<TimingView> {
-        let (timing, l) = (self.policy.timing?, self.language);
-        let duration = |seconds: f64| words::duration(seconds, l);
-        let ends = GROUP_ENDS.map(|end| texts::timing_until(l, &duration(f64::from(end))));
-        let over = texts::timing_over(l, &duration(3600.0));
-        let labels: Vec<String> = ends.into_iter().chain([over]).collect();
-        let shares = || timing.own.iter().zip(timing.people);
-        let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
-        let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
-            let bar = |offset: f64, share: f64, class, name: &str| {
-                let height = share / most * CHART_HEIGHT;
-                let label = format!("{name}, {label}: {}", words::percent(share));
-                let x = group as f64 * 30.0 + offset;
-                Bar { x, y: CHART_HEIGHT - height, width: 11.0, height, class, label }
-            };
-            [
-                bar(3.0, people, "people", texts::timing_people(l)),
-                bar(15.0, *own, "own", &self.report.persona),
-            ]
-        });
-        let rows = shares().zip(&labels).map(|((own, people), label)| {
-            (label.clone(), words::percent(people), words::percent(*own))
-        });
-        Some(TimingView {
-            sentence: texts::timing_sentence(
-                l,
-                &duration(timing.own_median),
-                &duration(timing.people_median),
-            ),
-            chart: Chart {
-                title: texts::timing_caption(l).to_owned(),
-                width: labels.len() as f64 * 30.0,
-                bars: bars.collect(),
-            },
-            rows: rows.collect(),
-        })
     }
 
     fn cost_basis(&self) -> String {
@@ -681,7 +503,7 @@ impl<'a> View<'a> {
         let policies = difference.policies.iter();
         StoryView {
             policies: policies.map(|one| sentences::policy_on_message(one, l)).collect(),
-            ..self.story(&difference.story)
+            ..StoryView::new(&difference.story, self.report, self.zone, l)
         }
     }
 

@@ -71,8 +71,10 @@ pub fn money(amount: f64, currency: &str, language: Language) -> String {
     }
 }
 
+/// A length of time, of a second or more.
 pub fn duration(seconds: f64, language: Language) -> String {
-    let length = SignedDuration::try_from_secs_f64(seconds.abs()).unwrap_or(SignedDuration::MAX);
+    let length =
+        SignedDuration::try_from_secs_f64(seconds.abs().max(1.0)).unwrap_or(SignedDuration::MAX);
     ledger::format_duration(length, language)
 }
 

@@ -38,7 +38,7 @@ texts! {
         "the judge of this replay always says no."
         / "{period}、{channels}で、{name} は判断役に {calls}尋ねたはずです。この再現の判断役は必ず断るため、何回話したはずかは分かりません。";
     headline_at_most(period: &str, channels: &str, name: &str, times: &str, rate: &str):
-        "In {period} and {channels}, {name} would have spoken {times}{rate} at most: the judge of this replay always says yes."
+        "In {period} and {channels}, {name} would have spoken at most {times}{rate}: the judge of this replay always says yes."
         / "{period}、{channels}で、{name} が話すのは多くても {times}です{rate}。この再現の判断役は必ず承諾します。";
     headline_ledger(period: &str, channels: &str, name: &str, times: &str, rate: &str):
         "In the last {period} and {channels}, {name} would have spoken {times}{rate} where it only observes."
