@@ -20,6 +20,8 @@ mod prompt;
 mod recording;
 mod reload;
 mod replay;
+mod report;
+mod report_page;
 mod run;
 mod search;
 mod slack;
@@ -87,6 +89,7 @@ enum CliCommand {
     /// rest. What the rest confirms is printed as a part of a config; where the data cannot tell, nothing is recommended
     /// and the exit code is 2.
     Tune(tune::TuneArgs),
+    Report(report::ReportArgs),
     /// Measure how well the built-in mind or a model decides, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
@@ -147,6 +150,7 @@ impl Cli {
             // What it measures is named: a config that happens to be in the folder does not count.
             CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
             CliCommand::Tune(tune) => tune.run(named_config, &source),
+            CliCommand::Report(report) => report.run(&source),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
@@ -179,6 +183,7 @@ impl CliCommand {
             CliCommand::Why(_)
             | CliCommand::Search(_)
             | CliCommand::Tune(_)
+            | CliCommand::Report(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
             | CliCommand::Config(_)

@@ -14,8 +14,9 @@ pub mod replay;
 pub mod tune;
 pub mod eval;
 
-// The ledger as text, a scripted minute, the pages, the assembled application and its command line.
+// The ledger as text, a report for a team, a scripted minute, the pages, the assembled application and its command line.
 pub mod ledger;
+pub mod report;
 pub mod demo;
 pub mod web;
 pub mod app;

@@ -8,6 +8,7 @@ pub mod json_lines;
 pub mod history;
 pub mod input;
 pub mod timing;
+pub mod moments;
 pub mod record;
 pub mod score;
 pub mod table;
@@ -28,6 +29,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
@@ -118,6 +120,7 @@ pub struct Replay<'a> {
     mind: Arc<dyn Llm>,
     prompts: Arc<PromptBuilder>,
     threads: usize,
+    is_observed: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -132,12 +135,24 @@ impl<'a> Replay<'a> {
             policy.config.language.own(),
             policy.config.prompts_dir().as_deref(),
         )?;
-        Ok(Self { policy, settings, mind, prompts: Arc::new(prompts), threads: 1 })
+        Ok(Self {
+            policy,
+            settings,
+            mind,
+            prompts: Arc::new(prompts),
+            threads: 1,
+            is_observed: false,
+        })
     }
 
     /// With this judge, and so many channels side by side, each on a clock of its own.
     pub fn judged_by(self, mind: Arc<dyn Llm>, threads: usize) -> Self {
         Self { mind, threads, ..self }
+    }
+
+    /// Takes down what was decided and why, for a report.
+    pub fn observed(self) -> Self {
+        Self { is_observed: true, ..self }
     }
 
     /// As many channels side by side as the machine has processors.
@@ -182,7 +197,9 @@ impl<'a> Replay<'a> {
         events: Option<EventOutput>,
     ) -> anyhow::Result<Record> {
         let started = Instant::now();
-        let recorder = Arc::new(Recorder::new(empty_record(channel, self.policy, events)));
+        let mut record = empty_record(channel, self.policy, events);
+        record.moments = self.is_observed.then(Moments::default);
+        let recorder = Arc::new(Recorder::new(record));
         let Self { policy, settings, mind, prompts, .. } = self;
         simulation::run(channel, policy, settings, prompts, mind.clone(), &recorder)?;
         let mut record = into_record(recorder)?;
@@ -214,6 +231,7 @@ fn empty_record(
         considered: HashMap::new(),
         decisions: HashMap::new(),
         join_decisions: HashMap::new(),
+        moments: None,
         output,
         elapsed_seconds: 0.0,
         first_error: None,

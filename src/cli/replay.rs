@@ -15,15 +15,18 @@ use sha2::{Digest, Sha256};
 
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
+use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::history::ChannelSource;
-use crate::replay::input::Recording;
+use crate::replay::input::{InputFormat, Recording};
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
+use crate::report::builder::ReportBuilder;
+use crate::report::figures::{LeftOut, Report};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -45,10 +48,12 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Write to this file how far the replay has come. If it was stopped, the same command goes on from there and ends with
-    /// the same result.
+    /// the same result. It prints the benchmark's figures: a report needs every channel.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Print JSON instead of a table.
+    #[command(flatten)]
+    report: ReplayReportArgs,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     /// Exit with code 2 if a record of the input cannot be read.
@@ -77,8 +82,12 @@ impl ReplayArgs {
         let mut policies: Vec<Policy> =
             files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?;
         if policies.is_empty() {
-            policies.push(Policy::default_settings());
+            policies.push(self.report.default_policy());
         }
+        anyhow::ensure!(
+            self.resume.is_none() || !self.report.writes_page(),
+            "--report does not go with --resume: a report needs every channel"
+        );
         let mut judge = self.judge.prepare(source, selection)?;
         if judge.kind() == ReplayJudge::Model {
             policies.iter_mut().for_each(Policy::add_judgment_prompt);
@@ -91,10 +100,15 @@ impl ReplayArgs {
         judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
         let run = PolicyRun { recording: &recording, judge: &judge, settings, bar: &bar };
-        let scores = self.replay(&run, &policies, &files)?;
+        let mut builder = match self.resume {
+            Some(_) => None,
+            None => self.report.builder(&policies, judge.kind(), self.latency),
+        };
+        let scores = self.replay(&run, &policies, &files, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
-        self.print(&recording, &judge, &scores)?;
+        let report = self.report.finish(builder, &policies, left_out(&recording))?;
+        self.print(&recording, &judge, &scores, report)?;
         let is_rejected = self.strict && recording.bad_records() > 0;
         Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
@@ -104,6 +118,7 @@ impl ReplayArgs {
         run: &PolicyRun<'_>,
         policies: &[Policy],
         files: &[PathBuf],
+        mut report: Option<&mut ReportBuilder>,
     ) -> anyhow::Result<Vec<ReplayScore>> {
         let mut checkpoint = match &self.resume {
             Some(path) => Some(Checkpoint::open(path, &self.identity(run, files)?)?),
@@ -121,8 +136,16 @@ impl ReplayArgs {
         let mut scores = Vec::new();
         for (number, policy) in policies.iter().enumerate() {
             run.bar.set_message(policy.name.clone());
-            let (score, output) =
-                run.replay(number, policy, events, &written, checkpoint.as_mut())?;
+            if let Some(report) = &mut report {
+                report.begin_policy(&policy.name);
+            }
+            let outputs = Outputs {
+                events,
+                written: &written,
+                checkpoint: checkpoint.as_mut(),
+                report: report.as_deref_mut(),
+            };
+            let (score, output) = run.replay(number, policy, outputs)?;
             events = output;
             scores.push(score);
         }
@@ -155,9 +178,12 @@ impl ReplayArgs {
         recording: &Recording,
         judge: &Judge,
         scores: &[ReplayScore],
+        report: Option<(Report, String)>,
     ) -> anyhow::Result<()> {
-        if !self.json {
-            return print(&table(scores));
+        match &report {
+            _ if self.json => {}
+            Some((_, summary)) if !self.report.shows_internals() => return print(summary),
+            Some(_) | None => return print(&table(scores)),
         }
         let policies: Vec<_> = scores
             .iter()
@@ -178,12 +204,15 @@ impl ReplayArgs {
                 })
             })
             .collect();
-        let printed = json!({
+        let mut printed = json!({
             "bad_lines": recording.bad_records(),
             "input": input_to_json(recording),
             "judge": judge.to_json(),
             "policies": policies,
         });
+        if let Some((report, _)) = report {
+            printed["report"] = json!(report);
+        }
         print(&serde_json::to_string_pretty(&printed)?)
     }
 }
@@ -196,22 +225,33 @@ struct PolicyRun<'a> {
     bar: &'a ProgressBar,
 }
 
+/// What is written while a policy is replayed.
+struct Outputs<'a> {
+    events: Option<EventOutput>,
+    /// The length of the events.
+    written: &'a AtomicU64,
+    checkpoint: Option<&'a mut Checkpoint>,
+    report: Option<&'a mut ReportBuilder>,
+}
+
 impl PolicyRun<'_> {
     /// Replays what of a policy is not done yet.
     fn replay(
         &self,
         number: usize,
         policy: &Policy,
-        events: Option<EventOutput>,
-        written: &AtomicU64,
-        mut checkpoint: Option<&mut Checkpoint>,
+        outputs: Outputs<'_>,
     ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
+        let Outputs { events, written, mut checkpoint, mut report } = outputs;
         let (mut score, first) = match &checkpoint {
             Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy)),
             None => (ReplayScore::new(policy), 0),
         };
         self.bar.inc(score.messages as u64);
-        let replay = self.judge.replay(policy, self.settings)?;
+        let mut replay = self.judge.replay(policy, self.settings)?;
+        if report.is_some() {
+            replay = replay.observed();
+        }
         let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
             let mut part = ReplayScore::new(policy);
             part.add(channel, record);
@@ -220,6 +260,9 @@ impl PolicyRun<'_> {
                     output.flush().context("writing the events")?;
                 }
                 checkpoint.add(number, index, written.load(Ordering::Relaxed), &part)?;
+            }
+            if let (Some(report), Some(moments)) = (&mut report, record.moments.take()) {
+                report.add(channel, &moments);
             }
             score.merge(part);
             self.bar.inc(channel.messages.len() as u64);
@@ -265,6 +308,21 @@ impl Write for EventFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+/// What a report says was left out.
+fn left_out(recording: &Recording) -> LeftOut {
+    let tells_private = match recording.format {
+        InputFormat::Slack
+        | InputFormat::Discord
+        | InputFormat::Mattermost
+        | InputFormat::Database => true,
+        InputFormat::JsonLines | InputFormat::Matrix => false,
+    };
+    LeftOut {
+        bad_records: recording.bad_records() as usize,
+        private_channels: tells_private.then_some(recording.left_out.private_channels as usize),
     }
 }
 

@@ -402,6 +402,7 @@ impl RecordingStore {
             call.into_iter().for_each(|call| call.is_superseded = true);
         }
         record.failed += usize::from(is_failure(&outcome.result));
+        record.add_moment(claim, outcome);
         if let StepResult::Join { .. } = &outcome.result {
             let thread = &conversation.thread;
             let call = record.calls.iter().rev().find(|call| call.thread == *thread);
@@ -509,6 +510,9 @@ impl Llm for RecordingMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        if let Some(moments) = &mut self.recorder.lock().moments {
+            moments.add_call(prompt);
+        }
         if prompt.verb == PromptVerb::Judge {
             self.record(prompt);
         }

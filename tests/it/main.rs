@@ -34,6 +34,7 @@ mod replay;
 mod replay_adaptive;
 mod replay_inputs;
 mod replay_judge;
+mod report;
 mod run_options;
 mod search;
 mod slack;

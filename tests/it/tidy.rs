@@ -36,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("unicode_segmentation", &["aizuchi-core/platform"]),
     ("unicode_width", &["aizuchi-core/platform"]),
     ("axum", &["aizuchi/web", "aizuchi-fakes"]),
-    ("askama", &["aizuchi/web", "aizuchi-fakes"]),
+    ("askama", &["aizuchi/web", "aizuchi/report", "aizuchi-fakes"]),
     ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
     ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
