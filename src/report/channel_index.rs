@@ -150,7 +150,8 @@ impl<'a> ChannelIndex<'a> {
                 asked.author == message.author
                     && message.at().duration_since(asked.at()) <= SAME_QUESTION
             });
-            if is_known && !is_again && self.first_answer(message).is_none() {
+            let is_open = !is_directed(message) && self.first_answer(message).is_none();
+            if is_known && !is_again && is_open {
                 found.push(message);
             }
         }
@@ -187,6 +188,12 @@ impl<'a> ChannelIndex<'a> {
             .map(|pair| pair[1].at().duration_since(pair[0].at()))
             .filter(|delay| *delay <= ANSWER_WINDOW)
     }
+}
+
+/// Whether it names somebody. Such a message often asks back, or suggests something, and waits for that person alone.
+fn is_directed(message: &RecordedMessage) -> bool {
+    let mut words = message.text.split(|letter: char| letter.is_whitespace());
+    words.any(|word| word.trim_start_matches('<').starts_with('@'))
 }
 
 pub fn is_question(message: &RecordedMessage) -> bool {

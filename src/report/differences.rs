@@ -12,13 +12,16 @@ use aizuchi_core::chat::MessageId;
 
 const MAX_DIFFERENCES: usize = 5;
 
+/// A channel, and a thread in it.
+type Place = (String, Option<String>);
+
 /// What one policy did with which message.
 pub struct Decided {
     policy: String,
     /// When each message was taken up, by channel and id.
     taken_up: BTreeMap<(String, String), Timestamp>,
     /// The decisions to stay silent, by channel and thread, in the order of their time.
-    silent: HashMap<(String, Option<String>), Vec<(Timestamp, Reason)>>,
+    silent: HashMap<Place, Vec<(Timestamp, Reason)>>,
 }
 
 impl Decided {

@@ -67,9 +67,7 @@ impl ReportSource {
     pub fn told_reason(self, reason: &Reason) -> Option<Reason> {
         let is_told = match reason {
             Reason::Gate(_) => true,
-            Reason::Written(text) => {
-                !text.is_empty() && !(self.is_scripted() && text == "scripted")
-            }
+            Reason::Written(text) => !(text.is_empty() || self.is_scripted() && text == "scripted"),
         };
         is_told.then(|| reason.clone())
     }

@@ -448,7 +448,11 @@ impl<'a> View<'a> {
             row(texts::policy_rate(l).to_owned(), &|one| {
                 one.per_day.map(|rate| words::rate(rate, l))
             }),
-            row(texts::policy_wrong(l).to_owned(), &|one| one.wrong.map(words::count)),
+            row(texts::policy_wrong(l).to_owned(), &|one| {
+                let (wrong, spoke) = one.wrong.zip(one.spoke)?;
+                let share = words::percent(wrong as f64 / spoke.max(1) as f64);
+                Some(texts::with_share(l, &words::count(wrong), &share))
+            }),
             row(texts::policy_picked_up(l).to_owned(), &|one| {
                 let found = one.unanswered?;
                 let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());

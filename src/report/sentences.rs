@@ -104,6 +104,7 @@ pub fn note(note: &Note, report: &Report, language: Language) -> String {
         Note::InExchange { person, seconds } => {
             texts::note_exchange(language, Name(&person.name), &after(*seconds))
         }
+        Note::Missed if !is_annotated => texts::note_missed_in_hour(language, &report.persona),
         Note::Missed => match report.source {
             ReportSource::Ledger => texts::note_missed_ledger(language, &report.persona),
             ReportSource::Builtin

@@ -148,6 +148,7 @@ fn without_names_nobody_is_recognized() {
             );
         }
         assert!(shown.contains("person a") && shown.contains("oven-bot"), "{shown}");
+        assert!(shown.contains("[link]") && shown.contains("[e-mail]"), "{shown}");
         assert_eq!(shown.contains("雑談"), whom == "--anonymous");
     }
 }

@@ -88,6 +88,7 @@ texts! {
     figure_cost: "a month" / "1 か月あたり";
     figure_cost_with(model: &str): "with {model}; free with the built-in mind" / "{model} の場合。内蔵のルールなら無料";
     figure_cost_spent: "at the pace of these days" / "この期間のペースの場合";
+    with_share(count: &str, share: &str): "{count} ({share})" / "{count}（{share}）";
     of_total(part: &str, whole: &str): "{part} of {whole}" / "{part} / {whole} 件";
     for_days: "too short a time to tell" / "期間が短く、分かりません";
     because_silent_judge: "not known: the judge of this replay always says no" / "不明（この再現の判断役は必ず断ります）";
@@ -151,7 +152,7 @@ texts! {
     would_speak: "would have spoken here" / "ここで話したはず";
     said_here: "said" / "発言";
     silent_here: "looked here, and stayed silent" / "ここで判断し、黙っていた";
-    never_looked: "did not look at it again" / "改めて見ることはなかった";
+    never_looked: "did not look at this" / "ここでは判断しなかった";
     text_unknown: "What it would have said is not known." / "何と言ったはずかは分かりません。";
     because: "Why" / "理由";
     what_happened: "What happened" / "実際には";
@@ -172,6 +173,7 @@ texts! {
         "People were in the middle of an exchange: {name} went on {after} later."
         / "人どうしのやり取りの最中でした。{name:#}が、{after}後に続けています。";
     note_missed(persona: &str): "Nobody answered, and neither would {persona} have." / "誰も答えず、{persona} も答えなかったはずです。";
+    note_missed_in_hour(persona: &str): "Nobody else wrote within an hour, and {persona} stayed silent, too." / "1 時間以内にほかの誰も書かず、{persona} も黙っていました。";
     note_missed_ledger(persona: &str): "Nobody answered, and neither did {persona}." / "誰も答えず、{persona} も答えませんでした。";
     note_answered(name: Name<'_>, after: &str):
         "{name} wrote {after} after the question." / "{name:#}が、質問の {after}後に書きました。";
@@ -199,8 +201,8 @@ texts! {
         / "1 時間以上、誰も応じなかった質問が {questions} 件ありました。そのうち {picked_up} 件をその 1 時間のうちに拾い、{missed} 件を見逃したはずです。";
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
-        "Counted are questions outside of threads after which nobody else wrote for an hour, nor ever in their thread. Some may have been answered later."
-        / "スレッドの外の質問のうち、その後 1 時間ほかの誰も書かず、スレッドにも返事がないものを数えます。後で答えがあったものも含まれます。";
+        "Counted are questions outside of threads that name nobody and after which nobody else wrote for an hour, nor ever in their thread. Some may have been answered later."
+        / "スレッドの外で誰も名指ししない質問のうち、その後 1 時間ほかの誰も書かず、スレッドにも返事がないものを数えます。後で答えがあったものも含まれます。";
     unanswered_unknown: "There is no such question for certain in this history." / "この履歴には、確実にそう言える質問がありません。";
 
     // Timing.
