@@ -14,20 +14,25 @@ mod export;
 mod forget;
 mod help;
 mod import;
+mod judge;
 mod locale;
 mod log;
 mod man;
 mod migrate;
 mod model;
 mod prompt;
+mod recording;
 mod reload;
 mod replay;
+mod report;
+mod report_page;
 mod restore;
 mod run;
 mod search;
 mod slack;
 mod status;
 mod transfer;
+mod tune;
 mod why;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -86,6 +91,13 @@ enum CliCommand {
     Prompt(prompt::PromptArgs),
     /// Replay recorded messages, and measure when Aizuchi would have spoken.
     Replay(replay::ReplayArgs),
+    /// Look for settings that suit recorded messages better.
+    ///
+    /// It searches wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks on the
+    /// rest. What the rest confirms is printed as a part of a config; where the data cannot tell, nothing is recommended
+    /// and the exit code is 2.
+    Tune(tune::TuneArgs),
+    Report(report::ReportArgs),
     /// Measure how well the built-in mind or a model decides, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
@@ -133,7 +145,7 @@ impl Cli {
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
         anyhow::ensure!(
             self.model.is_none() || command.takes_model(),
-            "--model works only with run, check, prompt, eval and demo"
+            "--model works only with run, check, prompt, replay, eval and demo"
         );
         self.run.check_fits(&command)?;
         let named_config = self.config.clone();
@@ -146,7 +158,9 @@ impl Cli {
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
-            CliCommand::Replay(replay) => replay.run(named_config),
+            CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
+            CliCommand::Tune(tune) => tune.run(named_config, &source),
+            CliCommand::Report(report) => report.run(&source),
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Export(export) => export.run(&source),
@@ -183,6 +197,8 @@ impl RunArgs {
             | CliCommand::Search(_)
             | CliCommand::Prompt(_)
             | CliCommand::Replay(_)
+            | CliCommand::Tune(_)
+            | CliCommand::Report(_)
             | CliCommand::Eval(_)
             | CliCommand::Import(_)
             | CliCommand::Export(_)
@@ -213,11 +229,13 @@ impl CliCommand {
             CliCommand::Run(_)
             | CliCommand::Check
             | CliCommand::Prompt(_)
+            | CliCommand::Replay(_)
             | CliCommand::Eval(_) => true,
             CliCommand::Why(_)
             | CliCommand::Status(_)
             | CliCommand::Search(_)
-            | CliCommand::Replay(_)
+            | CliCommand::Tune(_)
+            | CliCommand::Report(_)
             | CliCommand::Import(_)
             | CliCommand::Export(_)
             | CliCommand::Forget(_)

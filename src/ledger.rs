@@ -260,7 +260,7 @@ fn describe_omission(omission: &PromptOmission, language: Language) -> String {
 }
 
 /// A duration in the largest unit that fits.
-fn format_duration(length: SignedDuration, language: Language) -> String {
+pub fn format_duration(length: SignedDuration, language: Language) -> String {
     let seconds = length.as_secs();
     let (count, unit) = match seconds {
         ..120 => (seconds, texts::ledger::seconds(language)),

@@ -9,13 +9,16 @@ pub mod config;
 // The models that the config names, and how another is chosen.
 pub mod models;
 
-// Measuring: the pipeline on a virtual clock, and a model against labeled cases.
+// Measuring: the pipeline on a virtual clock, settings that suit it better, and a model against labeled cases.
 pub mod replay;
+pub mod tune;
 pub mod eval;
 
-// The ledger as text, how everything stands, a scripted minute, the pages, the assembled application and its command line.
+// The ledger as text, how everything stands, a report for a team, a scripted minute, the pages, the assembled
+// application and its command line.
 pub mod ledger;
 pub mod status;
+pub mod report;
 pub mod demo;
 pub mod web;
 pub mod app;

@@ -4,12 +4,18 @@
 //! A replay is single-threaded and takes one channel after the other, each in a workspace of its own. It is
 //! deterministic: equal input, policy and seed give the same events, byte for byte.
 
+pub mod json_lines;
 pub mod history;
+pub mod input;
 pub mod timing;
+pub mod moments;
 pub mod record;
 pub mod score;
 pub mod table;
 mod simulation;
+mod side_by_side;
+pub mod judge;
+pub mod checkpoint;
 pub mod to_import;
 
 use std::collections::HashMap;
@@ -22,7 +28,8 @@ use anyhow::Context as _;
 use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::{History, RecordedChannel};
+use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
@@ -48,18 +55,29 @@ impl Policy {
         Ok(Self { name: name.context("a policy's file needs a name")?, config })
     }
 
+    /// Lets the judge read what the config adds to its prompts, as a model would.
+    pub fn add_judgment_prompt(&mut self) {
+        let judgment = self.config.agents.judgment.as_ref();
+        if let Some(addition) = judgment.and_then(|agent| agent.system_prompt.clone()) {
+            let prompt = &mut self.config.persona.system_prompt;
+            *prompt = format!("{prompt}\n\n{addition}");
+        }
+    }
+
     /// The defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
         Self { name: "default".to_owned(), config: Config::default() }
     }
 }
 
-/// The mind that judges in a replay.
+/// The kind of mind that judges in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayJudge {
     Silent,
     Speak,
     Builtin,
+    /// A model, or what was recorded of one.
+    Model,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,37 +88,127 @@ pub struct ReplaySettings {
     pub seed: u64,
 }
 
-/// Replays a history under one policy. Calls `progress` with the number of messages after each channel.
+/// Where the events of a replay go.
+pub type EventOutput = Box<dyn Write + Send>;
+
+/// Takes what happened in a channel. The channels come in their order.
+pub type ChannelTaker<'a> =
+    &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
+
+/// Replays recorded channels under one policy. Calls `progress` with the number of messages after each channel.
 pub fn replay(
-    history: &History,
+    channels: &dyn ChannelSource,
     policy: &Policy,
     settings: &ReplaySettings,
-    mut events: Option<Box<dyn Write + Send>>,
+    events: Option<EventOutput>,
     progress: &dyn Fn(u64),
-) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
-    let started = Instant::now();
-    let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
-    let mind: Arc<dyn Llm> = match settings.judge {
-        ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
-        ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
-        ReplayJudge::Builtin => Arc::new(BuiltinMind),
-    };
-    let prompts =
-        PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
-    let prompts = Arc::new(prompts);
-    for channel in &history.channels {
-        let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));
-        simulation::run(channel, policy, settings, &prompts, mind.clone(), &recorder)?;
-        let mut record = into_record(recorder)?;
-        if let Some(error) = record.first_error.take() {
-            return Err(error);
-        }
-        score.add(channel, &record);
-        events = record.output;
+) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
+    let replay = Replay::new(policy, *settings)?;
+    let mut score = ReplayScore::new(policy);
+    let events = replay.run(channels, 0, events, &mut |_, channel, record| {
+        score.add(channel, record);
         progress(channel.messages.len() as u64);
-    }
-    score.elapsed_seconds = started.elapsed().as_secs_f64();
+        Ok(())
+    })?;
     Ok((score, events))
+}
+
+/// A policy, and all that it takes to replay channels under it.
+pub struct Replay<'a> {
+    policy: &'a Policy,
+    settings: ReplaySettings,
+    mind: Arc<dyn Llm>,
+    prompts: Arc<PromptBuilder>,
+    threads: usize,
+    is_observed: bool,
+}
+
+impl<'a> Replay<'a> {
+    /// With the judge that the settings name. A model must be given with [`Self::judged_by`].
+    pub fn new(policy: &'a Policy, settings: ReplaySettings) -> anyhow::Result<Self> {
+        let mind: Arc<dyn Llm> = match settings.judge {
+            ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
+            ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
+            ReplayJudge::Builtin | ReplayJudge::Model => Arc::new(BuiltinMind),
+        };
+        let prompts = PromptBuilder::load(
+            policy.config.language.own(),
+            policy.config.prompts_dir().as_deref(),
+        )?;
+        Ok(Self {
+            policy,
+            settings,
+            mind,
+            prompts: Arc::new(prompts),
+            threads: 1,
+            is_observed: false,
+        })
+    }
+
+    /// With this judge, and so many channels side by side, each on a clock of its own.
+    pub fn judged_by(self, mind: Arc<dyn Llm>, threads: usize) -> Self {
+        Self { mind, threads, ..self }
+    }
+
+    /// Takes down what was decided and why, for a report.
+    pub fn observed(self) -> Self {
+        Self { is_observed: true, ..self }
+    }
+
+    /// As many channels side by side as the machine has processors.
+    pub fn side_by_side(self) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { threads, ..self }
+    }
+
+    /// Replays the channels from the one with the number `first` on, and passes on what happened in each.
+    pub fn run(
+        &self,
+        channels: &dyn ChannelSource,
+        first: usize,
+        events: Option<EventOutput>,
+        take: ChannelTaker<'_>,
+    ) -> anyhow::Result<Option<EventOutput>> {
+        match self.threads {
+            0 | 1 => self.run_in_turn(channels, first, events, take),
+            threads => side_by_side::run(self, threads, channels, first, events, take),
+        }
+    }
+
+    fn run_in_turn(
+        &self,
+        channels: &dyn ChannelSource,
+        first: usize,
+        mut events: Option<EventOutput>,
+        take: ChannelTaker<'_>,
+    ) -> anyhow::Result<Option<EventOutput>> {
+        for index in first..channels.channel_count() {
+            let channel = channels.channel(index)?;
+            let mut record = self.channel(&channel, events.take())?;
+            take(index, &channel, &mut record)?;
+            events = record.output;
+        }
+        Ok(events)
+    }
+
+    fn channel(
+        &self,
+        channel: &RecordedChannel,
+        events: Option<EventOutput>,
+    ) -> anyhow::Result<Record> {
+        let started = Instant::now();
+        let mut record = empty_record(channel, self.policy, events);
+        record.moments = self.is_observed.then(Moments::default);
+        let recorder = Arc::new(Recorder::new(record));
+        let Self { policy, settings, mind, prompts, .. } = self;
+        simulation::run(channel, policy, settings, prompts, mind.clone(), &recorder)?;
+        let mut record = into_record(recorder)?;
+        record.elapsed_seconds = started.elapsed().as_secs_f64();
+        match record.first_error.take() {
+            Some(error) => Err(error),
+            None => Ok(record),
+        }
+    }
 }
 
 fn empty_record(
@@ -123,7 +231,9 @@ fn empty_record(
         considered: HashMap::new(),
         decisions: HashMap::new(),
         join_decisions: HashMap::new(),
+        moments: None,
         output,
+        elapsed_seconds: 0.0,
         first_error: None,
     }
 }

@@ -10,8 +10,8 @@ use crate::cli::Cli;
 /// The verbs by what they are for. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check"]),
-    ("Look inside", &["status", "why", "search", "prompt"]),
-    ("Try before", &["demo", "replay", "eval"]),
+    ("Look inside", &["status", "why", "report", "search", "prompt"]),
+    ("Try before", &["demo", "replay", "tune", "eval"]),
     ("Move in and out", &["import", "export", "forget"]),
     ("Keep it", &["backup", "restore", "migrate"]),
     ("Set up", &["config", "slack", "discord", "completions", "man"]),

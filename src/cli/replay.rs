@@ -1,32 +1,43 @@
 //! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
+use crate::cli::judge::{Judge, JudgeArgs};
+use crate::cli::recording::RecordingArgs;
+use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print};
-use crate::replay::history::History;
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
+use crate::replay::checkpoint::Checkpoint;
+use crate::replay::history::ChannelSource;
+use crate::replay::input::{InputFormat, Recording};
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
-use crate::replay::{self, Policy, ReplaySettings};
+use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
+use crate::report::builder::ReportBuilder;
+use crate::report::figures::{LeftOut, Report};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The recorded messages: one JSON object a line, plain or gzipped.
-    input: PathBuf,
+    #[command(flatten)]
+    recording: RecordingArgs,
     /// The settings to replay with: a config, or a part of one. Several are compared. Without any: --config, or else the
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// How to judge.
-    #[arg(long, value_enum, default_value_t = JudgeArg::Builtin)]
-    judge: JudgeArg,
+    #[command(flatten)]
+    judge: JudgeArgs,
     /// How long a model call takes, as a median in virtual milliseconds; a day at most.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
@@ -36,82 +47,143 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Print JSON instead of a table.
+    /// Write to this file how far the replay has come. If it was stopped, the same command goes on from there and ends with
+    /// the same result. It prints the benchmark's figures: a report needs every channel.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReplayReportArgs,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Exit with code 2 if a line of the input cannot be read.
+    /// Exit with code 2 if a record of the input cannot be read.
     #[arg(long)]
     strict: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum JudgeArg {
-    /// Never join in.
-    Silent,
-    /// Always join in.
-    Speak,
-    /// As the built-in mind decides.
-    Builtin,
-}
-
-/// The number of bad lines that are listed.
-const MAX_REPORTED_LINES: usize = 10;
-
 impl ReplayArgs {
-    pub fn run(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+    /// `named` is the config that `--config` names. One that happens to be in the folder says where the database is, and
+    /// is no policy.
+    pub fn run(
+        self,
+        named: Option<PathBuf>,
+        source: &ConfigSource,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
-        let policies = match (&self.policy[..], config) {
-            ([], None) => vec![Policy::default_settings()],
-            ([], Some(config)) => vec![Policy::open(&config)?],
-            (files, None) => {
-                files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?
-            }
+        let files = match (&self.policy[..], named) {
+            ([], None) => Vec::new(),
+            ([], Some(config)) => vec![config],
+            (files, None) => files.to_vec(),
             (_, Some(_)) => anyhow::bail!(
                 "give either --config or --policy; each policy is a config of its own"
             ),
         };
-        let history = History::open(&self.input)?;
-        for bad in history.bad_lines.iter().take(MAX_REPORTED_LINES) {
-            eprintln!("line {}: {}; left out", bad.number, bad.problem);
+        let mut policies: Vec<Policy> =
+            files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?;
+        if policies.is_empty() {
+            policies.push(self.report.default_policy());
         }
-        if history.bad_lines.len() > MAX_REPORTED_LINES {
-            eprintln!("… and {} more", history.bad_lines.len() - MAX_REPORTED_LINES);
+        anyhow::ensure!(
+            self.resume.is_none() || !self.report.writes_page(),
+            "--report does not go with --resume: a report needs every channel"
+        );
+        let mut judge = self.judge.prepare(source, selection)?;
+        if judge.kind() == ReplayJudge::Model {
+            policies.iter_mut().for_each(Policy::add_judgment_prompt);
         }
-        anyhow::ensure!(!history.channels.is_empty(), "{} holds no messages", self.input.display());
-        let scores = self.replay(&history, &policies)?;
-        self.print(&history, &scores)?;
-        let is_rejected = self.strict && !history.bad_lines.is_empty();
+        let recording = self.recording.open(source, policies[0].config.language.own())?;
+        let settings =
+            ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
+        let bar = progress_bar(recording.messages() * policies.len() as u64);
+        bar.set_message("counting");
+        judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
+        bar.reset();
+        let run = PolicyRun { recording: &recording, judge: &judge, settings, bar: &bar };
+        let mut builder = match self.resume {
+            Some(_) => None,
+            None => self.report.builder(&policies, judge.kind(), self.latency),
+        };
+        let scores = self.replay(&run, &policies, &files, builder.as_mut())?;
+        bar.finish_and_clear();
+        judge.report();
+        let report = self.report.finish(builder, &policies, left_out(&recording))?;
+        self.print(&recording, &judge, &scores, report)?;
+        let is_rejected = self.strict && recording.bad_records() > 0;
         Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<ReplayScore>> {
-        let settings =
-            ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
-        let mut events: Option<Box<dyn Write + Send>> = None;
-        if let Some(path) = &self.events {
-            let file =
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            events = Some(Box::new(BufWriter::new(file)));
-        }
-        let bar = progress_bar((history.messages() * policies.len()) as u64);
+    fn replay(
+        &self,
+        run: &PolicyRun<'_>,
+        policies: &[Policy],
+        files: &[PathBuf],
+        mut report: Option<&mut ReportBuilder>,
+    ) -> anyhow::Result<Vec<ReplayScore>> {
+        let mut checkpoint = match &self.resume {
+            Some(path) => Some(Checkpoint::open(path, &self.identity(run, files)?)?),
+            None => None,
+        };
+        let begin = checkpoint.as_ref().map_or(0, Checkpoint::events_bytes);
+        let (mut events, written) = match &self.events {
+            Some(path) => {
+                let output = EventFile::open(path, begin)?;
+                let written = output.written.clone();
+                (Some(Box::new(output) as EventOutput), written)
+            }
+            None => (None, Arc::default()),
+        };
         let mut scores = Vec::new();
-        for policy in policies {
-            bar.set_message(policy.name.clone());
-            let (score, output) =
-                replay::replay(history, policy, &settings, events, &|messages| bar.inc(messages))?;
+        for (number, policy) in policies.iter().enumerate() {
+            run.bar.set_message(policy.name.clone());
+            if let Some(report) = &mut report {
+                report.begin_policy(&policy.name);
+            }
+            let outputs = Outputs {
+                events,
+                written: &written,
+                checkpoint: checkpoint.as_mut(),
+                report: report.as_deref_mut(),
+            };
+            let (score, output) = run.replay(number, policy, outputs)?;
             events = output;
             scores.push(score);
         }
-        bar.finish_and_clear();
         if let Some(events) = &mut events {
             events.flush().context("writing the events")?;
         }
         Ok(scores)
     }
 
-    fn print(&self, history: &History, scores: &[ReplayScore]) -> anyhow::Result<()> {
-        if !self.json {
-            return print(&table(scores));
+    /// What makes this replay the same as another.
+    fn identity(&self, run: &PolicyRun<'_>, files: &[PathBuf]) -> anyhow::Result<Value> {
+        let policies: Vec<String> = files
+            .iter()
+            .map(|file| std::fs::read(file).map(|bytes| fingerprint(&bytes)))
+            .collect::<Result<_, _>>()
+            .context("reading a policy")?;
+        Ok(json!({
+            "aizuchi": env!("CARGO_PKG_VERSION"),
+            "input": run.recording.fingerprint()?,
+            "policies": policies,
+            "judge": run.judge.identity(),
+            "latency": self.latency,
+            "seed": self.seed,
+            "events": self.events.is_some(),
+        }))
+    }
+
+    fn print(
+        &self,
+        recording: &Recording,
+        judge: &Judge,
+        scores: &[ReplayScore],
+        report: Option<(Report, String)>,
+    ) -> anyhow::Result<()> {
+        match &report {
+            _ if self.json => {}
+            Some((_, summary)) if !self.report.shows_internals() => return print(summary),
+            Some(_) | None => return print(&table(scores)),
         }
         let policies: Vec<_> = scores
             .iter()
@@ -132,9 +204,142 @@ impl ReplayArgs {
                 })
             })
             .collect();
-        let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
+        let mut printed = json!({
+            "bad_lines": recording.bad_records(),
+            "input": input_to_json(recording),
+            "judge": judge.to_json(),
+            "policies": policies,
+        });
+        if let Some((report, _)) = report {
+            printed["report"] = json!(report);
+        }
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// What all policies are replayed with.
+struct PolicyRun<'a> {
+    recording: &'a Recording,
+    judge: &'a Judge,
+    settings: ReplaySettings,
+    bar: &'a ProgressBar,
+}
+
+/// What is written while a policy is replayed.
+struct Outputs<'a> {
+    events: Option<EventOutput>,
+    /// The length of the events.
+    written: &'a AtomicU64,
+    checkpoint: Option<&'a mut Checkpoint>,
+    report: Option<&'a mut ReportBuilder>,
+}
+
+impl PolicyRun<'_> {
+    /// Replays what of a policy is not done yet.
+    fn replay(
+        &self,
+        number: usize,
+        policy: &Policy,
+        outputs: Outputs<'_>,
+    ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
+        let Outputs { events, written, mut checkpoint, mut report } = outputs;
+        let (mut score, first) = match &checkpoint {
+            Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy)),
+            None => (ReplayScore::new(policy), 0),
+        };
+        self.bar.inc(score.messages as u64);
+        let mut replay = self.judge.replay(policy, self.settings)?;
+        if report.is_some() {
+            replay = replay.observed();
+        }
+        let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
+            let mut part = ReplayScore::new(policy);
+            part.add(channel, record);
+            if let Some(checkpoint) = &mut checkpoint {
+                if let Some(output) = &mut record.output {
+                    output.flush().context("writing the events")?;
+                }
+                checkpoint.add(number, index, written.load(Ordering::Relaxed), &part)?;
+            }
+            if let (Some(report), Some(moments)) = (&mut report, record.moments.take()) {
+                report.add(channel, &moments);
+            }
+            score.merge(part);
+            self.bar.inc(channel.messages.len() as u64);
+            Ok(())
+        })?;
+        Ok((score, events))
+    }
+}
+
+/// The file of events, which knows its length.
+struct EventFile {
+    file: BufWriter<File>,
+    written: Arc<AtomicU64>,
+}
+
+impl EventFile {
+    /// Keeps the first bytes of the file, which an earlier run has written.
+    fn open(path: &Path, kept: u64) -> anyhow::Result<Self> {
+        let cannot_write = || format!("cannot write {}", path.display());
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(kept == 0);
+        let mut file = options.open(path).with_context(cannot_write)?;
+        if kept > 0 {
+            let length = file.metadata().with_context(cannot_write)?.len();
+            anyhow::ensure!(
+                length >= kept,
+                "{} is shorter than when the replay was stopped; remove the file of --resume to begin again",
+                path.display()
+            );
+            file.set_len(kept).with_context(cannot_write)?;
+            file.seek(SeekFrom::End(0)).with_context(cannot_write)?;
+        }
+        Ok(Self { file: BufWriter::new(file), written: Arc::new(AtomicU64::new(kept)) })
+    }
+}
+
+impl Write for EventFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let length = self.file.write(bytes)?;
+        self.written.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// What a report says was left out.
+fn left_out(recording: &Recording) -> LeftOut {
+    let tells_private = match recording.format {
+        InputFormat::Slack
+        | InputFormat::Discord
+        | InputFormat::Mattermost
+        | InputFormat::Database => true,
+        InputFormat::JsonLines | InputFormat::Matrix => false,
+    };
+    LeftOut {
+        bad_records: recording.bad_records() as usize,
+        private_channels: tells_private.then_some(recording.left_out.private_channels as usize),
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn input_to_json(recording: &Recording) -> Value {
+    let (first, last) = recording.span.unzip();
+    json!({
+        "format": recording.format,
+        "channels": recording.channel_count(),
+        "messages": recording.messages(),
+        "from": first,
+        "to": last,
+        "left_out": recording.left_out,
+    })
 }
 
 /// The figures. Those that the recording says nothing about are null.
@@ -146,16 +351,6 @@ fn score_to_json(score: &ReplayScore) -> Value {
         }
     }
     figures
-}
-
-impl From<JudgeArg> for replay::ReplayJudge {
-    fn from(judge: JudgeArg) -> Self {
-        match judge {
-            JudgeArg::Silent => replay::ReplayJudge::Silent,
-            JudgeArg::Speak => replay::ReplayJudge::Speak,
-            JudgeArg::Builtin => replay::ReplayJudge::Builtin,
-        }
-    }
 }
 
 /// A progress bar, hidden unless stderr is a terminal.

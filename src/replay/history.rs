@@ -1,5 +1,6 @@
-//! Recorded chat: JSON lines with one message each, plain or gzipped, grouped by channel (`room` in the file).
+//! Recorded chat: messages, grouped by channel (`room` in JSON Lines).
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,6 +10,8 @@ use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
+
+use crate::replay::json_lines::read_lines;
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -35,7 +38,27 @@ pub struct RecordedMessage {
 }
 
 impl RecordedMessage {
-    /// The time to the millisecond. [`History::read`] keeps only messages with a valid one.
+    /// Parses a line of JSON Lines. The error does not repeat its text.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+        let message: Self =
+            serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+        match message.problem() {
+            Some(problem) => Err(problem.to_owned()),
+            None => Ok(message),
+        }
+    }
+
+    /// Why a replay cannot hear this message, if it cannot.
+    pub fn problem(&self) -> Option<&'static str> {
+        if !(0.0..MAX_EPOCH_SECONDS).contains(&self.ts) {
+            return Some("its ts is not a time in epoch seconds");
+        }
+        let lacks_key = self.room.is_empty() || self.id.is_empty();
+        lacks_key.then_some("its room or its id is empty")
+    }
+
+    /// The time to the millisecond. Only messages without a [`Self::problem`] are kept.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
             .unwrap_or(Timestamp::UNIX_EPOCH)
@@ -64,58 +87,66 @@ pub struct History {
     pub bad_lines: Vec<BadLine>,
 }
 
+/// Recorded channels, which are read one at a time.
+pub trait ChannelSource: Sync {
+    fn channel_count(&self) -> usize;
+
+    /// The channel with this number, from 0.
+    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>>;
+}
+
+impl ChannelSource for History {
+    fn channel_count(&self) -> usize {
+        self.channels.len()
+    }
+
+    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
+        Ok(Cow::Borrowed(&self.channels[index]))
+    }
+}
+
 impl History {
+    /// Reads a file of JSON Lines, plain or gzipped, into memory.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut input = BufReader::new(file);
         let beginning = input.fill_buf().with_context(|| format!("reading {}", path.display()))?;
-        let is_gzip = beginning.starts_with(&[0x1f, 0x8b]);
-        let history = if is_gzip {
-            Self::read(BufReader::new(MultiGzDecoder::new(input)))
-        } else {
-            Self::read(input)
+        let history = match beginning.starts_with(&[0x1f, 0x8b]) {
+            true => Self::read(BufReader::new(MultiGzDecoder::new(input))),
+            false => Self::read(input),
         };
         history.with_context(|| format!("reading {}", path.display()))
     }
 
+    /// Reads JSON Lines into memory.
     pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
         let mut history = Self::default();
         let mut channel_indexes: HashMap<String, usize> = HashMap::new();
         let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            if input.read_until(b'\n', &mut line)? == 0 {
-                break;
-            }
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            // Some programs write a byte order mark.
-            let bare = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(&line);
-            match parse(bare) {
-                Ok(message) => {
-                    let channel_index =
-                        *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
-                            history.channels.push(RecordedChannel {
-                                name: message.room.clone(),
-                                messages: Vec::new(),
-                            });
-                            history.channels.len() - 1
-                        });
-                    if !seen_ids.insert((channel_index, message.id.clone())) {
-                        let problem = "a message with this id came before".to_owned();
-                        history.bad_lines.push(BadLine { number, problem });
-                    } else {
-                        history.channels[channel_index].messages.push(message);
-                    }
+        read_lines(&mut input, &mut |number, line| {
+            let number = number as usize;
+            let message = match line.and_then(RecordedMessage::parse) {
+                Ok(message) => message,
+                Err(problem) => {
+                    history.bad_lines.push(BadLine { number, problem });
+                    return Ok(());
                 }
-                Err(problem) => history.bad_lines.push(BadLine { number, problem }),
+            };
+            let index = *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
+                let (name, messages) = (message.room.clone(), Vec::new());
+                history.channels.push(RecordedChannel { name, messages });
+                history.channels.len() - 1
+            });
+            match seen_ids.insert((index, message.id.clone())) {
+                true => history.channels[index].messages.push(message),
+                false => history
+                    .bad_lines
+                    .push(BadLine { number, problem: DUPLICATE_PROBLEM.to_owned() }),
             }
-        }
+            Ok(())
+        })?;
         for channel in &mut history.channels {
-            // The sort is stable: messages with the same time stay in the order of the file.
-            channel.messages.sort_by_key(RecordedMessage::at);
+            channel.sort();
         }
         Ok(history)
     }
@@ -124,6 +155,18 @@ impl History {
         self.channels.iter().map(|channel| channel.messages.len()).sum()
     }
 }
+
+impl RecordedChannel {
+    /// Sorts the messages by time. Those with the same time stay in the order of the input.
+    pub fn sort(&mut self) {
+        if !self.messages.is_sorted_by_key(RecordedMessage::at) {
+            self.messages.sort_by_key(RecordedMessage::at);
+        }
+    }
+}
+
+/// Why a message is left out whose id its channel has already.
+pub const DUPLICATE_PROBLEM: &str = "a message with this id came before";
 
 /// The year 9000. Adding a wait to a time before it cannot overflow a timestamp.
 pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
@@ -134,19 +177,6 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
-    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let message: RecordedMessage =
-        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
-    if !(0.0..MAX_EPOCH_SECONDS).contains(&message.ts) {
-        return Err("its ts is not a time in epoch seconds".to_owned());
-    }
-    if message.room.is_empty() || message.id.is_empty() {
-        return Err("its room or its id is empty".to_owned());
-    }
-    Ok(message)
 }
 
 /// Why a line was rejected. The parser's own message is not used, because it quotes chat text.

@@ -8,9 +8,11 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
+use crate::replay::moments::Moments;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::decision::DecisionId;
+use aizuchi_core::event::{Claim, Outcome};
 
 /// The kinds of events in an event file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -98,7 +100,11 @@ pub struct Record {
     pub decisions: HashMap<ConversationId, DecisionId>,
     /// The time of the last decision to speak and the newest human message it considered.
     pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
+    /// What was decided and why, if a report is made.
+    pub moments: Option<Moments>,
     pub output: Option<Box<dyn Write + Send>>,
+    /// Wall-clock seconds that the replay of the channel took.
+    pub elapsed_seconds: f64,
     /// The first error. It ends the replay.
     pub first_error: Option<anyhow::Error>,
 }
@@ -133,6 +139,13 @@ impl Record {
             prefix_bytes: None,
             policy: self.policy.clone(),
         }
+    }
+
+    /// Takes down what a step decided, for a report.
+    pub fn add_moment(&mut self, claim: &Claim, outcome: &Outcome) {
+        let Some(moments) = &mut self.moments else { return };
+        let newest = self.considered.get(claim.event.conversation()).cloned().flatten();
+        moments.add_outcome(claim, outcome, self.now, newest);
     }
 
     pub fn write(&mut self, event: &ReplayEvent) {

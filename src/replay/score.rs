@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::replay::Policy;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::record::{JudgeCall, PostRecord, Record};
 use crate::replay::timing::TimingScore;
@@ -26,7 +27,7 @@ const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 
 /// Sums over all channels.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayScore {
     pub policy: String,
     pub messages: usize,
@@ -69,7 +70,13 @@ pub struct ReplayScore {
 }
 
 impl ReplayScore {
+    /// The score before any channel.
+    pub fn new(policy: &Policy) -> Self {
+        Self { policy: policy.name.clone(), ..Self::default() }
+    }
+
     pub fn add(&mut self, channel: &RecordedChannel, record: &Record) {
+        self.elapsed_seconds += record.elapsed_seconds;
         let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
         for message in channel.messages.iter().filter(|message| !message.bot) {
             conversations.entry(message.thread.as_deref()).or_default().push(message);
@@ -84,9 +91,8 @@ impl ReplayScore {
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
-        let is_annotation =
-            |message: &RecordedMessage| message.opener || !message.reply_to.is_empty();
-        self.is_annotated |= channel.messages.iter().any(is_annotation);
+        // Replies alone, as Discord has them, do not say which messages nobody answered.
+        self.is_annotated |= channel.messages.iter().any(|message| message.opener);
         let open = open_questions(channel);
         for (thread, humans) in conversations {
             let calls = record
@@ -124,6 +130,53 @@ impl ReplayScore {
                 self.answered_questions += usize::from(is_answered);
             }
         }
+    }
+
+    /// Adds the sums over other channels, which come after these.
+    pub fn merge(&mut self, other: Self) {
+        let Self {
+            policy: _,
+            messages,
+            human_messages,
+            judge_calls,
+            superseded_calls,
+            gated,
+            is_annotated,
+            open_questions,
+            reached_questions,
+            answered_questions,
+            calls_in_exchange,
+            calls_followed,
+            spoken_posts,
+            timing,
+            posts_in_exchange,
+            posts_colliding,
+            messages_colliding,
+            failed,
+            prompt_bytes,
+            prefix_bytes,
+            elapsed_seconds,
+        } = other;
+        self.messages += messages;
+        self.human_messages += human_messages;
+        self.judge_calls += judge_calls;
+        self.superseded_calls += superseded_calls;
+        self.gated += gated;
+        self.is_annotated |= is_annotated;
+        self.open_questions += open_questions;
+        self.reached_questions += reached_questions;
+        self.answered_questions += answered_questions;
+        self.calls_in_exchange += calls_in_exchange;
+        self.calls_followed += calls_followed;
+        self.spoken_posts += spoken_posts;
+        self.timing.merge(timing);
+        self.posts_in_exchange += posts_in_exchange;
+        self.posts_colliding += posts_colliding;
+        self.messages_colliding += messages_colliding;
+        self.failed += failed;
+        self.prompt_bytes += prompt_bytes;
+        self.prefix_bytes += prefix_bytes;
+        self.elapsed_seconds += elapsed_seconds;
     }
 
     // What cannot be known is `None`, so that nobody takes it for zero.
@@ -174,7 +227,7 @@ impl ReplayScore {
 
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
 /// enough to tell.
-fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
+pub fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
         channel.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
     let answered: HashSet<&str> = channel
@@ -203,7 +256,7 @@ fn reaches(at: Timestamp, heard: usize, index: usize, asked: Timestamp) -> bool 
 }
 
 /// Two users or more wrote shortly before `at`, and one goes on shortly after `spoken`.
-fn lands_in_exchange(
+pub fn lands_in_exchange(
     at: Timestamp,
     heard: usize,
     spoken: Timestamp,

@@ -77,7 +77,7 @@ pub fn run(
     let metrics = Arc::new(Metrics::default());
     let costs = match settings.judge {
         // The scripted judge stands in for a model, so what a model may use up limits it.
-        ReplayJudge::Silent | ReplayJudge::Speak => ModelCosts::Tokens,
+        ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
     let rulebook = Current::from(policy.config.rulebook_with(costs));
@@ -134,7 +134,9 @@ pub fn run(
             // A scripted mind ignores what is recalled, and recall is slow in a long channel.
             recall_limit: match settings.judge {
                 ReplayJudge::Silent | ReplayJudge::Speak => 0,
-                ReplayJudge::Builtin => agent::AgentSettings::default().recall_limit,
+                ReplayJudge::Builtin | ReplayJudge::Model => {
+                    agent::AgentSettings::default().recall_limit
+                }
             },
             ..policy.config.agent_settings()
         },
@@ -401,6 +403,7 @@ impl RecordingStore {
             call.into_iter().for_each(|call| call.is_superseded = true);
         }
         record.failed += usize::from(is_failure(&outcome.result));
+        record.add_moment(claim, outcome);
         if let StepResult::Join { .. } = &outcome.result {
             let thread = &conversation.thread;
             let call = record.calls.iter().rev().find(|call| call.thread == *thread);
@@ -508,6 +511,9 @@ impl Llm for RecordingMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        if let Some(moments) = &mut self.recorder.lock().moments {
+            moments.add_call(prompt);
+        }
         if prompt.verb == PromptVerb::Judge {
             self.record(prompt);
         }

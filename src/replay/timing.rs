@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use aizuchi_core::chat::MessageId;
@@ -27,7 +27,7 @@ pub struct UnsolicitedPost {
 }
 
 /// Sums over the second halves of all channels.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimingScore {
     pub posts: usize,
     /// Posts that a human message followed within 5 s.
@@ -45,7 +45,40 @@ pub struct TimingScore {
     human_delays: Vec<(f64, f64)>,
 }
 
+/// The delays of a [`TimingScore`], for a checkpoint. They keep their bits: as decimal digits they would not come back
+/// exactly.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedDelays {
+    own: Vec<u64>,
+    human: Vec<(u64, u64)>,
+}
+
 impl TimingScore {
+    pub fn delays(&self) -> SavedDelays {
+        let own = self.own_delays.iter().map(|delay| delay.to_bits());
+        let human =
+            self.human_delays.iter().map(|(delay, weight)| (delay.to_bits(), weight.to_bits()));
+        SavedDelays { own: own.collect(), human: human.collect() }
+    }
+
+    /// Puts back what a checkpoint has kept.
+    pub fn with_delays(self, saved: SavedDelays) -> Self {
+        let human = saved.human.into_iter();
+        let human = human.map(|(delay, weight)| (f64::from_bits(delay), f64::from_bits(weight)));
+        let own_delays = saved.own.into_iter().map(f64::from_bits).collect();
+        Self { own_delays, human_delays: human.collect(), ..self }
+    }
+
+    /// Adds the sums over other channels, which come after these.
+    pub fn merge(&mut self, other: Self) {
+        self.posts += other.posts;
+        self.preempting_posts += other.preempting_posts;
+        self.human_messages += other.human_messages;
+        self.preempting_messages += other.preempting_messages;
+        self.own_delays.extend(other.own_delays);
+        self.human_delays.extend(other.human_delays);
+    }
+
     pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
         let Some(half) = channel.messages.get(channel.messages.len() / 2).map(RecordedMessage::at)
         else {

@@ -33,15 +33,15 @@ const MOUSE: &str = "--blink-settings=primaryHoverType=2,availableHoverTypes=2,p
 const TOUCH: &str = "--blink-settings=primaryHoverType=1,availableHoverTypes=1,primaryPointerType=2,availablePointerTypes=2";
 
 /// A browser with its own profile. It ends with the test.
-struct Browser {
-    client: Client,
+pub struct Browser {
+    pub client: Client,
     driver: Child,
     _profile: TempDir,
 }
 
 impl Browser {
     /// Starts with a wide window and a mouse, for a reader of English.
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_with(MOUSE, "en-US").await
     }
 
@@ -51,7 +51,7 @@ impl Browser {
     }
 
     /// Starts with a touch screen.
-    async fn start_touched() -> Self {
+    pub async fn start_touched() -> Self {
         Self::start_touched_in("en-US").await
     }
 
@@ -102,7 +102,7 @@ impl Browser {
         tab
     }
 
-    async fn close(self) {
+    pub async fn close(self) {
         self.client.clone().close().await.unwrap();
     }
 }

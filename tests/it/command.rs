@@ -235,7 +235,7 @@ fn a_replay_of_a_recording_without_annotations_says_so() {
         let cells = row.unwrap_or_else(|| panic!("{name} is missing in\n{table}"));
         cells.trim_matches('|').rsplit('|').next().unwrap().trim().to_owned()
     };
-    let table = replay(&["--judge", "silent"]);
+    let table = replay(&["--judge", "silent", "--internals"]);
     for name in
         ["questions that nobody answered", "… judged within 600 s", "… in an active exchange"]
     {
@@ -249,7 +249,7 @@ fn a_replay_of_a_recording_without_annotations_says_so() {
     let annotated =
         [message(1, r#","opener":true"#), message(2, r#","reply_to":["1"]"#), message(3, "")];
     std::fs::write(&history, annotated.join("\n")).unwrap();
-    let table = replay(&[]);
+    let table = replay(&["--internals"]);
     assert_eq!(value(&table, "questions that nobody answered"), "0", "{table}");
 }
 

@@ -33,7 +33,7 @@ fn options_of_run_are_refused_elsewhere() {
         (&["--port", "4321", "why", "x"], "--port and --open work only with run"),
         (
             &["--model", "builtin", "why", "x"],
-            "--model works only with run, check, prompt, eval and demo",
+            "--model works only with run, check, prompt, replay, eval and demo",
         ),
     ] {
         let mut command = aizuchi();

@@ -36,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("unicode_segmentation", &["aizuchi-core/platform"]),
     ("unicode_width", &["aizuchi-core/platform"]),
     ("axum", &["aizuchi/web", "aizuchi-fakes"]),
-    ("askama", &["aizuchi/web", "aizuchi-fakes"]),
+    ("askama", &["aizuchi/web", "aizuchi/report", "aizuchi-fakes"]),
     ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
     ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
@@ -54,6 +54,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
     ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi-fakes"]),
+    ("zip", &["aizuchi/replay"]),
+    ("tempfile", &["aizuchi/replay"]),
 ];
 
 /// A source file: its crate, its module path inside it, and its code without comments and tests.

@@ -544,6 +544,12 @@ pub enum DecisionQuery {
         channel: ChannelId,
         limit: usize,
     },
+    /// The decisions of a channel that were opened then or later.
+    Since {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        since: Timestamp,
+    },
     /// Those that cover this message, or whose post it is.
     Message {
         workspace: WorkspaceId,

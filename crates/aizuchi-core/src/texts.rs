@@ -47,6 +47,7 @@ pub mod builtin;
 pub mod platform;
 pub mod ledger;
 pub mod pages;
+pub mod report;
 pub mod demo;
 pub mod command_line;
 pub mod slack;

@@ -781,6 +781,14 @@ async fn decisions_are_found_by_their_channel_and_messages() {
         };
         assert_eq!(find(of_channel(9)).await, [first, second]);
         assert_eq!(find(of_channel(1)).await, [second]);
+        let opened = store.decisions().await[1].opened;
+        let since = |since| {
+            let channel = ChannelId::new("garden");
+            DecisionQuery::Since { workspace: workspace(), channel, since }
+        };
+        assert_eq!(find(since(at(0))).await, [first, second]);
+        assert_eq!(find(since(opened)).await, [second]);
+        assert_eq!(find(since(opened + SignedDuration::from_secs(1))).await, []);
         // A decision is found by what it was about, and by what it posted.
         let of_message = |id: &str| {
             let message = MessageId::new(id);

@@ -106,6 +106,11 @@ fn replay_lines() {
 }
 
 #[test]
+fn replay_exports() {
+    fuzz("replay_exports");
+}
+
+#[test]
 fn eval_cases() {
     fuzz("eval_cases");
 }

@@ -106,6 +106,12 @@ impl Archive for DatabaseStore {
                     .bind(channel.as_str())
                     .bind(*limit as i64)
             }
+            DecisionQuery::Since { workspace, channel, since } => {
+                query(sql::DECISIONS_OF_CHANNEL_SINCE)
+                    .bind(workspace.as_str())
+                    .bind(channel.as_str())
+                    .bind(since.as_millisecond())
+            }
             DecisionQuery::Message { workspace, message } => query(sql::DECISIONS_OF_MESSAGE)
                 .bind(workspace.as_str())
                 .bind(message.as_str())

@@ -636,6 +636,9 @@ statements! {
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT +?3");
+    DECISIONS_OF_CHANNEL_SINCE = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2 AND d.opened_ms >= ?3
+        ORDER BY d.id DESC");
     ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
     /// ?3 is a JSON list of messages.
     DECISIONS_OF_MESSAGES = decisions!("

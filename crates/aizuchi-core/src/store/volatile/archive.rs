@@ -117,6 +117,14 @@ impl Archive for VolatileStore {
                 rows.drain(..rows.len().saturating_sub(limit));
                 rows
             }
+            DecisionQuery::Since { workspace, channel, since } => {
+                let is_it = |row: &Decision| {
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && row.opened >= since
+                };
+                ledger.into_iter().filter(is_it).collect()
+            }
             DecisionQuery::Message { workspace, message } => {
                 let concerns = |row: &Decision| {
                     row.messages.contains(&message) || row.posted_messages.contains(&message)

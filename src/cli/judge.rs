@@ -1,0 +1,359 @@
+//! The arguments that say who judges in a replay, and the model behind `--judge model`: its estimate, its cap and its
+//! answers that are kept.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Args, value_parser};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::cli::strip_control_characters;
+use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
+use crate::models;
+use crate::replay::history::ChannelSource;
+use crate::replay::judge::answer_cache::AnswerCache;
+use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
+use crate::replay::judge::recorded::RecordedAnswers;
+use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::llm::Llm;
+use aizuchi_core::store::database::location::DatabaseLocation;
+
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// How to judge: `silent` never joins in, `speak` always does, `builtin` decides as the built-in mind, `model` asks the
+    /// model of agents.judgment or of --model. Or a file with recorded answers, one JSON object a line: `room`, `message`,
+    /// `should_respond` and, if known, `confidence`, `delay_seconds`, `about` and `reason`; or `prompt_hash` and `answer`.
+    #[arg(long, value_name = "JUDGE", default_value = "builtin")]
+    judge: JudgeChoice,
+    /// With --judge model: spend at most this much, in the currency of models.currency. What is not asked any more is
+    /// unknown.
+    #[arg(long, value_name = "AMOUNT", default_value_t = 1.0, value_parser = parse_amount)]
+    max_cost: f64,
+    /// With --judge model: call it at most N times.
+    #[arg(long, value_name = "N")]
+    max_calls: Option<u64>,
+    /// With --judge model: keep its answers in this file, and ask nothing that stands there. Without it:
+    /// replay-answers.jsonl beside the database.
+    #[arg(long, value_name = "FILE")]
+    cache: Option<PathBuf>,
+    /// With --judge model: replay up to N channels at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = value_parser!(u64).range(1..=64))]
+    parallel: u64,
+    /// With --judge model: do not ask whether the estimate is all right.
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum JudgeChoice {
+    Silent,
+    Speak,
+    Builtin,
+    Model,
+    Recorded(PathBuf),
+}
+
+impl FromStr for JudgeChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "silent" => Ok(JudgeChoice::Silent),
+            "speak" => Ok(JudgeChoice::Speak),
+            "builtin" => Ok(JudgeChoice::Builtin),
+            "model" => Ok(JudgeChoice::Model),
+            file if file.contains(['.', '/']) => Ok(JudgeChoice::Recorded(file.into())),
+            _ => Err("it must be silent, speak, builtin, model, or a file with answers"),
+        }
+    }
+}
+
+/// Who judges, ready to be asked.
+pub enum Judge {
+    Plain(ReplayJudge),
+    Recorded(Arc<RecordedAnswers>),
+    Model(Box<PreparedModel>),
+}
+
+/// A model that is asked within its limits.
+pub struct PreparedModel {
+    llm: Arc<dyn Llm>,
+    parameters: String,
+    cache: Arc<AnswerCache>,
+    limits: CallLimits,
+    currency: String,
+    threads: usize,
+    skips_question: bool,
+    /// Where the calls run.
+    runtime: Runtime,
+    /// `None` until somebody has agreed to the estimate.
+    judge: Option<Arc<ModelJudge>>,
+}
+
+impl JudgeArgs {
+    pub fn prepare(
+        &self,
+        source: &ConfigSource,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<Judge> {
+        let names_model =
+            matches!(selection, ModelSelection::Override(_) | ModelSelection::Found { .. });
+        anyhow::ensure!(
+            !names_model || self.judge == JudgeChoice::Model,
+            "--model goes with --judge model"
+        );
+        match &self.judge {
+            JudgeChoice::Silent => Ok(Judge::Plain(ReplayJudge::Silent)),
+            JudgeChoice::Speak => Ok(Judge::Plain(ReplayJudge::Speak)),
+            JudgeChoice::Builtin => Ok(Judge::Plain(ReplayJudge::Builtin)),
+            JudgeChoice::Recorded(file) => Ok(Judge::Recorded(open_answers(file)?)),
+            JudgeChoice::Model => {
+                let config = source.load_without_database(selection)?.config;
+                Ok(Judge::Model(Box::new(self.prepare_model(&config, source)?)))
+            }
+        }
+    }
+
+    fn prepare_model(
+        &self,
+        config: &Config,
+        source: &ConfigSource,
+    ) -> anyhow::Result<PreparedModel> {
+        let mut resolved = config.minds.judgment.clone();
+        // Another model would give other answers at another price.
+        resolved.fallback = None;
+        anyhow::ensure!(
+            resolved.model.id.provider().is_some(),
+            "--judge model needs a model: name one in agents.judgment of the config, or with --model"
+        );
+        let mind = models::build_mind(&resolved, &config.persona(), &Clock::system())?;
+        let llm = mind.models.all().into_iter().next().context("there is no model")?;
+        let prices = config.models.prices();
+        let is_priced = prices.cost(llm.model(), Default::default()).is_some();
+        anyhow::ensure!(
+            is_priced || self.max_calls.is_some(),
+            "the price of {} is not known, so --max-cost cannot hold: name it in models.prices of the config (0 for a \
+             model of your own), or limit the calls with --max-calls",
+            llm.model()
+        );
+        let limits = CallLimits {
+            prices,
+            max_cost_micros: (self.max_cost * 1e6).round() as u64,
+            max_calls: self.max_calls,
+            timeout: config.minds.longest_call(),
+        };
+        let path = self.cache.clone().unwrap_or_else(|| default_cache(config, source));
+        Ok(PreparedModel {
+            llm,
+            parameters: format!("{:?}", resolved.model.params),
+            cache: Arc::new(AnswerCache::open(&path)?),
+            limits,
+            currency: config.models.currency.0.clone(),
+            threads: self.parallel as usize,
+            skips_question: self.yes,
+            runtime: Runtime::new().context("starting the runtime")?,
+            judge: None,
+        })
+    }
+}
+
+fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
+    const MAX_NAMED: usize = 10;
+    let answers = RecordedAnswers::open(file)?;
+    for (line, problem) in answers.bad_lines.iter().take(MAX_NAMED) {
+        eprintln!("{}, line {line}: {problem}; left out", file.display());
+    }
+    if answers.bad_lines.len() > MAX_NAMED {
+        eprintln!("… and {} more", answers.bad_lines.len() - MAX_NAMED);
+    }
+    Ok(Arc::new(answers))
+}
+
+/// Beside the database, or where a database would be.
+fn default_cache(config: &Config, source: &ConfigSource) -> PathBuf {
+    const NAME: &str = "replay-answers.jsonl";
+    let folder = match config.database_address() {
+        DatabaseLocation::Sqlite(file) => file.parent().map(Path::to_owned),
+        DatabaseLocation::Postgres(_) => {
+            source.place().and_then(|file| file.parent().map(|folder| folder.join("data")))
+        }
+    };
+    folder.unwrap_or_else(|| PathBuf::from("data")).join(NAME)
+}
+
+impl Judge {
+    pub fn kind(&self) -> ReplayJudge {
+        match self {
+            Judge::Plain(judge) => *judge,
+            Judge::Recorded(_) | Judge::Model(_) => ReplayJudge::Model,
+        }
+    }
+
+    /// What tells one judge from another.
+    pub fn identity(&self) -> String {
+        match self {
+            Judge::Plain(judge) => format!("{judge:?}").to_lowercase(),
+            Judge::Recorded(_) => "recorded".to_owned(),
+            Judge::Model(model) => format!("{} {}", model.llm.model(), model.parameters),
+        }
+    }
+
+    /// Counts what a model would be asked in all policies, says what that costs, and asks whether to go on.
+    pub fn agree(
+        &mut self,
+        channels: &dyn ChannelSource,
+        policies: &[Policy],
+        settings: &ReplaySettings,
+        progress: &dyn Fn(u64),
+    ) -> anyhow::Result<()> {
+        match self {
+            Judge::Plain(_) | Judge::Recorded(_) => Ok(()),
+            Judge::Model(model) => model.agree(channels, policies, settings, progress),
+        }
+    }
+
+    /// A replay with this judge.
+    pub fn replay<'a>(
+        &self,
+        policy: &'a Policy,
+        settings: ReplaySettings,
+    ) -> anyhow::Result<Replay<'a>> {
+        let replay = Replay::new(policy, settings)?;
+        Ok(match self {
+            Judge::Plain(_) => replay,
+            Judge::Recorded(answers) => replay.judged_by(answers.clone(), 1),
+            Judge::Model(model) => {
+                let judge = model.judge.clone().context("nobody has agreed to the estimate")?;
+                replay.judged_by(judge, model.threads)
+            }
+        })
+    }
+
+    /// Says what was asked and what stayed unknown.
+    pub fn report(&self) {
+        match self {
+            Judge::Plain(_) => {}
+            Judge::Recorded(answers) => {
+                report_unknown(answers.counts().unknown, "the file has no answer to them")
+            }
+            Judge::Model(model) => model.report(),
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
+        match self {
+            Judge::Plain(judge) => json!({ "kind": format!("{judge:?}").to_lowercase() }),
+            Judge::Recorded(answers) => json!({ "kind": "recorded", "counts": answers.counts() }),
+            Judge::Model(model) => json!({
+                "kind": "model",
+                "model": model.llm.model(),
+                "currency": model.currency,
+                "counts": model.judge.as_ref().map(|judge| judge.counts()),
+            }),
+        }
+    }
+}
+
+impl PreparedModel {
+    fn agree(
+        &mut self,
+        channels: &dyn ChannelSource,
+        policies: &[Policy],
+        settings: &ReplaySettings,
+        progress: &dyn Fn(u64),
+    ) -> anyhow::Result<()> {
+        let (llm, parameters) = (self.llm.clone(), self.parameters.clone());
+        let (cache, limits) = (self.cache.clone(), self.limits.clone());
+        let dry = ModelJudge::dry(llm.clone(), parameters.clone(), cache.clone(), limits.clone());
+        let dry = Arc::new(dry);
+        for policy in policies {
+            let replay = Replay::new(policy, *settings)?.judged_by(dry.clone(), 1);
+            replay.run(channels, 0, None, &mut |_, channel, _| {
+                progress(channel.messages.len() as u64);
+                Ok(())
+            })?;
+        }
+        let estimate = dry.counts();
+        eprintln!("{}", self.describe_estimate(&estimate));
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if estimate.calls > 0 && is_terminal && !self.skips_question {
+            anyhow::ensure!(is_agreed()?, "nothing was asked");
+        }
+        let runtime = self.runtime.handle().clone();
+        self.judge = Some(Arc::new(ModelJudge::live(llm, parameters, cache, limits, runtime)));
+        Ok(())
+    }
+
+    fn describe_estimate(&self, estimate: &CallCounts) -> String {
+        let (model, file) = (self.llm.model(), self.cache.path().display());
+        if estimate.calls == 0 {
+            return format!("{model}: all {} answers are in {file}", estimate.from_cache);
+        }
+        let is_priced = self.limits.prices.cost(model, Default::default()).is_some();
+        let cost = match is_priced {
+            true => format!(
+                "about {} (at most {}, --max-cost)",
+                self.money(estimate.cost_micros),
+                self.money(self.limits.max_cost_micros)
+            ),
+            false => "at a price that is not known".to_owned(),
+        };
+        let most = self.limits.max_calls.map_or(String::new(), |most| format!(" ({most} at most)"));
+        format!(
+            "{model} would be asked about {} times{most}, with {} tokens in and {} out: {cost}; {} answers are in {file}",
+            estimate.calls, estimate.input_tokens, estimate.output_tokens, estimate.from_cache
+        )
+    }
+
+    fn report(&self) {
+        let Some(counts) = self.judge.as_ref().map(|judge| judge.counts()) else { return };
+        let CallCounts { calls, from_cache, .. } = counts;
+        let cost = self.money(counts.cost_micros);
+        eprintln!(
+            "{}: {calls} calls for {cost}, {from_cache} answers from the cache",
+            self.llm.model()
+        );
+        if let Some(failure) = &counts.failure {
+            eprintln!("a call failed: {}", strip_control_characters(failure));
+        }
+        let why = match counts.is_cap_reached {
+            true => "the cap was reached",
+            false => "the model gave no answer",
+        };
+        report_unknown(counts.unknown, why);
+    }
+
+    fn money(&self, micros: u64) -> String {
+        format!("{:.2} {}", micros as f64 / 1e6, self.currency)
+    }
+}
+
+fn report_unknown(unknown: u64, why: &str) {
+    if unknown > 0 {
+        eprintln!(
+            "{unknown} judgments are unknown, because {why}: they are among the decisions that failed, and what \
+             would have been said there is not known"
+        );
+    }
+}
+
+fn is_agreed() -> anyhow::Result<bool> {
+    eprint!("Go on? [y/N] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("reading the answer")?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+fn parse_amount(text: &str) -> Result<f64, &'static str> {
+    let amount = text.parse::<f64>().ok();
+    amount
+        .filter(|amount| (0.0..=1e9).contains(amount))
+        .ok_or("it must be an amount of money, such as 0.50")
+}

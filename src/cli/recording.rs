@@ -1,0 +1,152 @@
+//! The arguments that name recorded messages, for `replay` and `tune`.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::cli::strip_control_characters;
+use crate::config::ModelSelection;
+use crate::config::source::ConfigSource;
+use crate::config::storage::StorageUrl;
+use crate::replay::history::ChannelSource;
+use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::database::location::DatabaseLocation;
+
+#[derive(Debug, Args)]
+pub struct RecordingArgs {
+    /// The recorded messages: an export of Slack (the zip or its folder), the JSON of DiscordChatExporter (a file, or a
+    /// folder of them), the JSON that Element exports of a Matrix room, a bulk export of Mattermost, or JSON Lines, plain
+    /// or gzipped.
+    #[arg(required_unless_present = "from_store", conflicts_with = "from_store")]
+    pub input: Option<PathBuf>,
+    /// Take what Aizuchi has heard itself, from the database of the config or from the one named. It is only read, and
+    /// the program may be running.
+    #[arg(long, value_name = "URL", num_args = 0..=1)]
+    from_store: Option<Option<String>>,
+    /// Leave out what was written before: a date (2026-11-01, from midnight UTC) or a time (2026-11-01T09:00:00Z).
+    #[arg(long, value_name = "T", value_parser = parse_time)]
+    from: Option<Timestamp>,
+    /// Leave out what was written then or later.
+    #[arg(long, value_name = "T", value_parser = parse_time)]
+    to: Option<Timestamp>,
+    /// Take private channels and direct messages, too.
+    #[arg(long)]
+    private: bool,
+}
+
+impl RecordingArgs {
+    /// Reads the input, and says on stderr what of it was left out.
+    pub fn open(&self, source: &ConfigSource, language: Language) -> anyhow::Result<Recording> {
+        if let (Some(from), Some(to)) = (self.from, self.to) {
+            anyhow::ensure!(from < to, "--from must be a time before --to");
+        }
+        let options = InputOptions {
+            from: self.from,
+            to: self.to,
+            private: if self.private { PrivateChannels::Taken } else { PrivateChannels::LeftOut },
+            language,
+        };
+        let bar = progress_bar();
+        let progress = |messages| bar.set_position(messages);
+        let recording = match (&self.input, &self.from_store) {
+            (Some(input), _) => Recording::open(input, &options, &progress)?,
+            (None, store) => {
+                let url = store.as_ref().and_then(Option::as_deref);
+                let location = database_location(url, source)?;
+                let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+                runtime
+                    .block_on(database::read(&location, &options, &progress))
+                    .with_context(|| format!("reading {location}"))?
+            }
+        };
+        bar.finish_and_clear();
+        self.report(&recording);
+        let left_out = recording.left_out.describe();
+        let why = if left_out.is_empty() {
+            String::new()
+        } else {
+            format!("; left out: {}", left_out.join(", "))
+        };
+        anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages{why}", self.name());
+        Ok(recording)
+    }
+
+    fn report(&self, recording: &Recording) {
+        let mut named = 0;
+        for bad in recording.named_bad_records() {
+            eprintln!("{}; left out", strip_control_characters(&bad));
+            named += 1;
+        }
+        if recording.bad_records() > named {
+            eprintln!("… and {} more", recording.bad_records() - named);
+        }
+        let left_out = recording.left_out.describe();
+        if recording.format == InputFormat::JsonLines && left_out.is_empty() {
+            return;
+        }
+        let (channels, messages) = (recording.channel_count(), recording.messages());
+        let is_one = if channels == 1 { "channel" } else { "channels" };
+        eprintln!("{}: {messages} messages in {channels} {is_one}", recording.format.describe());
+        if !left_out.is_empty() {
+            eprintln!("left out: {}", left_out.join(", "));
+        }
+    }
+
+    fn name(&self) -> String {
+        match &self.input {
+            Some(input) => input.display().to_string(),
+            None => "the database".to_owned(),
+        }
+    }
+}
+
+fn database_location(url: Option<&str>, source: &ConfigSource) -> anyhow::Result<DatabaseLocation> {
+    match url {
+        Some(url) => {
+            let url = StorageUrl::try_from(url.to_owned());
+            Ok(url.map_err(|problem| anyhow::anyhow!("--from-store: {problem}"))?.0)
+        }
+        None => Ok(source.load(ModelSelection::NoModel)?.config.database_address()),
+    }
+}
+
+/// A date, which is midnight UTC, or a time.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok();
+    let time = text.parse::<Timestamp>().ok();
+    time.or_else(|| Some(date()?.timestamp())).ok_or_else(|| {
+        "it is neither a date like 2026-11-01 nor a time like 2026-11-01T09:00:00Z".to_owned()
+    })
+}
+
+/// Counts what is read, hidden unless stderr is a terminal.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("reading {spinner} {human_pos} messages");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_dates_or_exact() {
+        let at = |text: &str| parse_time(text).map(|at| at.to_string());
+        assert_eq!(at("2026-11-01").unwrap(), "2026-11-01T00:00:00Z");
+        assert_eq!(at("2026-11-01T09:00:00+09:00").unwrap(), "2026-11-01T00:00:00Z");
+        for bad in ["yesterday", "2026-13-01", "", "2026-11-01T09:00:00"] {
+            assert!(at(bad).is_err(), "{bad}");
+        }
+    }
+}

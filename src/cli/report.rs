@@ -1,0 +1,179 @@
+//! `aizuchi report`: what it did, and would have done where it only observes. It reads the database beside a running
+//! program and changes nothing.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use crate::cli::report_page::{PageArgs, report_options, write_page};
+use crate::cli::{print, strip_control_characters};
+use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
+use crate::report::builder::{BuiltReport, ReportBuilder};
+use crate::report::figures::{LeftOut, ReportSource};
+use crate::report::from_ledger::{add_channel, has_messages};
+use crate::report::summary::summary;
+use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+
+/// Show what it did lately, and would have done where it only observes.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// How far back: a number of hours (h), days (d) or weeks (w).
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_period)]
+    last: PeriodArg,
+    /// Write a page to show to others: one file that needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Only this channel: its name or its id.
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// Include private channels.
+    #[arg(long)]
+    private: bool,
+    #[command(flatten)]
+    page: PageArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Debug)]
+struct PeriodArg {
+    shown: String,
+    length: SignedDuration,
+}
+
+impl ReportArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load(ModelSelection::NoModel)?.config;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let zone = config.time_zone_or(TimeZone::system());
+        let built = runtime.block_on(self.build(&config, &zone, Timestamp::now()))?;
+        let language = self.page.language(&config);
+        let report = self.page.finish(built, language);
+        if let Some(path) = &self.html {
+            write_page(path, &report, &zone, language)?;
+        }
+        match self.json {
+            true => print(&serde_json::to_string_pretty(&json!({ "report": report }))?)?,
+            false => print(&summary(&report, &zone, language, self.html.is_some()))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn build(
+        &self,
+        config: &Config,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> anyhow::Result<BuiltReport> {
+        let since = now - self.last.length;
+        let database = ReadOnlyDatabase::open(&config.database_address()).await?;
+        let channels = self.find_channels(&database).await?;
+        let archive = database.into_store();
+        let options = report_options(config, ReportSource::Ledger, zone.clone());
+        let mut builder = ReportBuilder::new(options);
+        builder.begin_policy("ledger");
+        let (mut decisions, mut private_channels) = (0, 0);
+        for (workspace, channel) in &channels {
+            // A channel that is named is meant.
+            let is_meant = self.private || self.channel.is_some();
+            if channel.visibility == Visibility::Private && !is_meant {
+                let has_any = has_messages(&archive, workspace, channel, since).await?;
+                private_channels += usize::from(has_any);
+                continue;
+            }
+            decisions += add_channel(&mut builder, &archive, workspace, channel, since).await?;
+        }
+        anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
+        builder.include(now, now);
+        let private_channels = Some(private_channels);
+        Ok(builder.finish(LeftOut { bad_records: 0, private_channels }))
+    }
+
+    fn nothing_decided(&self, private_channels: usize) -> String {
+        let place = self.channel.as_deref().map(strip_control_characters);
+        let place = place.map(|channel| format!(" in {channel:?}")).unwrap_or_default();
+        let nothing = format!("nothing was decided{place} in the last {}", self.last.shown);
+        match private_channels {
+            0 => format!(
+                "{nothing}; let it run where people talk, with `response.mode: observe` if it should only listen"
+            ),
+            count => {
+                format!("{nothing} outside of {count} private channels; --private includes them")
+            }
+        }
+    }
+
+    async fn find_channels(
+        &self,
+        database: &ReadOnlyDatabase,
+    ) -> anyhow::Result<Vec<(WorkspaceId, Channel)>> {
+        let wanted = match &self.channel {
+            Some(channel) => Some(database.find_channels(channel).await?),
+            None => None,
+        };
+        if let (Some(channel), Some([])) = (&self.channel, wanted.as_deref()) {
+            let shown = strip_control_characters(channel);
+            anyhow::bail!("there is no channel {shown:?} in the database");
+        }
+        let mut found = Vec::new();
+        for workspace in database.workspaces().await? {
+            for channel in database.channels(&workspace).await? {
+                let key = (workspace.clone(), channel.id.clone());
+                if wanted.as_ref().is_none_or(|wanted| wanted.contains(&key)) {
+                    found.push((workspace.clone(), channel));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn parse_period(text: &str) -> Result<PeriodArg, String> {
+    const WRONG: &str = "give a number of hours, days or weeks, such as 36h, 7d or 2w";
+    const MAX_HOURS: i64 = 10 * 366 * 24;
+    let unit = text.chars().next_back().ok_or(WRONG)?;
+    let hours = match unit {
+        'h' => 1,
+        'd' => 24,
+        'w' => 7 * 24,
+        _ => return Err(WRONG.to_owned()),
+    };
+    let number: i64 = text[..text.len() - 1].parse().map_err(|_| WRONG.to_owned())?;
+    let hours = number.checked_mul(hours).filter(|hours| (1..=MAX_HOURS).contains(hours));
+    let hours = hours.ok_or("give a time between 1h and ten years")?;
+    let shown = match (number, unit) {
+        (1, 'h') => "hour".to_owned(),
+        (1, 'd') => "day".to_owned(),
+        (1, _) => "week".to_owned(),
+        (number, 'h') => format!("{number} hours"),
+        (number, 'd') => format!("{number} days"),
+        (number, _) => format!("{number} weeks"),
+    };
+    Ok(PeriodArg { shown, length: SignedDuration::from_hours(hours) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_hours_days_or_weeks() {
+        for (text, hours, shown) in
+            [("36h", 36, "36 hours"), ("7d", 168, "7 days"), ("1w", 168, "week")]
+        {
+            let period = parse_period(text).unwrap();
+            assert_eq!((period.length.as_hours(), &*period.shown), (hours, shown));
+        }
+        for wrong in ["", "d", "7", "-1d", "0h", "7m", "99999w", "７d", "7日"] {
+            assert!(parse_period(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The options of a report that `aizuchi replay` and `aizuchi report` share, and how it is written.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use jiff::tz::TimeZone;
+
+use crate::config::Config;
+use crate::config::language::LanguageSetting;
+use crate::replay::{Policy, ReplayJudge};
+use crate::report::anonymous::{Anonymity, anonymize};
+use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
+use crate::report::cost::CostBasis;
+use crate::report::figures::{LeftOut, Report, ReportSource};
+use crate::report::page::page;
+use crate::report::summary::summary;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::persona::Language;
+
+#[derive(Clone, Debug, Args)]
+pub struct PageArgs {
+    /// Replace the names of people by neutral ones, also inside texts, and mask addresses; with `all`, the names of
+    /// channels, too.
+    #[arg(long, value_enum, value_name = "WHOM", num_args = 0..=1, require_equals = true, default_missing_value = "people")]
+    pub anonymous: Option<AnonymousArg>,
+    /// The language of the report. Left out: the config's. In a replay of the default settings, what it would have said is
+    /// in that language, too.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub language: Option<PageLanguageArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnonymousArg {
+    People,
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageLanguageArg {
+    En,
+    Ja,
+}
+
+impl PageArgs {
+    pub fn language(&self, config: &Config) -> Language {
+        match self.language {
+            Some(PageLanguageArg::En) => Language::En,
+            Some(PageLanguageArg::Ja) => Language::Ja,
+            None => config.language.own(),
+        }
+    }
+
+    /// The finished report, without names if that is asked for.
+    pub fn finish(&self, built: BuiltReport, language: Language) -> Report {
+        let anonymity = match self.anonymous {
+            Some(AnonymousArg::People) => Anonymity::People,
+            Some(AnonymousArg::All) => Anonymity::All,
+            None => return built.report,
+        };
+        anonymize(built, anonymity, language)
+    }
+}
+
+/// What `aizuchi replay` tells of its result, and to whom.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayReportArgs {
+    /// Write a page to show to others: one file that needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageArgs,
+    /// Print the benchmark's figures instead of the summary; with --json, without `report`.
+    #[arg(long)]
+    internals: bool,
+}
+
+impl ReplayReportArgs {
+    /// The default settings, in the report's language.
+    pub fn default_policy(&self) -> Policy {
+        let mut policy = Policy::default_settings();
+        match self.page.language {
+            Some(PageLanguageArg::En) => policy.config.language = LanguageSetting::En,
+            Some(PageLanguageArg::Ja) => policy.config.language = LanguageSetting::Ja,
+            None => {}
+        }
+        policy
+    }
+
+    pub fn writes_page(&self) -> bool {
+        self.report.is_some()
+    }
+
+    pub fn shows_internals(&self) -> bool {
+        self.internals
+    }
+
+    /// `None` if only the benchmark's figures are wanted, which are measured without a report: it takes time.
+    pub fn builder(
+        &self,
+        policies: &[Policy],
+        judge: ReplayJudge,
+        latency_ms: u64,
+    ) -> Option<ReportBuilder> {
+        let is_wanted = !self.internals || self.report.is_some();
+        let config = &policies.first().filter(|_| is_wanted)?.config;
+        let source = match judge {
+            ReplayJudge::Silent => ReportSource::AlwaysSilent,
+            ReplayJudge::Speak => ReportSource::AlwaysSpeak,
+            ReplayJudge::Builtin => ReportSource::Builtin,
+            ReplayJudge::Model => ReportSource::Model,
+        };
+        let zone = config.time_zone_or(TimeZone::UTC);
+        Some(ReportBuilder::new(ReportOptions {
+            latency_ms: Some(latency_ms),
+            policies: policies.len(),
+            ..report_options(config, source, zone)
+        }))
+    }
+
+    /// The report and its summary. Writes the page.
+    pub fn finish(
+        &self,
+        builder: Option<ReportBuilder>,
+        policies: &[Policy],
+        left_out: LeftOut,
+    ) -> anyhow::Result<Option<(Report, String)>> {
+        let (Some(builder), Some(policy)) = (builder, policies.first()) else { return Ok(None) };
+        let language = self.page.language(&policy.config);
+        let zone = policy.config.time_zone_or(TimeZone::UTC);
+        let report = self.page.finish(builder.finish(left_out), language);
+        if let Some(path) = &self.report {
+            write_page(path, &report, &zone, language)?;
+        }
+        let summary = summary(&report, &zone, language, self.report.is_some());
+        Ok(Some((report, summary)))
+    }
+}
+
+/// What a report on this config is made with.
+pub fn report_options(config: &Config, source: ReportSource, zone: TimeZone) -> ReportOptions {
+    let minds = [&config.minds.judgment.model.id, &config.minds.response.model.id];
+    let hosted = minds.into_iter().filter(|id| **id != ModelId::Builtin);
+    ReportOptions {
+        source,
+        persona: config.persona.name.0.clone(),
+        zone,
+        costs: CostBasis {
+            prices: config.models.prices(),
+            currency: config.models.currency.0.clone(),
+            configured: hosted.map(ToString::to_string).collect(),
+        },
+        latency_ms: None,
+        policies: 1,
+    }
+}
+
+pub fn write_page(
+    path: &Path,
+    report: &Report,
+    zone: &TimeZone,
+    language: Language,
+) -> anyhow::Result<()> {
+    let page = page(report, zone, language)?;
+    std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,269 @@
+//! `aizuchi tune`: looks for settings that suit a recorded history better, and prints them as a part of a config.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use crate::cli::recording::RecordingArgs;
+use crate::cli::{log, print};
+use crate::config::source::ConfigSource;
+use crate::replay::{Policy, ReplayJudge, ReplaySettings};
+use crate::tune::figures::{Day, Figures};
+use crate::tune::knobs::Knob;
+use crate::tune::search::{Goal, max_replays, search};
+use crate::tune::verdict::{Gain, lack};
+use crate::tune::{Split, measure};
+
+#[derive(Debug, Args)]
+pub struct TuneArgs {
+    #[command(flatten)]
+    recording: RecordingArgs,
+    /// The settings to begin with: a config, or a part of one. Without it: --config, or else the defaults.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// What to look for.
+    #[arg(long, value_enum, default_value_t = GoalArg::Balanced)]
+    goal: GoalArg,
+    /// Who judges: the built-in mind, or one that always wants to speak.
+    #[arg(long, value_enum, default_value_t = TuneJudge::Builtin)]
+    judge: TuneJudge,
+    /// How long a model call takes, as a median in virtual milliseconds; a day at most.
+    #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
+    latency: u64,
+    /// The number that chance is drawn from; the same number gives the same result.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON instead of a part of a config.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum GoalArg {
+    /// Seldom heard, and hardly ever in the way.
+    Quiet,
+    /// Between the two.
+    Balanced,
+    /// Reaches questions that nobody answers, even if it is heard more often.
+    Helpful,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TuneJudge {
+    /// As the built-in mind decides.
+    Builtin,
+    /// Always join in.
+    Speak,
+}
+
+/// The exit code where nothing is recommended.
+const NO_ADVICE: u8 = 2;
+
+/// What the search came to.
+struct Outcome {
+    split: Split,
+    learned: Figures,
+    tried: usize,
+    advice: Result<Advice, String>,
+}
+
+/// Settings that the days of the check confirm.
+struct Advice {
+    policy: Policy,
+    changed: Vec<Knob>,
+    before: Figures,
+    after: Figures,
+    gain: Gain,
+}
+
+impl TuneArgs {
+    /// `named` is the config that `--config` names.
+    pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
+        let base = match (&self.policy, named) {
+            (None, None) => Policy::default_settings(),
+            (Some(file), None) => Policy::open(file)?,
+            (None, Some(config)) => Policy::open(&config)?,
+            (Some(_), Some(_)) => anyhow::bail!("give either --config or --policy"),
+        };
+        let recording = self.recording.open(source, base.config.language.own())?;
+        let bar = progress_bar(max_replays() + 2);
+        let split = Split::new(&recording)?.context("the input holds no messages")?;
+        let outcome = self.tune(&recording, &base, split, &bar)?;
+        bar.finish_and_clear();
+        print(&if self.json { self.to_json(&outcome)? } else { self.describe(&outcome) })?;
+        Ok(match outcome.advice {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(NO_ADVICE),
+        })
+    }
+
+    fn tune(
+        &self,
+        recording: &crate::replay::input::Recording,
+        base: &Policy,
+        split: Split,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Outcome> {
+        let settings = self.settings();
+        let Split { begin, middle, end } = split;
+        // The check begins earlier, so that the tempo of the channels is known when its days begin.
+        let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<Day, Figures>> {
+            let mut days = measure(recording, policy, &settings, begin, end)?;
+            bar.inc(1);
+            days.retain(|day, _| *day >= middle);
+            Ok(days)
+        };
+        let mut measure_learned = |policy: &Policy| {
+            bar.inc(1);
+            measure(recording, policy, &settings, begin, middle - 1)
+        };
+        let learned = Figures::sum(measure_learned(base)?.values());
+        let before = measure_checked(base)?;
+        let refused =
+            |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
+        if let Some(why) = lack(&learned, &Figures::sum(before.values())) {
+            return Ok(refused(0, format!("The history is too short to tell: {why}.")));
+        }
+        let found = search(base, self.goal.into(), &mut measure_learned)?;
+        if found.changed.is_empty() {
+            let why = format!("None of {} other settings did better.", found.tried - 1);
+            return Ok(refused(found.tried, why));
+        }
+        let after = measure_checked(&found.policy)?;
+        let gain = Gain::new(&before, &after, self.goal.into(), self.seed);
+        if !gain.is_certain() {
+            let why = format!(
+                "The data cannot tell: what did better on the days that were learned from gained {:.3} on the {} days \
+                 of the check, which may be chance (between {:.3} and {:.3} in nine of ten draws of these days).",
+                gain.mean,
+                before.len(),
+                gain.low,
+                gain.high
+            );
+            return Ok(refused(found.tried, why));
+        }
+        let (before, after) = (Figures::sum(before.values()), Figures::sum(after.values()));
+        let advice = Advice { policy: found.policy, changed: found.changed, before, after, gain };
+        Ok(Outcome { split, learned, tried: found.tried, advice: Ok(advice) })
+    }
+
+    fn settings(&self) -> ReplaySettings {
+        let judge = match self.judge {
+            TuneJudge::Builtin => ReplayJudge::Builtin,
+            TuneJudge::Speak => ReplayJudge::Speak,
+        };
+        ReplaySettings { judge, latency_ms: self.latency, seed: self.seed }
+    }
+
+    /// A part of a config, with what it changes as comments.
+    fn describe(&self, outcome: &Outcome) -> String {
+        let Split { begin, middle, end } = outcome.split;
+        let goal =
+            self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
+        let mut text = format!(
+            "# Goal: {goal}. Learned from {} to {} ({} messages by people, {} settings tried),\n# checked from {} to {}.\n",
+            date(begin),
+            date(middle - 1),
+            outcome.learned.messages,
+            outcome.tried,
+            date(middle),
+            date(end),
+        );
+        let Advice { policy, changed, before, after, gain } = match &outcome.advice {
+            Ok(advice) => advice,
+            Err(why) => return format!("{text}# No change is recommended. {why}"),
+        };
+        let mut row = |name: &str, figure: &dyn Fn(&Figures) -> Option<f64>| {
+            text += &format!("# {name}: {} -> {}\n", number(figure(before)), number(figure(after)));
+        };
+        row("judge calls per 1000 messages", &Figures::calls_per_1000);
+        row("times it would have spoken a day", &Figures::posts_a_day);
+        row("share of unanswered questions it would have reached", &Figures::reached_share);
+        row("share of its posts into an active exchange", &Figures::exchange_share);
+        text += &format!(
+            "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\nresponse:\n",
+            gain.mean, gain.low, gain.high
+        );
+        for knob in changed {
+            text += &format!("  {}\n", knob.to_yaml(policy));
+        }
+        text.trim_end().to_owned()
+    }
+
+    fn to_json(&self, outcome: &Outcome) -> anyhow::Result<String> {
+        let Split { begin, middle, end } = outcome.split;
+        let figures = |figures: &Figures| {
+            json!({
+                "sums": figures,
+                "calls_per_1000": figures.calls_per_1000(),
+                "posts_a_day": figures.posts_a_day(),
+                "reached_share": figures.reached_share(),
+                "exchange_share": figures.exchange_share(),
+            })
+        };
+        let advice = outcome.advice.as_ref().ok().map(|advice| {
+            let lines =
+                advice.changed.iter().map(|knob| format!("  {}\n", knob.to_yaml(&advice.policy)));
+            json!({
+                "patch": format!("response:\n{}", lines.collect::<String>()),
+                "before": figures(&advice.before),
+                "after": figures(&advice.after),
+                "gain": advice.gain.mean,
+                "gain_low": advice.gain.low,
+                "gain_high": advice.gain.high,
+                "confidence": advice.gain.confidence,
+            })
+        });
+        let printed = json!({
+            "goal": Goal::from(self.goal),
+            "learned_from": date(begin),
+            "checked_from": date(middle),
+            "checked_to": date(end),
+            "tried": outcome.tried,
+            "advice": advice,
+            "refused": outcome.advice.as_ref().err(),
+        });
+        Ok(serde_json::to_string_pretty(&printed)?)
+    }
+}
+
+impl From<GoalArg> for Goal {
+    fn from(goal: GoalArg) -> Self {
+        match goal {
+            GoalArg::Quiet => Goal::Quiet,
+            GoalArg::Balanced => Goal::Balanced,
+            GoalArg::Helpful => Goal::Helpful,
+        }
+    }
+}
+
+/// A figure, or – where it is not known.
+fn number(figure: Option<f64>) -> String {
+    figure.map_or("–".to_owned(), |figure| match figure {
+        figure if figure >= 100.0 => format!("{figure:.0}"),
+        figure => format!("{figure:.2}"),
+    })
+}
+
+fn date(day: Day) -> String {
+    let at = Timestamp::from_second(day * 86_400).unwrap_or(Timestamp::UNIX_EPOCH);
+    at.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+/// Counts the replays, hidden unless stderr is a terminal.
+fn progress_bar(replays: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of at most {len} replays, {eta}");
+    ProgressBar::new(replays).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,95 @@
+//! How far a replay has come, so that one that was stopped goes on where it was and ends with the same result.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::replay::score::ReplayScore;
+use crate::replay::timing::SavedDelays;
+
+/// A file with a line for what is replayed, and one for each channel that is done.
+pub struct Checkpoint {
+    file: File,
+    done: Vec<ChannelDone>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChannelDone {
+    policy: usize,
+    channel: usize,
+    /// The length of the file of events, up to the end of this channel.
+    events_bytes: u64,
+    score: ReplayScore,
+    delays: SavedDelays,
+}
+
+impl Checkpoint {
+    /// Opens a file, or begins it. `replayed` tells one replay from another; the file must be of the same one.
+    pub fn open(path: &Path, replayed: &Value) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let options =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = options().with_context(|| format!("cannot write {shown}"))?;
+        let mut input = BufReader::new(file.try_clone()?);
+        let mut first = String::new();
+        let read = input.read_line(&mut first).with_context(|| format!("reading {shown}"))?;
+        let header = format!("{replayed}\n");
+        if read == 0 || !first.ends_with('\n') {
+            file.set_len(0)?;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(header.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
+            return Ok(Self { file, done: Vec::new() });
+        }
+        anyhow::ensure!(
+            first == header,
+            "{shown} is of another replay: the input, a policy or an option differs; name another file, or remove this one"
+        );
+        let (mut done, mut length) = (Vec::new(), first.len() as u64);
+        let mut line = String::new();
+        while input.read_line(&mut line).is_ok_and(|read| read > 0) && line.ends_with('\n') {
+            let Ok(channel) = serde_json::from_str::<ChannelDone>(&line) else { break };
+            done.push(channel);
+            length += line.len() as u64;
+            line.clear();
+        }
+        // A line that was cut off when the program ended is written again.
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Self { file, done })
+    }
+
+    /// The score of a policy so far, and the number of its channels that are done.
+    pub fn score(&self, policy: usize, mut score: ReplayScore) -> (ReplayScore, usize) {
+        let mut channels = 0;
+        for done in self.done.iter().filter(|done| done.policy == policy) {
+            let timing = done.score.timing.clone().with_delays(done.delays.clone());
+            score.merge(ReplayScore { timing, ..done.score.clone() });
+            channels = done.channel + 1;
+        }
+        (score, channels)
+    }
+
+    /// The length of the file of events at the end of the last channel that is done.
+    pub fn events_bytes(&self) -> u64 {
+        self.done.last().map_or(0, |done| done.events_bytes)
+    }
+
+    /// A channel is done. Its events must be in their file.
+    pub fn add(
+        &mut self,
+        policy: usize,
+        channel: usize,
+        events_bytes: u64,
+        score: &ReplayScore,
+    ) -> anyhow::Result<()> {
+        let delays = score.timing.delays();
+        let done = ChannelDone { policy, channel, events_bytes, score: score.clone(), delays };
+        let mut line = serde_json::to_vec(&done)?;
+        line.push(b'\n');
+        self.file.write_all(&line).context("writing how far the replay has come")
+    }
+}

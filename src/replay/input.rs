@@ -1,0 +1,228 @@
+//! What people have of their chat: an export of Slack, Discord, Matrix or Mattermost, Aizuchi's own database, or JSON
+//! Lines. Each is read once, a message at a time, into a [`Spool`]; a replay takes one channel after the other from
+//! there.
+
+pub mod spool;
+mod export_files;
+mod document;
+mod slack;
+mod discord;
+mod matrix;
+mod mattermost;
+pub mod database;
+
+use std::borrow::Cow;
+use std::io::BufRead;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
+use crate::replay::input::spool::{Spool, SpoolWriter};
+use aizuchi_core::persona::Language;
+
+/// What of an input is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct InputOptions {
+    /// Messages before this time are left out …
+    pub from: Option<Timestamp>,
+    /// … and those at this time or later.
+    pub to: Option<Timestamp>,
+    pub private: PrivateChannels,
+    /// How files and other things that are no text are named.
+    pub language: Language,
+}
+
+/// What becomes of channels that not everybody in the workspace can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivateChannels {
+    LeftOut,
+    Taken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputFormat {
+    JsonLines,
+    Slack,
+    Discord,
+    Matrix,
+    Mattermost,
+    Database,
+}
+
+impl InputFormat {
+    pub fn describe(self) -> &'static str {
+        match self {
+            InputFormat::JsonLines => "JSON Lines",
+            InputFormat::Slack => "an export of Slack",
+            InputFormat::Discord => "an export of Discord",
+            InputFormat::Matrix => "an export of a Matrix room",
+            InputFormat::Mattermost => "an export of Mattermost",
+            InputFormat::Database => "the database",
+        }
+    }
+}
+
+/// What was left out on purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub private_channels: u64,
+    /// Messages of a public channel from when it was private.
+    pub private_messages: u64,
+    /// Messages before or after the time asked for.
+    pub outside_range: u64,
+    /// Joins, topics, calls and the like, and what has no text.
+    pub notices: u64,
+    pub deleted: u64,
+    /// Commands, and messages of users who have opted out.
+    pub withheld: u64,
+}
+
+impl LeftOut {
+    /// What was left out, as parts of a sentence.
+    pub fn describe(&self) -> Vec<String> {
+        let count = |count: u64, one: &str, many: &str| {
+            (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+        };
+        let counts = [
+            count(
+                self.private_channels,
+                "private channel (--private takes it)",
+                "private channels (--private takes them)",
+            ),
+            count(
+                self.private_messages,
+                "message from when its channel was private",
+                "messages from when their channels were private",
+            ),
+            count(self.outside_range, "message outside the time", "messages outside the time"),
+            count(
+                self.notices,
+                "notice or message without text",
+                "notices and messages without text",
+            ),
+            count(self.deleted, "deleted message", "deleted messages"),
+            count(self.withheld, "withheld message", "withheld messages"),
+        ];
+        counts.into_iter().flatten().collect()
+    }
+}
+
+/// An input, ready to be replayed.
+pub struct Recording {
+    pub format: InputFormat,
+    pub left_out: LeftOut,
+    /// When its first and its last message were written.
+    pub span: Option<(Timestamp, Timestamp)>,
+    spool: Spool,
+}
+
+/// Takes what a reader finds: leaves out what the options say, and spools the rest.
+struct InputWriter<'a> {
+    options: &'a InputOptions,
+    spool: SpoolWriter,
+    left_out: LeftOut,
+    span: Option<(Timestamp, Timestamp)>,
+    messages: u64,
+    progress: &'a dyn Fn(u64),
+}
+
+/// How many messages are read between two calls for the progress.
+const PROGRESS_INTERVAL: u64 = 1000;
+
+impl Recording {
+    /// Reads a file or a folder. Calls `progress` with the number of messages read.
+    pub fn open(
+        path: &Path,
+        options: &InputOptions,
+        progress: &dyn Fn(u64),
+    ) -> anyhow::Result<Self> {
+        let mut writer = InputWriter::new(options, progress)?;
+        let format = export_files::read(path, &mut writer)?;
+        writer.finish(format)
+    }
+
+    /// Reads one file that is open, which is called `shown` in errors.
+    pub fn read(
+        input: &mut dyn BufRead,
+        shown: &str,
+        options: &InputOptions,
+    ) -> anyhow::Result<Self> {
+        let mut writer = InputWriter::new(options, &|_| {})?;
+        let format = export_files::read_alone(input, shown, &mut writer)?;
+        writer.finish(format)
+    }
+
+    pub fn messages(&self) -> u64 {
+        self.spool.messages()
+    }
+
+    pub fn bad_records(&self) -> u64 {
+        self.spool.bad_records.count
+    }
+
+    /// The first bad records, each as a sentence that names its place.
+    pub fn named_bad_records(&self) -> impl Iterator<Item = String> {
+        self.spool.named_bad_records()
+    }
+
+    /// Equal for equal messages in equal channels.
+    pub fn fingerprint(&self) -> anyhow::Result<String> {
+        self.spool.fingerprint()
+    }
+}
+
+impl ChannelSource for Recording {
+    fn channel_count(&self) -> usize {
+        self.spool.channel_count()
+    }
+
+    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
+        self.spool.channel(index)
+    }
+}
+
+impl<'a> InputWriter<'a> {
+    fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
+        let (spool, left_out) = (SpoolWriter::new()?, LeftOut::default());
+        Ok(Self { options, spool, left_out, span: None, messages: 0, progress })
+    }
+
+    fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {
+        let Self { spool, left_out, span, .. } = self;
+        Ok(Recording { format, left_out, span, spool: spool.finish()? })
+    }
+
+    /// Whether a channel is read. One that is not is counted.
+    fn takes_channel(&mut self, is_private: bool) -> bool {
+        let takes = !is_private || self.options.private == PrivateChannels::Taken;
+        self.left_out.private_channels += u64::from(!takes);
+        takes
+    }
+
+    fn add(&mut self, record: u64, message: &RecordedMessage) -> anyhow::Result<()> {
+        self.messages += 1;
+        if self.messages.is_multiple_of(PROGRESS_INTERVAL) {
+            (self.progress)(self.messages);
+        }
+        if let Some(problem) = message.problem() {
+            self.spool.add_bad(record, problem);
+            return Ok(());
+        }
+        let at = message.at();
+        let is_early = self.options.from.is_some_and(|from| at < from);
+        if is_early || self.options.to.is_some_and(|to| at >= to) {
+            self.left_out.outside_range += 1;
+            return Ok(());
+        }
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+        self.spool.add_message(record, message)
+    }
+
+    fn add_bad(&mut self, record: u64, problem: impl Into<String>) {
+        self.spool.add_bad(record, problem);
+    }
+}

@@ -1,0 +1,155 @@
+//! Aizuchi's own database, read beside a program that may be running on it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
+use aizuchi_core::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
+use aizuchi_core::memory::MessageRef;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoredMessage};
+
+/// How many messages are read at once.
+const PAGE: usize = 1000;
+
+/// Reads all channels of all workspaces.
+pub async fn read(
+    location: &DatabaseLocation,
+    options: &InputOptions,
+    progress: &dyn Fn(u64),
+) -> anyhow::Result<Recording> {
+    let mut writer = InputWriter::new(options, progress)?;
+    let database = ReadOnlyDatabase::open(location).await?;
+    let mut channels = Vec::new();
+    for workspace in database.workspaces().await? {
+        channels.extend(database.channels(&workspace).await?);
+    }
+    let rooms = room_names(&channels);
+    let store = database.into_store();
+    for (channel, room) in channels.iter().zip(&rooms) {
+        let is_private = match channel.visibility {
+            Visibility::Public => false,
+            Visibility::Private | Visibility::Direct => true,
+        };
+        if writer.takes_channel(is_private) {
+            writer.spool.begin_file(format!("{room}, message "));
+            read_channel(&store, channel, room, &mut writer).await?;
+        }
+    }
+    writer.finish(InputFormat::Database)
+}
+
+async fn read_channel(
+    store: &DatabaseStore,
+    channel: &Channel,
+    room: &str,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    let mut range = MessageRange::AfterTime(Timestamp::UNIX_EPOCH);
+    let mut number = 0;
+    loop {
+        let query = MessageQuery {
+            workspace: channel.workspace.clone(),
+            channel: channel.id.clone(),
+            thread: None,
+            range,
+            limit: PAGE,
+        };
+        let page = store.messages(query).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        range = MessageRange::After(last.message.id.clone());
+        for stored in readable(store, page, &channel.workspace, writer).await? {
+            number += 1;
+            add(number, &stored, room, writer)?;
+        }
+    }
+}
+
+/// Those of a page that may be read. What was written while the channel was private stays private, and what appears in no
+/// prompt is not replayed: commands, and what users wrote who have opted out.
+async fn readable(
+    store: &DatabaseStore,
+    page: Vec<StoredMessage>,
+    workspace: &WorkspaceId,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<Vec<StoredMessage>> {
+    let before = page.len();
+    let kept: Vec<StoredMessage> = page.into_iter().filter(|stored| !stored.is_deleted).collect();
+    writer.left_out.deleted += (before - kept.len()) as u64;
+    let reference = |stored: &StoredMessage| {
+        MessageRef(stored.message.conversation.channel.clone(), stored.message.id.clone())
+    };
+    let references: Vec<MessageRef> = kept.iter().map(reference).collect();
+    let found = store.source_messages(workspace, &references).await?.into_iter();
+    let found: HashMap<_, _> =
+        found.map(|(message, visibility)| (message.id.clone(), visibility)).collect();
+    let mut readable = Vec::with_capacity(kept.len());
+    for stored in kept {
+        match found.get(&stored.message.id) {
+            None => writer.left_out.withheld += 1,
+            Some(Visibility::Private | Visibility::Direct)
+                if writer.options.private == PrivateChannels::LeftOut =>
+            {
+                writer.left_out.private_messages += 1;
+            }
+            Some(_) => readable.push(stored),
+        }
+    }
+    Ok(readable)
+}
+
+fn add(
+    number: u64,
+    stored: &StoredMessage,
+    room: &str,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    let message = &stored.message;
+    if message.id.is_join() {
+        writer.left_out.notices += 1;
+        return Ok(());
+    }
+    let recorded = RecordedMessage {
+        room: room.to_owned(),
+        thread: message.conversation.thread.as_ref().map(ToString::to_string),
+        id: message.id.to_string(),
+        ts: message.at.as_millisecond() as f64 / 1000.0,
+        author: message.author.id.to_string(),
+        name: Some(stored.author_name.to_string()),
+        text: message.text.to_string(),
+        reply_to: Vec::new(),
+        bot: match message.author.kind {
+            AuthorKind::Human => false,
+            AuthorKind::Bot | AuthorKind::Persona => true,
+        },
+        opener: false,
+    };
+    writer.add(number, &recorded)
+}
+
+/// The name of each channel, with what it takes to tell it from the others: its workspace, and its id.
+fn room_names(channels: &[Channel]) -> Vec<String> {
+    let first = channels.first().map(|channel| &channel.workspace);
+    let is_one_workspace = channels.iter().all(|channel| Some(&channel.workspace) == first);
+    let label = |channel: &Channel| {
+        let name = channel.name.strip_prefix('#').unwrap_or(&channel.name);
+        let name = if name.is_empty() { channel.id.as_str() } else { name };
+        match is_one_workspace {
+            true => name.to_owned(),
+            false => format!("{}/{name}", channel.workspace),
+        }
+    };
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    channels.iter().for_each(|channel| *counts.entry(label(channel)).or_default() += 1);
+    let name = |channel: &Channel| match label(channel) {
+        label if counts.get(&label).is_some_and(|count| *count > 1) => {
+            format!("{label} ({})", channel.id)
+        }
+        label => label,
+    };
+    channels.iter().map(name).collect()
+}

@@ -1,0 +1,308 @@
+//! The JSON of DiscordChatExporter: a file for each channel and each thread.
+//!
+//! <https://github.com/Tyrrrz/DiscordChatExporter>
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::BufRead;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::input::InputWriter;
+use crate::replay::input::document::{
+    DocumentError, DocumentReader, ElementsWanted, read_document,
+};
+use crate::replay::input::export_files::ExportFiles;
+use aizuchi_core::chat::{UserId, to_single_line};
+use aizuchi_discord::message_text::read_message_text;
+use aizuchi_discord::text::NameLookup;
+
+/// What people and bots write. The exporter names the first two, and gives the number of the answer to a command. The
+/// rest are notices of joins, pins, calls and the like.
+const MESSAGE_TYPES: [&str; 4] = ["Default", "Reply", "20", "23"];
+
+/// What a file says of its channel before its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportChannel {
+    id: String,
+    name: String,
+    /// A thread's parent: the exporter calls it the category.
+    parent: Option<(String, String)>,
+    /// Empty for direct messages.
+    server: String,
+    is_private: bool,
+}
+
+impl ExportChannel {
+    fn parse(guild: &Value, channel: &Value) -> Option<Self> {
+        let id = id_at(channel, "id")?;
+        let kind = str_at(channel, "type");
+        let name = to_single_line(str_at(channel, "name"));
+        let parent = id_at(channel, "categoryId")
+            .filter(|_| kind.contains("Thread"))
+            .map(|parent| (parent, to_single_line(str_at(channel, "category"))));
+        let is_direct = kind.starts_with("Direct");
+        Some(Self {
+            name: if name.is_empty() { id.clone() } else { name },
+            id,
+            parent,
+            server: to_single_line(if is_direct { "" } else { str_at(guild, "name") }),
+            is_private: is_direct || kind.contains("Private"),
+        })
+    }
+
+    /// The id of the channel that the messages belong to, which for a thread is its parent.
+    fn room_id(&self) -> &str {
+        self.parent.as_ref().map_or(&self.id, |(id, _)| id)
+    }
+
+    /// The name of that channel.
+    pub fn name(&self) -> String {
+        let name = self.parent.as_ref().map_or(&self.name, |(_, name)| name);
+        if name.is_empty() { self.room_id().to_owned() } else { name.clone() }
+    }
+}
+
+/// Reads several files. Channels with the same name are told apart by their server or their id.
+pub fn read_files(
+    files: &mut ExportFiles,
+    names: &[String],
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    let mut channels = Vec::new();
+    for name in names {
+        channels.extend(read_head(&mut *files.open(name)?)?);
+    }
+    let servers = channels.iter().map(|channel| &*channel.server);
+    let servers: BTreeSet<&str> = servers.filter(|server| !server.is_empty()).collect();
+    let label = |channel: &ExportChannel| match servers.len() {
+        _ if channel.server.is_empty() => channel.name(),
+        0 | 1 => channel.name(),
+        _ => format!("{}/{}", channel.server, channel.name()),
+    };
+    let mut ids: HashMap<String, BTreeSet<&str>> = HashMap::new();
+    for channel in &channels {
+        ids.entry(label(channel)).or_default().insert(channel.room_id());
+    }
+    let room = |channel: &ExportChannel| {
+        let label = label(channel);
+        match ids.get(&label).map_or(0, BTreeSet::len) {
+            0 | 1 => label,
+            _ => format!("{label} ({})", channel.room_id()),
+        }
+    };
+    for name in names {
+        read_file(&mut *files.open(name)?, &format!("{name}, "), &room, writer)?;
+    }
+    Ok(())
+}
+
+/// Reads one file. `label` is put before the number of a record, `room` names the channel.
+pub fn read_file(
+    input: &mut dyn BufRead,
+    label: &str,
+    room: &dyn Fn(&ExportChannel) -> String,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    writer.spool.begin_file(format!("{label}message "));
+    let mut reader = FileReader {
+        head: HeadReader::default(),
+        room,
+        channel: None,
+        names: HashMap::new(),
+        writer,
+        read: 0,
+    };
+    let end = read_document(input, &mut reader);
+    let read = reader.read;
+    match end {
+        Ok(()) => Ok(()),
+        Err(DocumentError::Malformed(problem)) => {
+            writer.add_bad(read + 1, problem);
+            Ok(())
+        }
+        Err(DocumentError::Failed(error)) => Err(error),
+    }
+}
+
+fn read_head(input: &mut dyn BufRead) -> anyhow::Result<Option<ExportChannel>> {
+    let mut head = HeadReader::default();
+    match read_document(input, &mut head) {
+        // What is wrong with it is said when its messages are read.
+        Ok(()) | Err(DocumentError::Malformed(_)) => Ok(head.channel()),
+        Err(DocumentError::Failed(error)) => Err(error),
+    }
+}
+
+/// Reads what comes before the messages.
+#[derive(Default)]
+struct HeadReader {
+    guild: Value,
+    channel: Value,
+}
+
+impl HeadReader {
+    fn channel(&self) -> Option<ExportChannel> {
+        ExportChannel::parse(&self.guild, &self.channel)
+    }
+}
+
+impl DocumentReader for HeadReader {
+    fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
+        match name {
+            "guild" => self.guild = value,
+            "channel" => self.channel = value,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
+        Ok(ElementsWanted::No)
+    }
+
+    fn element(&mut self, _number: u64, _value: Value) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+struct FileReader<'a, 'w> {
+    head: HeadReader,
+    room: &'a dyn Fn(&ExportChannel) -> String,
+    /// Once its messages begin: the channel, and the name of its room.
+    channel: Option<(ExportChannel, String)>,
+    /// The names of users who have written.
+    names: HashMap<UserId, Arc<str>>,
+    writer: &'a mut InputWriter<'w>,
+    read: u64,
+}
+
+impl DocumentReader for FileReader<'_, '_> {
+    fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
+        self.head.field(name, value)
+    }
+
+    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
+        let Some(channel) = self.head.channel() else {
+            self.writer.add_bad(1, "the file does not name its channel before its messages");
+            return Ok(ElementsWanted::No);
+        };
+        if !self.writer.takes_channel(channel.is_private) {
+            return Ok(ElementsWanted::No);
+        }
+        let room = (self.room)(&channel);
+        self.channel = Some((channel, room));
+        Ok(ElementsWanted::Yes)
+    }
+
+    fn element(&mut self, number: u64, message: Value) -> anyhow::Result<()> {
+        self.read = number;
+        let Some((channel, room)) = self.channel.clone() else { return Ok(()) };
+        let at = str_at(&message, "timestamp").parse::<Timestamp>();
+        let (Some(id), Ok(at)) = (id_at(&message, "id"), at) else {
+            self.writer.add_bad(number, "it lacks an id or a timestamp");
+            return Ok(());
+        };
+        let author = &message["author"];
+        let Some(author_id) = id_at(author, "id") else {
+            self.writer.add_bad(number, "it lacks an author with an id");
+            return Ok(());
+        };
+        let name = [str_at(author, "nickname"), str_at(author, "name")].map(to_single_line);
+        let name = name.into_iter().find(|name| !name.is_empty());
+        if let Some(name) = &name {
+            self.names.insert(UserId::new(author_id.as_str()), name.as_str().into());
+        }
+        if !MESSAGE_TYPES.contains(&str_at(&message, "type")) {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let text = self.text(&message);
+        if text.trim().is_empty() {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let reference = &message["reference"];
+        let answered =
+            id_at(reference, "messageId").filter(|_| str_at(&message, "type") == "Reply");
+        let recorded = RecordedMessage {
+            room,
+            thread: channel.parent.is_some().then(|| channel.id.clone()),
+            id,
+            ts: at.as_millisecond() as f64 / 1000.0,
+            author: author_id,
+            name,
+            text,
+            reply_to: answered.into_iter().collect(),
+            bot: author["isBot"] == true,
+            opener: false,
+        };
+        self.writer.add(number, &recorded)
+    }
+}
+
+impl FileReader<'_, '_> {
+    fn text(&self, message: &Value) -> String {
+        let mentioned = |id: &UserId| {
+            let mentions = message["mentions"].as_array().into_iter().flatten();
+            let mention = mentions.into_iter().find(|user| user["id"] == id.as_str())?;
+            let names = [str_at(mention, "nickname"), str_at(mention, "name")];
+            names.into_iter().find(|name| !name.is_empty()).map(Arc::from)
+        };
+        let names = NameLookup {
+            // No user of the export is the persona.
+            persona: &UserId::new(""),
+            persona_name: "",
+            user: &|id| mentioned(id).or_else(|| self.names.get(id).cloned()),
+            channel: &|_| None,
+            role: &|_| None,
+            time_zone: &TimeZone::UTC,
+        };
+        read_message_text(&to_api(message), &names, self.writer.options.language).text
+    }
+}
+
+/// The parts of a message that make its text, as Discord's own API names them.
+fn to_api(message: &Value) -> Value {
+    let parts = |key: &str| message[key].as_array().into_iter().flatten();
+    let attachments = |holder: &Value| -> Vec<Value> {
+        let files = holder["attachments"].as_array().into_iter().flatten();
+        files.map(|file| json!({ "filename": file["fileName"] })).collect()
+    };
+    let forwarded = &message["forwardedMessage"];
+    let snapshots: Vec<Value> = forwarded
+        .is_object()
+        .then(|| {
+            json!({"message": {
+                "content": forwarded["content"],
+                "attachments": attachments(forwarded),
+                "embeds": forwarded["embeds"],
+            }})
+        })
+        .into_iter()
+        .collect();
+    json!({
+        "content": message["content"],
+        "author": { "bot": message["author"]["isBot"] },
+        "attachments": attachments(message),
+        "sticker_items": parts("stickers").map(|sticker| json!({ "name": sticker["name"] })).collect::<Vec<_>>(),
+        "embeds": message["embeds"],
+        "message_snapshots": snapshots,
+    })
+}
+
+/// Ids are strings; some exporters write them as numbers.
+fn id_at(object: &Value, key: &str) -> Option<String> {
+    match &object[key] {
+        Value::String(id) if !id.is_empty() => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+fn str_at<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
+}

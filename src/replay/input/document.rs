@@ -1,0 +1,182 @@
+//! Reads the elements of a long JSON array one at a time: of one that is a file of its own, or of the field `messages`
+//! of an object.
+
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// The field that holds the elements.
+const ELEMENTS: &str = "messages";
+
+/// Takes the parts of a document in their order. An error ends the reading.
+pub trait DocumentReader {
+    /// A field of the object, of those before `messages`.
+    fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()>;
+
+    /// Whether the elements are read. Otherwise the reading ends where they begin.
+    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted>;
+
+    /// `number` is counted from 1.
+    fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementsWanted {
+    Yes,
+    No,
+}
+
+/// Why a document could not be read to its end.
+#[derive(Debug)]
+pub enum DocumentError {
+    /// The sentence names the place and repeats nothing of the text.
+    Malformed(String),
+    /// The reader of its parts failed, or the file.
+    Failed(anyhow::Error),
+}
+
+pub fn read_document(
+    input: impl Read,
+    reader: &mut dyn DocumentReader,
+) -> Result<(), DocumentError> {
+    let mut state = State { reader, stop: None, elements: 0 };
+    let mut deserializer = serde_json::Deserializer::from_reader(input);
+    let result =
+        deserializer.deserialize_any(Document(&mut state)).and_then(|()| deserializer.end());
+    match (state.stop, result) {
+        (Some(Stop::Done), _) | (None, Ok(())) => Ok(()),
+        (Some(Stop::Failed(error)), _) => Err(DocumentError::Failed(error)),
+        (None, Err(error)) if error.is_io() => Err(DocumentError::Failed(error.into())),
+        (None, Err(error)) => {
+            let (line, column) = (error.line(), error.column());
+            let what = if error.is_eof() { "it ends too early" } else { "it is not valid JSON" };
+            Err(DocumentError::Malformed(format!("{what}, at line {line}, column {column}")))
+        }
+    }
+}
+
+struct State<'a> {
+    reader: &'a mut dyn DocumentReader,
+    stop: Option<Stop>,
+    elements: u64,
+}
+
+enum Stop {
+    Done,
+    Failed(anyhow::Error),
+}
+
+impl State<'_> {
+    /// Keeps why the reading stops; the parser only learns that it does.
+    fn check<T, E: Error>(&mut self, result: anyhow::Result<T>) -> Result<T, E> {
+        result.map_err(|error| {
+            self.stop = Some(Stop::Failed(error));
+            E::custom("stopped")
+        })
+    }
+}
+
+/// An array, or an object with one.
+struct Document<'s, 'r>(&'s mut State<'r>);
+
+impl<'de> Visitor<'de> for Document<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object or an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let wanted = self.0.reader.begins_elements();
+        if self.0.check::<_, A::Error>(wanted)? == ElementsWanted::No {
+            self.0.stop = Some(Stop::Done);
+            return Err(A::Error::custom("stopped"));
+        }
+        while let Some(value) = elements.next_element::<Value>()? {
+            self.0.elements += 1;
+            let taken = self.0.reader.element(self.0.elements, value);
+            self.0.check::<_, A::Error>(taken)?;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        let mut is_past_elements = false;
+        while let Some(name) = fields.next_key::<String>()? {
+            if name == ELEMENTS {
+                is_past_elements = true;
+                fields.next_value_seed(Elements(&mut *self.0))?;
+            } else if is_past_elements {
+                fields.next_value::<IgnoredAny>()?;
+            } else {
+                let value = fields.next_value()?;
+                let taken = self.0.reader.field(&name, value);
+                self.0.check::<_, A::Error>(taken)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Elements<'s, 'r>(&'s mut State<'r>);
+
+impl<'de> DeserializeSeed<'de> for Elements<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(Document(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Log(Vec<String>);
+
+    impl DocumentReader for Log {
+        fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
+            self.0.push(format!("{name}={value}"));
+            Ok(())
+        }
+
+        fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
+            self.0.push("elements".to_owned());
+            Ok(ElementsWanted::Yes)
+        }
+
+        fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()> {
+            anyhow::ensure!(value != "stop", "stopped by the reader");
+            self.0.push(format!("{number}:{value}"));
+            Ok(())
+        }
+    }
+
+    fn read(text: &str) -> (String, String) {
+        let mut log = Log::default();
+        let end = match read_document(text.as_bytes(), &mut log) {
+            Ok(()) => String::new(),
+            Err(DocumentError::Malformed(problem)) => problem,
+            Err(DocumentError::Failed(error)) => error.to_string(),
+        };
+        (log.0.join(" "), end)
+    }
+
+    #[test]
+    fn elements_are_passed_on_until_the_document_breaks() {
+        for (text, parts, end) in [
+            (r#"{"a":1,"messages":[2,"x"],"b":3}"#, r#"a=1 elements 1:2 2:"x""#, ""),
+            ("[1,2]", "elements 1:1 2:2", ""),
+            (r#"{"messages":[1,{"#, "elements 1:1", "it ends too early, at line 1, column 16"),
+            ("[1,\nsecret]", "elements 1:1", "it is not valid JSON, at line 2, column 1"),
+            (r#"{"messages":"secret"}"#, "", "it is not valid JSON, at line 1, column 20"),
+            (r#"[1,"stop",2]"#, "elements 1:1", "stopped by the reader"),
+            ("", "", "it ends too early, at line 1, column 0"),
+        ] {
+            assert_eq!(read(text), (parts.to_owned(), end.to_owned()), "{text}");
+        }
+    }
+}

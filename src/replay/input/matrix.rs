@@ -1,0 +1,156 @@
+//! The JSON that Element exports of one Matrix room: its events.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use serde_json::Value;
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::input::InputWriter;
+use crate::replay::input::document::{
+    DocumentError, DocumentReader, ElementsWanted, read_document,
+};
+use aizuchi_core::chat::to_single_line;
+use aizuchi_core::texts;
+
+/// Reads a room. `label` is put before the number of a record.
+pub fn read(
+    input: &mut dyn BufRead,
+    label: &str,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    writer.spool.begin_file(format!("{label}event "));
+    let mut reader = RoomReader { room: String::new(), names: HashMap::new(), writer, read: 0 };
+    let end = read_document(input, &mut reader);
+    let read = reader.read;
+    match end {
+        Ok(()) => Ok(()),
+        Err(DocumentError::Malformed(problem)) => {
+            writer.add_bad(read + 1, problem);
+            Ok(())
+        }
+        Err(DocumentError::Failed(error)) => Err(error),
+    }
+}
+
+struct RoomReader<'a, 'w> {
+    room: String,
+    /// The display names of members, by their ids.
+    names: HashMap<String, String>,
+    writer: &'a mut InputWriter<'w>,
+    read: u64,
+}
+
+impl DocumentReader for RoomReader<'_, '_> {
+    fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
+        if name == "room_name" {
+            self.room = to_single_line(value.as_str().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
+        if self.room.is_empty() {
+            self.writer.add_bad(1, "the file does not name its room before its messages");
+            return Ok(ElementsWanted::No);
+        }
+        Ok(ElementsWanted::Yes)
+    }
+
+    fn element(&mut self, number: u64, event: Value) -> anyhow::Result<()> {
+        self.read = number;
+        let (kind, content) = (str_at(&event, "type"), &event["content"]);
+        if kind == "m.room.member" {
+            self.add_name(str_at(&event, "state_key"), str_at(content, "displayname"));
+        }
+        if !["m.room.message", "m.sticker"].contains(&kind) {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let (id, author) = (str_at(&event, "event_id"), str_at(&event, "sender"));
+        let Some(at) = event["origin_server_ts"].as_f64() else {
+            self.writer.add_bad(number, "its origin_server_ts is not a time in milliseconds");
+            return Ok(());
+        };
+        if id.is_empty() || author.is_empty() {
+            self.writer.add_bad(number, "it lacks an event_id or a sender");
+            return Ok(());
+        }
+        // What is left of a message that was redacted.
+        if content.as_object().is_none_or(serde_json::Map::is_empty) {
+            self.writer.left_out.deleted += 1;
+            return Ok(());
+        }
+        let relation = &content["m.relates_to"];
+        let related = str_at(relation, "event_id");
+        if str_at(relation, "rel_type") == "m.replace" {
+            let text = self.text(&content["m.new_content"]);
+            return self.writer.spool.add_edit(number, &self.room, related, &text);
+        }
+        let text = self.text(content);
+        if text.trim().is_empty() {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let is_thread = str_at(relation, "rel_type") == "m.thread" && !related.is_empty();
+        let answered = str_at(&relation["m.in_reply_to"], "event_id");
+        // In a thread, clients that know no threads see each message as a reply.
+        let is_reply = !answered.is_empty() && relation["is_falling_back"] != true;
+        let recorded = RecordedMessage {
+            room: self.room.clone(),
+            thread: is_thread.then(|| related.to_owned()),
+            id: id.to_owned(),
+            ts: at / 1000.0,
+            author: author.to_owned(),
+            name: Some(self.name_of(author)),
+            text,
+            reply_to: is_reply.then(|| answered.to_owned()).into_iter().collect(),
+            bot: str_at(content, "msgtype") == "m.notice",
+            opener: false,
+        };
+        self.writer.add(number, &recorded)
+    }
+}
+
+impl RoomReader<'_, '_> {
+    fn add_name(&mut self, user: &str, name: &str) {
+        let name = to_single_line(name);
+        if !user.is_empty() && !name.is_empty() {
+            self.names.insert(user.to_owned(), name);
+        }
+    }
+
+    /// The display name, else the part of the id before the server.
+    fn name_of(&self, user: &str) -> String {
+        let local = user.trim_start_matches('@').split(':').next().unwrap_or(user);
+        self.names.get(user).cloned().unwrap_or_else(|| local.to_owned())
+    }
+
+    fn text(&self, content: &Value) -> String {
+        let body = str_at(content, "body");
+        match str_at(content, "msgtype") {
+            "m.file" | "m.image" | "m.video" | "m.audio" => {
+                let name = [str_at(content, "filename"), body];
+                let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+                let file = texts::slack::file(self.writer.options.language);
+                format!("[{file}: {}]", to_single_line(name))
+            }
+            _ if content["m.relates_to"]["m.in_reply_to"].is_object() => {
+                strip_quote(body).to_owned()
+            }
+            _ => body.to_owned(),
+        }
+    }
+}
+
+/// A reply repeats what it answers as a quotation before an empty line.
+fn strip_quote(body: &str) -> &str {
+    match body.split_once("\n\n") {
+        Some((quote, rest)) if quote.lines().all(|line| line.starts_with('>')) => rest,
+        Some(_) | None => body,
+    }
+}
+
+fn str_at<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
+}

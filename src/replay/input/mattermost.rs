@@ -1,0 +1,181 @@
+//! The bulk export of Mattermost: JSON Lines, each with the kind of its record.
+//!
+//! <https://docs.mattermost.com/manage/bulk-export-tool.html>
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
+
+use serde_json::Value;
+
+use crate::replay::history::{RecordedMessage, describe_json_error};
+use crate::replay::input::InputWriter;
+use crate::replay::json_lines::read_lines;
+use aizuchi_core::chat::to_single_line;
+use aizuchi_core::texts;
+
+/// Reads a file. `label` is put before the number of a line.
+pub fn read(
+    input: &mut dyn BufRead,
+    label: &str,
+    writer: &mut InputWriter<'_>,
+) -> anyhow::Result<()> {
+    writer.spool.begin_file(format!("{label}line "));
+    let mut reader = BulkReader {
+        channels: HashMap::new(),
+        users: HashMap::new(),
+        left_out: HashSet::new(),
+        writer,
+    };
+    read_lines(input, &mut |number, line| reader.line(number, line))
+}
+
+struct BulkReader<'a, 'w> {
+    /// By team and name.
+    channels: HashMap<(String, String), ExportChannel>,
+    users: HashMap<String, ExportUser>,
+    /// Channels that are not read, each counted once.
+    left_out: HashSet<String>,
+    writer: &'a mut InputWriter<'w>,
+}
+
+struct ExportChannel {
+    name: String,
+    is_private: bool,
+}
+
+#[derive(Clone, Default)]
+struct ExportUser {
+    name: String,
+    is_bot: bool,
+}
+
+impl BulkReader<'_, '_> {
+    fn line(&mut self, number: u64, line: Result<&[u8], String>) -> anyhow::Result<()> {
+        let parsed = line.and_then(|line| {
+            serde_json::from_slice::<Value>(line).map_err(|error| describe_json_error(&error))
+        });
+        let record = match parsed {
+            Ok(record) => record,
+            Err(problem) => {
+                self.writer.add_bad(number, problem);
+                return Ok(());
+            }
+        };
+        match str_at(&record, "type") {
+            "channel" => self.add_channel(&record["channel"]),
+            "user" => self.add_user(&record["user"], false),
+            "bot" => self.add_user(&record["bot"], true),
+            "post" => {
+                let post = &record["post"];
+                let key = (str_at(post, "team").to_owned(), str_at(post, "channel").to_owned());
+                let known = self.channels.get(&key);
+                let name = known.map_or(key.1.clone(), |channel| channel.name.clone());
+                // A channel that the export does not describe may be private.
+                let is_private = known.is_none_or(|channel| channel.is_private);
+                return self.post(number, post, name, is_private);
+            }
+            "direct_post" => {
+                let post = &record["direct_post"];
+                let members = post["channel_members"].as_array().into_iter().flatten();
+                let members: Vec<&str> = members.filter_map(Value::as_str).collect();
+                return self.post(number, post, members.join(", "), true);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_channel(&mut self, channel: &Value) {
+        let key = (str_at(channel, "team").to_owned(), str_at(channel, "name").to_owned());
+        let is_private = str_at(channel, "type") != "O";
+        let is_taken = self.channels.keys().any(|(team, name)| *team != key.0 && *name == key.1);
+        let name = if is_taken { format!("{}/{}", key.0, key.1) } else { key.1.clone() };
+        self.channels.insert(key, ExportChannel { name, is_private });
+    }
+
+    fn add_user(&mut self, user: &Value, is_bot: bool) {
+        let full = format!("{} {}", str_at(user, "first_name"), str_at(user, "last_name"));
+        let names = [str_at(user, "nickname"), str_at(user, "display_name"), &full];
+        let name = names.into_iter().map(to_single_line).find(|name| !name.is_empty());
+        let username = str_at(user, "username").to_owned();
+        let name = name.unwrap_or_else(|| username.clone());
+        self.users.insert(username, ExportUser { name, is_bot });
+    }
+
+    fn post(
+        &mut self,
+        number: u64,
+        post: &Value,
+        room: String,
+        is_private: bool,
+    ) -> anyhow::Result<()> {
+        if self.left_out.contains(&room) {
+            return Ok(());
+        }
+        if !self.writer.takes_channel(is_private) {
+            self.left_out.insert(room);
+            return Ok(());
+        }
+        // The export has no ids, so a message is named by its line, and a reply by its place there.
+        let id = number.to_string();
+        self.message(number, post, &room, id.clone(), None)?;
+        let replies = post["replies"].as_array().into_iter().flatten();
+        for (index, reply) in replies.enumerate() {
+            self.message(number, reply, &room, format!("{id}.{}", index + 1), Some(id.clone()))?;
+        }
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        number: u64,
+        post: &Value,
+        room: &str,
+        id: String,
+        thread: Option<String>,
+    ) -> anyhow::Result<()> {
+        let author = str_at(post, "user");
+        let Some(at) = post["create_at"].as_i64().filter(|_| !author.is_empty()) else {
+            self.writer.add_bad(number, "it lacks a user or a create_at in milliseconds");
+            return Ok(());
+        };
+        if str_at(post, "type").starts_with("system_") {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let text = self.text(post);
+        if text.trim().is_empty() {
+            self.writer.left_out.notices += 1;
+            return Ok(());
+        }
+        let user = self.users.get(author).cloned().unwrap_or_default();
+        let recorded = RecordedMessage {
+            room: room.to_owned(),
+            thread,
+            id,
+            ts: at as f64 / 1000.0,
+            author: author.to_owned(),
+            name: Some(user.name).filter(|name| !name.is_empty()),
+            text,
+            reply_to: Vec::new(),
+            bot: user.is_bot || post["props"]["from_bot"] == "true",
+            opener: false,
+        };
+        self.writer.add(number, &recorded)
+    }
+
+    fn text(&self, post: &Value) -> String {
+        let files = post["attachments"].as_array().into_iter().flatten().map(|file| {
+            let name = str_at(file, "path").rsplit('/').next().unwrap_or_default();
+            let word = texts::slack::file(self.writer.options.language);
+            format!("[{word}: {}]", to_single_line(name))
+        });
+        let lines = [str_at(post, "message").to_owned()].into_iter().chain(files);
+        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+        lines.join("\n")
+    }
+}
+
+fn str_at<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
+}

@@ -1,0 +1,98 @@
+//! The answers of models, by the request they answer, so that a replay asks nothing twice.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::replay::json_lines::read_lines;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::prompt::Prompt;
+
+/// A file with one answer a line. It may quote chat, so only its owner may read it.
+pub struct AnswerCache {
+    path: PathBuf,
+    answers: Mutex<HashMap<String, CachedAnswer>>,
+    file: Mutex<File>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CachedAnswer {
+    pub answer: String,
+    pub usage: Usage,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    /// By this, `--judge FILE` finds the answer too.
+    prompt_hash: String,
+    #[serde(flatten)]
+    answer: CachedAnswer,
+}
+
+/// Equal for equal requests to the same model with the same parameters.
+pub fn answer_key(model: &str, parameters: &str, prompt: &Prompt) -> String {
+    let mut hasher = Sha256::new();
+    for part in [model, parameters, prompt.verb.name(), &prompt.full_text()] {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl AnswerCache {
+    /// Opens the file, or makes an empty one.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {shown}"))?;
+        }
+        let options =
+            || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        let mut file = options().with_context(|| format!("cannot write {shown}"))?;
+        let mut answers = HashMap::new();
+        let mut is_whole = true;
+        let mut input = BufReader::new(file.try_clone()?);
+        read_lines(&mut input, &mut |_, line| {
+            let line = line.unwrap_or_default();
+            is_whole = line.ends_with(b"\n");
+            // A line that was cut off when the program ended is asked again.
+            if let Ok(line) = serde_json::from_slice::<Line>(line) {
+                answers.insert(line.key, line.answer);
+            }
+            Ok(())
+        })
+        .with_context(|| format!("reading {shown}"))?;
+        if !is_whole {
+            file.write_all(b"\n").with_context(|| format!("cannot write {shown}"))?;
+        }
+        Ok(Self { path: path.to_owned(), answers: Mutex::new(answers), file: Mutex::new(file) })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn find(&self, key: &str) -> Option<CachedAnswer> {
+        self.answers.lock().get(key).cloned()
+    }
+
+    pub fn insert(&self, key: &str, prompt: &Prompt, answer: CachedAnswer) -> anyhow::Result<()> {
+        let line = Line { key: key.to_owned(), prompt_hash: prompt.hash(), answer };
+        let mut bytes = serde_json::to_vec(&line)?;
+        bytes.push(b'\n');
+        self.file
+            .lock()
+            .write_all(&bytes)
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.answers.lock().insert(line.key, line.answer);
+        Ok(())
+    }
+}

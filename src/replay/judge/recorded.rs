@@ -1,0 +1,161 @@
+//! Answers that were recorded elsewhere: JSON Lines, each by the hash of its prompt or by the message it is about.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::replay::history::describe_json_error;
+use crate::replay::json_lines::read_lines;
+use crate::replay::judge::bystander;
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+
+/// Judges as the file says.
+pub struct RecordedAnswers {
+    by_prompt: HashMap<String, String>,
+    /// By the channel and the newest message that was judged.
+    by_message: HashMap<(String, String), RecordedJudgment>,
+    pub bad_lines: Vec<(u64, String)>,
+    bystander: ScriptedMind,
+    counts: Mutex<RecordedCounts>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecordedCounts {
+    pub answered: u64,
+    /// Judgments that the file does not have.
+    pub unknown: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Answer { prompt_hash: String, answer: String },
+    Judgment(RecordedJudgment),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct RecordedJudgment {
+    room: String,
+    message: String,
+    should_respond: bool,
+    /// Left out: certain.
+    confidence: Option<f64>,
+    delay_seconds: Option<u32>,
+    /// The message to answer, by its id.
+    about: Option<String>,
+    #[serde(default)]
+    reason: String,
+}
+
+impl RecordedAnswers {
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
+        let (mut by_prompt, mut by_message) = (HashMap::new(), HashMap::new());
+        let mut bad_lines = Vec::new();
+        read_lines(&mut BufReader::new(file), &mut |number, line| {
+            match line.and_then(parse) {
+                Ok(Line::Answer { prompt_hash, answer }) => {
+                    by_prompt.insert(prompt_hash, answer);
+                }
+                Ok(Line::Judgment(judgment)) => {
+                    let key = (judgment.room.clone(), judgment.message.clone());
+                    by_message.insert(key, judgment);
+                }
+                Err(problem) => bad_lines.push((number, problem)),
+            }
+            Ok(())
+        })
+        .with_context(|| format!("reading {shown}"))?;
+        let is_empty = by_prompt.is_empty() && by_message.is_empty();
+        anyhow::ensure!(!is_empty, "{shown} holds no answers");
+        let (bystander, counts) = (bystander(), Mutex::default());
+        Ok(Self { by_prompt, by_message, bad_lines, bystander, counts })
+    }
+
+    pub fn counts(&self) -> RecordedCounts {
+        *self.counts.lock()
+    }
+
+    fn find(&self, prompt: &Prompt) -> Option<String> {
+        if !self.by_prompt.is_empty()
+            && let Some(answer) = self.by_prompt.get(&prompt.hash())
+        {
+            return Some(answer.clone());
+        }
+        let room = prompt.context.conversation.channel.as_str();
+        let newest = prompt.context.target_messages().last().map(|message| &message.id);
+        let human = prompt.context.newest_human_message().map(|message| &message.id);
+        let find = |id: &MessageId| self.by_message.get(&(room.to_owned(), id.to_string()));
+        newest.into_iter().chain(human).find_map(find).map(|found| found.answer(prompt))
+    }
+}
+
+impl RecordedJudgment {
+    /// As a judge that reads this prompt would write it.
+    fn answer(&self, prompt: &Prompt) -> String {
+        let about = self.about.as_ref().and_then(|about| {
+            let mut messages = prompt.context.target_messages().iter();
+            let message = messages.find(|message| message.id.as_str() == about)?;
+            Some(prompt.speakers.message_label(message))
+        });
+        let answer = json!({
+            "should_respond": self.should_respond,
+            "reason": if self.reason.is_empty() { "recorded" } else { &self.reason },
+            "confidence": self.confidence.unwrap_or(1.0),
+            "delay_seconds": self.delay_seconds,
+            "about": about,
+        });
+        answer.to_string()
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Line, String> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| describe_json_error(&error))?;
+    let problem = "it has neither prompt_hash and answer, nor room, message and should_respond";
+    let line: Line = serde_json::from_value(value).map_err(|_| problem.to_owned())?;
+    if let Line::Judgment(RecordedJudgment { confidence: Some(confidence), .. }) = &line
+        && !(0.0..=1.0).contains(confidence)
+    {
+        return Err("its confidence is not between 0 and 1".to_owned());
+    }
+    Ok(line)
+}
+
+#[async_trait]
+impl Llm for RecordedAnswers {
+    fn model(&self) -> &str {
+        "recorded"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        match prompt.verb {
+            PromptVerb::Judge => {}
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State => {
+                return self.bystander.ask(prompt).await;
+            }
+        }
+        match self.find(prompt) {
+            Some(answer) => {
+                self.counts.lock().answered += 1;
+                let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
+                Ok(LlmResponse::new(answer, usage))
+            }
+            None => {
+                self.counts.lock().unknown += 1;
+                Err(LlmError::Refused("the file has no answer".to_owned()))
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Replays several channels at once, for judges that keep a replay waiting. Each channel has a clock of its own, and the
+//! results are taken in the order of the channels, so they are the same as one after the other.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use anyhow::Context as _;
+use parking_lot::{Condvar, Mutex};
+use tempfile::SpooledTempFile;
+
+use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::record::Record;
+use crate::replay::{ChannelTaker, EventOutput, Replay};
+
+/// The events of a channel that waits for its turn take at most this much memory.
+const BUFFERED_BYTES: usize = 1 << 20;
+/// So many channels for each thread may be finished and wait for the ones before them.
+const MAX_AHEAD: usize = 4;
+
+type ChannelResult = anyhow::Result<(RecordedChannel, Record, EventBuffer)>;
+
+/// Which channel is next, and how far they are taken.
+struct Turns {
+    next: AtomicUsize,
+    is_stopped: AtomicBool,
+    taken: Mutex<usize>,
+    changed: Condvar,
+}
+
+pub fn run(
+    replay: &Replay<'_>,
+    threads: usize,
+    channels: &dyn ChannelSource,
+    first: usize,
+    mut events: Option<EventOutput>,
+    take: ChannelTaker<'_>,
+) -> anyhow::Result<Option<EventOutput>> {
+    let turns = Turns {
+        next: AtomicUsize::new(first),
+        is_stopped: AtomicBool::new(false),
+        taken: Mutex::new(first),
+        changed: Condvar::new(),
+    };
+    let has_events = events.is_some();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        for _ in 0..threads {
+            let (sender, turns) = (sender.clone(), &turns);
+            scope.spawn(move || work(replay, threads, channels, has_events, turns, &sender));
+        }
+        drop(sender);
+        // However this ends, no thread waits for a turn that never comes.
+        let _stop = StopGuard(&turns);
+        let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
+        for index in first..channels.channel_count() {
+            let result = loop {
+                match waiting.remove(&index) {
+                    Some(result) => break result,
+                    None => {
+                        let (index, result) = receiver.recv().context("a thread has ended")?;
+                        waiting.insert(index, result);
+                    }
+                }
+            };
+            let (channel, mut record, buffer) = result?;
+            if let Some(events) = &mut events {
+                buffer.copy_to(events).context("writing the events")?;
+            }
+            record.output = events.take();
+            take(index, &channel, &mut record)?;
+            events = record.output;
+            turns.advance(index + 1);
+        }
+        Ok(events)
+    })
+}
+
+fn work(
+    replay: &Replay<'_>,
+    threads: usize,
+    channels: &dyn ChannelSource,
+    has_events: bool,
+    turns: &Turns,
+    sender: &Sender<(usize, ChannelResult)>,
+) {
+    loop {
+        let index = turns.next.fetch_add(1, Ordering::Relaxed);
+        if index >= channels.channel_count() || !turns.wait(index, threads * MAX_AHEAD) {
+            return;
+        }
+        let buffer = EventBuffer::default();
+        let output = has_events.then(|| Box::new(buffer.clone()) as EventOutput);
+        let result = channels.channel(index).and_then(|channel| {
+            let mut record = replay.channel(&channel, output)?;
+            record.output = None;
+            Ok((channel.into_owned(), record, buffer))
+        });
+        if sender.send((index, result)).is_err() {
+            return;
+        }
+    }
+}
+
+impl Turns {
+    /// Waits until the channels before are nearly all taken. False if the replay has stopped.
+    fn wait(&self, index: usize, ahead: usize) -> bool {
+        let mut taken = self.taken.lock();
+        while index >= *taken + ahead && !self.is_stopped.load(Ordering::Relaxed) {
+            self.changed.wait(&mut taken);
+        }
+        !self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    fn advance(&self, taken: usize) {
+        *self.taken.lock() = taken;
+        self.changed.notify_all();
+    }
+}
+
+struct StopGuard<'a>(&'a Turns);
+
+impl Drop for StopGuard<'_> {
+    fn drop(&mut self) {
+        let _taken = self.0.taken.lock();
+        self.0.is_stopped.store(true, Ordering::Relaxed);
+        self.0.changed.notify_all();
+    }
+}
+
+/// The events of one channel until its turn comes.
+#[derive(Clone)]
+struct EventBuffer(Arc<Mutex<SpooledTempFile>>);
+
+impl Default for EventBuffer {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(SpooledTempFile::new(BUFFERED_BYTES))))
+    }
+}
+
+impl EventBuffer {
+    fn copy_to(&self, output: &mut dyn Write) -> std::io::Result<()> {
+        let mut file = self.0.lock();
+        file.seek(SeekFrom::Start(0))?;
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(()),
+                length => output.write_all(&piece[..length])?,
+            }
+        }
+    }
+}
+
+impl Write for EventBuffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,23 @@
+//! What it did or would have done in a team's channels, for people who have never seen it: a page, a summary for the
+//! terminal and JSON, made from a replay or from the ledger.
+//!
+//! The figures come from messages and [moments](crate::replay::moments). Nothing here reads a clock, so the same
+//! input gives the same bytes. What is not known is `None`, never 0.
+
+pub mod figures;
+pub mod delays;
+pub mod story;
+pub mod channel_index;
+pub mod channel;
+pub mod choice;
+pub mod differences;
+pub mod cost;
+pub mod builder;
+pub mod anonymous;
+pub mod words;
+pub mod sentences;
+pub mod summary;
+pub mod charts;
+pub mod story_view;
+pub mod page;
+pub mod from_ledger;

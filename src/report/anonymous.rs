@@ -1,0 +1,249 @@
+//! Replaces names in a report: each person has one neutral name everywhere, also inside texts, and addresses are masked.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::replay::moments::Reason;
+use crate::report::builder::BuiltReport;
+use crate::report::figures::Report;
+use crate::report::story::{Person, Story, StoryAct, StoryLine};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+/// What is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anonymity {
+    People,
+    /// Channels, too.
+    All,
+}
+
+/// A part of a name this short may be an ordinary word, so only the whole name is replaced.
+const MIN_PART_LETTERS: usize = 3;
+
+/// A name of one letter may be an ordinary word, unless one of these follows it.
+const NAME_ENDINGS: [&str; 9] =
+    ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
+
+static URL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?i)\b(?:[a-z][a-z0-9+.\-]*://|www\.)[^\s<>"'）」。、]+"#)
+        .expect("the pattern is valid")
+});
+static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:mailto:)?[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+").expect("the pattern is valid")
+});
+
+struct Replacements {
+    language: Language,
+    /// By user id.
+    people: HashMap<String, String>,
+    /// What to look for in texts, the longest first.
+    patterns: Vec<Pattern>,
+    channels: HashMap<String, String>,
+}
+
+struct Pattern {
+    name: String,
+    neutral: String,
+    /// Whether `Ann` also replaces `ann`.
+    ignores_case: bool,
+}
+
+/// The report with neutral names.
+pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -> Report {
+    let BuiltReport { mut report, authors } = built;
+    let channels = match anonymity {
+        Anonymity::People => HashMap::new(),
+        Anonymity::All => neutral_channels(&report, language),
+    };
+    let replacements = Replacements::new(&authors, channels, language);
+    report.is_anonymous = true;
+    for policy in &mut report.policies {
+        policy.by_channel.iter_mut().for_each(|channel| replacements.channel(&mut channel.name));
+        policy.stories.iter_mut().for_each(|story| replacements.story(story));
+    }
+    for difference in report.differences.iter_mut().flat_map(|found| &mut found.shown) {
+        replacements.story(&mut difference.story);
+        for policy in &mut difference.policies {
+            policy.silent.iter_mut().for_each(|reason| replacements.reason(reason));
+        }
+    }
+    report
+}
+
+fn neutral_channels(report: &Report, language: Language) -> HashMap<String, String> {
+    let channels = report.policies.first().map_or(&[][..], |policy| &policy.by_channel);
+    let neutral =
+        |(number, name): (usize, &String)| (name.clone(), texts::room(language, &letters(number)));
+    channels.iter().map(|channel| &channel.name).enumerate().map(neutral).collect()
+}
+
+impl Replacements {
+    fn new(
+        authors: &[(String, String)],
+        channels: HashMap<String, String>,
+        language: Language,
+    ) -> Self {
+        let mut people = HashMap::new();
+        let mut patterns = Vec::new();
+        for (number, (id, name)) in authors.iter().enumerate() {
+            let neutral = texts::person(language, &letters(number));
+            for known in [name, id] {
+                patterns.push(Pattern::new(known, &neutral, true));
+            }
+            let parts = name.split(|letter: char| letter.is_whitespace() || "._-".contains(letter));
+            let is_part = |part: &&str| part.chars().count() >= MIN_PART_LETTERS && *part != name;
+            patterns.extend(parts.filter(is_part).map(|part| Pattern::new(part, &neutral, false)));
+            if is_one_letter(name) {
+                patterns.extend(NAME_ENDINGS.map(|ending| {
+                    Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
+                }));
+                patterns.push(Pattern::new(&format!("@{name}"), &format!("@{neutral}"), true));
+            }
+            people.insert(id.clone(), neutral);
+        }
+        for (name, neutral) in &channels {
+            let tag = format!("#{}", name.trim_start_matches('#'));
+            patterns.push(Pattern::new(&tag, &format!("#{neutral}"), true));
+        }
+        patterns.retain(|pattern| pattern.name.chars().count() >= 2);
+        patterns.sort_by(|one, other| {
+            let key =
+                |pattern: &Pattern| (std::cmp::Reverse(pattern.name.len()), pattern.name.clone());
+            key(one).cmp(&key(other))
+        });
+        Self { language, people, patterns, channels }
+    }
+
+    fn story(&self, story: &mut Story) {
+        self.channel(&mut story.channel);
+        story.before.iter_mut().chain(&mut story.after).for_each(|line| self.line(line));
+        match &mut story.act {
+            StoryAct::Said(text) | StoryAct::WouldSay(Some(text)) => *text = self.text(text),
+            StoryAct::WouldSay(None) | StoryAct::Silent | StoryAct::NeverLooked => {}
+        }
+        story.reason.iter_mut().for_each(|reason| self.reason(reason));
+        story.note.person_mut().into_iter().for_each(|person| self.person(person));
+    }
+
+    fn line(&self, line: &mut StoryLine) {
+        self.person(&mut line.author);
+        line.text = self.text(&line.text);
+    }
+
+    fn person(&self, person: &mut Person) {
+        if let Some(neutral) = self.people.get(&person.id) {
+            person.name.clone_from(neutral);
+        }
+    }
+
+    fn reason(&self, reason: &mut Reason) {
+        match reason {
+            Reason::Written(text) => *text = self.text(text),
+            Reason::Gate(_) => {}
+        }
+    }
+
+    fn channel(&self, name: &mut String) {
+        if let Some(neutral) = self.channels.get(name) {
+            name.clone_from(neutral);
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        let text = EMAIL.replace_all(text, texts::email_masked(self.language));
+        let text = URL.replace_all(&text, texts::link_masked(self.language)).into_owned();
+        let lower = text.to_ascii_lowercase();
+        let is_there = |pattern: &&Pattern| lower.contains(&pattern.name.to_ascii_lowercase());
+        let found: Vec<&Pattern> = self.patterns.iter().filter(is_there).collect();
+        if found.is_empty() { text } else { replace_all(&text, &found) }
+    }
+}
+
+impl Pattern {
+    fn new(name: &str, neutral: &str, ignores_case: bool) -> Self {
+        Self { name: name.to_owned(), neutral: neutral.to_owned(), ignores_case }
+    }
+
+    /// Whether the text goes on with this name as a word of its own. Japanese has no spaces between words.
+    fn is_at(&self, before: &str, rest: &str) -> bool {
+        let Some(found) = rest.get(..self.name.len()) else { return false };
+        let is_same = match self.ignores_case {
+            true => found.eq_ignore_ascii_case(&self.name),
+            false => found == self.name,
+        };
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let joins = |one: Option<char>, other: Option<char>| {
+            one.is_some_and(is_word) && other.is_some_and(is_word)
+        };
+        let after = rest.get(self.name.len()..).unwrap_or_default();
+        is_same
+            && !joins(before.chars().next_back(), found.chars().next())
+            && !joins(found.chars().next_back(), after.chars().next())
+    }
+}
+
+fn is_one_letter(name: &str) -> bool {
+    name.chars().count() == 1
+}
+
+/// Replaces the longest name at each place, once.
+fn replace_all(text: &str, patterns: &[&Pattern]) -> String {
+    let mut replaced = String::new();
+    let mut at = 0;
+    while let Some(letter) = text[at..].chars().next() {
+        match patterns.iter().find(|pattern| pattern.is_at(&text[..at], &text[at..])) {
+            Some(pattern) => {
+                replaced.push_str(&pattern.neutral);
+                at += pattern.name.len();
+            }
+            None => {
+                replaced.push(letter);
+                at += letter.len_utf8();
+            }
+        }
+    }
+    replaced
+}
+
+/// A, B, …, Z, AA, AB, …
+fn letters(number: usize) -> String {
+    let last = char::from(b'A' + (number % 26) as u8);
+    match number / 26 {
+        0 => last.to_string(),
+        more => format!("{}{last}", letters(more - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_wherever_they_stand() {
+        let author = |id: &str, name: &str| (id.to_owned(), name.to_owned());
+        let authors = [
+            author("U1", "Ann Meyer"),
+            author("U2", "健"),
+            author("U3", "bo"),
+            author("U4", "田中"),
+        ];
+        let channels = HashMap::from([("garden".to_owned(), "room-A".to_owned())]);
+        let replacements = Replacements::new(&authors, channels, Language::En);
+        for (text, expected) in [
+            ("Ann Meyer and Ann: ask @ann meyer", "Person A and Person A: ask @Person A"),
+            ("an announcement for bob, bo!", "an announcement for bob, Person C!"),
+            ("田中さんと健さん、健康", "Person DさんとPerson Bさん、健康"),
+            (
+                "write to ann.m+x@mail.example or https://ann.example/meyer?x=1 now",
+                "write to [e-mail] or [link] now",
+            ),
+            ("see #garden, not the garden", "see #room-A, not the garden"),
+        ] {
+            assert_eq!(replacements.text(text), expected);
+        }
+        assert_eq!([0, 25, 26, 27, 702].map(letters), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+}

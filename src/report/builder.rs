@@ -1,0 +1,282 @@
+//! Puts a report together: policy by policy, and in each channel by channel. Of a channel only its figures and its best
+//! moments are kept.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::moments::{CallCount, Moments};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, Names};
+use crate::report::choice::{Candidate, choose};
+use crate::report::cost::{CostBasis, DAYS_OF_MONTH};
+use crate::report::delays::{Delays, Timing};
+use crate::report::differences::{self, Decided};
+use crate::report::figures::{
+    CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
+    PolicyFigures, Report, ReportSource, Spent, Unanswered,
+};
+use aizuchi_core::llm::price::LIST_DATE;
+
+const SECONDS_OF_DAY: f64 = 86_400.0;
+
+/// What a report is made with.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    pub source: ReportSource,
+    pub persona: String,
+    pub zone: TimeZone,
+    pub costs: CostBasis,
+    pub latency_ms: Option<u64>,
+    /// The number of policies that will be compared.
+    pub policies: usize,
+}
+
+pub struct ReportBuilder {
+    options: ReportOptions,
+    names: Names,
+    /// Those who wrote, in the order in which they first appear.
+    people: Vec<String>,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    policies: Vec<PolicySums>,
+}
+
+/// The sums of one policy over its channels.
+struct PolicySums {
+    name: String,
+    observed: usize,
+    answered_mentions: usize,
+    reacted: usize,
+    channels: Vec<ChannelFigures>,
+    hours: [HourFigures; 24],
+    it_first: Delays,
+    person_first: Delays,
+    nobody_else: usize,
+    is_annotated: bool,
+    unanswered: Unanswered,
+    own_delays: Delays,
+    people_delays: Delays,
+    judge_calls: CallCount,
+    reply_calls: CallCount,
+    moments: MomentCounts,
+    candidates: Vec<Candidate>,
+    decided: Decided,
+    spent: Option<f64>,
+}
+
+/// A finished report and who wrote in it, in the order of their first message, for replacing names.
+pub struct BuiltReport {
+    pub report: Report,
+    /// The people who wrote, by id and name. A bot is known by what it does, so it keeps its name.
+    pub authors: Vec<(String, String)>,
+}
+
+impl ReportBuilder {
+    pub fn new(options: ReportOptions) -> Self {
+        Self {
+            options,
+            names: Names::new(),
+            people: Vec::new(),
+            first: None,
+            last: None,
+            policies: Vec::new(),
+        }
+    }
+
+    /// What follows belongs to this policy.
+    pub fn begin_policy(&mut self, name: &str) {
+        self.policies.push(PolicySums::new(name));
+    }
+
+    /// Adds a channel to the policy that began last.
+    pub fn add(&mut self, channel: &RecordedChannel, moments: &Moments) {
+        self.learn_names(channel);
+        let (first, last) = (channel.messages.first(), channel.messages.last());
+        if let (Some(first), Some(last)) = (first, last) {
+            self.include(first.at(), last.at());
+        }
+        let analysis = ChannelAnalysis::new(channel, moments, &self.names, self.options.source);
+        let report = analysis.report(&self.options.zone);
+        let is_compared = self.options.policies > 1;
+        if let Some(policy) = self.policies.last_mut() {
+            if is_compared {
+                policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
+            }
+            policy.add(report, moments);
+        }
+    }
+
+    /// Makes the period at least this long.
+    pub fn include(&mut self, from: Timestamp, to: Timestamp) {
+        self.first = Some(self.first.map_or(from, |first| first.min(from)));
+        self.last = Some(self.last.map_or(to, |last| last.max(to)));
+    }
+
+    /// Adds what the models really cost.
+    pub fn add_spent(&mut self, micros: u64) {
+        if let Some(policy) = self.policies.last_mut() {
+            *policy.spent.get_or_insert(0.0) += micros as f64 / 1e6;
+        }
+    }
+
+    fn learn_names(&mut self, channel: &RecordedChannel) {
+        for message in &channel.messages {
+            if !self.names.contains_key(&message.author) {
+                self.people.extend((!message.bot).then(|| message.author.clone()));
+                self.names.insert(message.author.clone(), shown_name(message));
+            } else if let Some(name) = &message.name
+                && self.names.get(&message.author) == Some(&message.author)
+            {
+                self.names.insert(message.author.clone(), name.clone());
+            }
+        }
+    }
+
+    pub fn finish(self, left_out: LeftOut) -> BuiltReport {
+        let span = self.first.zip(self.last);
+        let days = span
+            .map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64() / SECONDS_OF_DAY);
+        let sums = self.policies;
+        let (channels, messages) = sums.first().map_or((0, 0), |policy| {
+            let messages = policy.channels.iter().map(|channel| channel.messages).sum();
+            (policy.channels.len(), messages)
+        });
+        let options = self.options;
+        let figures = |policy: &PolicySums| policy.figures(&options, days);
+        let policies = sums.iter().map(figures).collect();
+        let (decided, candidates): (Vec<Decided>, Vec<Vec<Candidate>>) =
+            sums.into_iter().map(|policy| (policy.decided, policy.candidates)).unzip();
+        let report = Report {
+            source: options.source,
+            persona: options.persona,
+            period: Period { from: self.first, to: self.last, days },
+            zone: options.zone.iana_name().unwrap_or("local").to_owned(),
+            channels,
+            people: self.people.len(),
+            messages,
+            policies,
+            differences: differences::find(&decided, &candidates),
+            left_out,
+            is_anonymous: false,
+            currency: options.costs.currency,
+            prices_of: LIST_DATE,
+            latency_ms: options.latency_ms,
+        };
+        let names = self.names;
+        let named = |id: String| {
+            let name = names.get(&id).cloned().unwrap_or_else(|| id.clone());
+            (id, name)
+        };
+        let authors = self.people.into_iter().map(named).collect();
+        BuiltReport { report, authors }
+    }
+}
+
+fn shown_name(message: &RecordedMessage) -> String {
+    message.name.as_ref().unwrap_or(&message.author).clone()
+}
+
+impl PolicySums {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            observed: 0,
+            answered_mentions: 0,
+            reacted: 0,
+            channels: Vec::new(),
+            hours: [HourFigures::default(); 24],
+            it_first: Delays::default(),
+            person_first: Delays::default(),
+            nobody_else: 0,
+            is_annotated: false,
+            unanswered: Unanswered::default(),
+            own_delays: Delays::default(),
+            people_delays: Delays::default(),
+            judge_calls: CallCount::default(),
+            reply_calls: CallCount::default(),
+            moments: MomentCounts::default(),
+            candidates: Vec::new(),
+            decided: Decided::new(name),
+            spent: None,
+        }
+    }
+
+    fn add(&mut self, channel: ChannelReport, moments: &Moments) {
+        self.judge_calls.add(moments.judge_calls);
+        self.reply_calls.add(moments.reply_calls);
+        self.observed += channel.observed;
+        self.answered_mentions += channel.answered_mentions;
+        self.reacted += channel.reacted;
+        for (own, added) in self.hours.iter_mut().zip(channel.hours) {
+            own.messages += added.messages;
+            own.spoke += added.spoke;
+        }
+        self.it_first.merge(&channel.first.it_first);
+        self.person_first.merge(&channel.first.person_first);
+        self.nobody_else += channel.first.nobody_else;
+        self.is_annotated |= channel.first.is_annotated;
+        self.unanswered.questions += channel.unanswered.questions;
+        self.unanswered.picked_up += channel.unanswered.picked_up;
+        self.unanswered.missed += channel.unanswered.missed;
+        self.unanswered.is_annotated |= channel.unanswered.is_annotated;
+        self.own_delays.merge(&channel.own_delays);
+        self.people_delays.merge(&channel.people_delays);
+        self.moments.wrong += channel.moments.wrong;
+        self.moments.spoke += channel.moments.spoke;
+        self.moments.silent += channel.moments.silent;
+        self.channels.push(channel.figures);
+        self.candidates.extend(channel.candidates);
+    }
+
+    fn figures(&self, options: &ReportOptions, days: f64) -> PolicyFigures {
+        let is_known = options.source != ReportSource::AlwaysSilent;
+        let spoke = self.channels.iter().map(|channel| channel.spoke).sum::<usize>();
+        let wrong = self.channels.iter().map(|channel| channel.wrong).sum::<usize>();
+        let per_day = |count: f64| (days >= 1.0).then(|| count / days);
+        let (it_first, person_first) = (self.it_first.count(), self.person_first.count());
+        let is_spoken = |story: &Candidate| is_known || !self.is_silent_because_scripted(story);
+        let told: Vec<Candidate> =
+            self.candidates.iter().filter(|one| is_spoken(one)).cloned().collect();
+        PolicyFigures {
+            name: self.name.clone(),
+            spoke: is_known.then_some(spoke),
+            observed: self.observed,
+            per_day: per_day(spoke as f64).filter(|_| is_known),
+            wrong: is_known.then_some(wrong),
+            answered_mentions: self.answered_mentions,
+            reacted: self.reacted,
+            by_channel: self.channels.clone(),
+            by_hour: self.hours.to_vec(),
+            first_answers: FirstAnswers {
+                taken_up: it_first as usize + person_first as usize + self.nobody_else,
+                it_first: it_first as usize,
+                its_lead: self.it_first.median(),
+                person_first: person_first as usize,
+                persons_lead: self.person_first.median(),
+                nobody_else: self.nobody_else,
+                is_annotated: self.is_annotated,
+            },
+            unanswered: Some(self.unanswered).filter(|found| found.questions > 0 && is_known),
+            timing: Timing::new(&self.own_delays, &self.people_delays),
+            calls: CallFigures {
+                judge_calls: self.judge_calls.calls,
+                judge_tokens: self.judge_calls.usage.input_tokens,
+                reply_calls: self.reply_calls.calls,
+                reply_tokens: self.reply_calls.usage.input_tokens,
+                judge_calls_per_day: per_day(self.judge_calls.calls as f64),
+            },
+            costs: options.costs.costs(self.judge_calls, self.reply_calls, days),
+            spent: self.spent.map(|total| Spent {
+                total,
+                per_month: per_day(total).map(|daily| daily * DAYS_OF_MONTH),
+            }),
+            moments: self.moments,
+            stories: choose(&told),
+        }
+    }
+
+    /// A judge that always says no tells nothing about a silence that no gate explains.
+    fn is_silent_because_scripted(&self, candidate: &Candidate) -> bool {
+        candidate.story.reason.is_none()
+    }
+}

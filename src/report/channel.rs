@@ -1,0 +1,396 @@
+//! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
+//! may be told.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::moments::{Moment, MomentKind, Moments};
+use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
+use crate::report::choice::Candidate;
+use crate::report::delays::Delays;
+use crate::report::figures::{ChannelFigures, HourFigures, MomentCounts, ReportSource, Unanswered};
+use crate::report::story::{Note, Person, Story, StoryAct, StoryKind, StoryLine, shown_text};
+use aizuchi_core::chat::MessageId;
+
+/// An unanswered question counts as picked up if it is answered within this time.
+const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+/// How far around a moment its story reaches.
+const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+const LINES_BEFORE: usize = 4;
+const LINES_AFTER: usize = 3;
+/// A person who answers later than this did not spare it anything.
+const SOON: SignedDuration = SignedDuration::from_mins(30);
+/// The best moments of each kind that a channel offers.
+const MAX_CANDIDATES: usize = 10;
+
+/// What a channel adds to the figures of a policy.
+pub struct ChannelReport {
+    pub figures: ChannelFigures,
+    pub observed: usize,
+    pub answered_mentions: usize,
+    pub reacted: usize,
+    pub hours: [HourFigures; 24],
+    pub first: FirstAnswerDelays,
+    pub unanswered: Unanswered,
+    pub own_delays: Delays,
+    pub people_delays: Delays,
+    pub moments: MomentCounts,
+    pub candidates: Vec<Candidate>,
+    /// What it would have taken up, and when.
+    pub taken_up: Vec<(MessageId, Timestamp)>,
+}
+
+/// How far ahead it or a person was with an answer.
+#[derive(Default)]
+pub struct FirstAnswerDelays {
+    pub it_first: Delays,
+    pub person_first: Delays,
+    pub nobody_else: usize,
+    pub is_annotated: bool,
+}
+
+/// Names by user id.
+pub type Names = HashMap<String, String>;
+
+pub struct ChannelAnalysis<'a> {
+    channel: &'a RecordedChannel,
+    index: ChannelIndex<'a>,
+    moments: &'a [Moment],
+    names: &'a Names,
+    source: ReportSource,
+    /// The decisions to stay silent, by place, in the order of their time.
+    silent: HashMap<&'a str, Vec<&'a Moment>>,
+    /// Questions to the persona itself.
+    owed: HashSet<&'a str>,
+}
+
+/// A moment that may be told. Its transcript is made once it is among the best.
+struct Pending<'a> {
+    kind: StoryKind,
+    rank: (u8, i64),
+    /// `None` if it never looked.
+    moment: Option<&'a Moment>,
+    about: &'a RecordedMessage,
+    note: Note,
+}
+
+impl Pending<'_> {
+    fn at(&self) -> Timestamp {
+        self.moment.map_or(self.about.at(), |moment| moment.at)
+    }
+}
+
+impl<'a> ChannelAnalysis<'a> {
+    pub fn new(
+        channel: &'a RecordedChannel,
+        moments: &'a Moments,
+        names: &'a Names,
+        source: ReportSource,
+    ) -> Self {
+        let index = ChannelIndex::new(channel);
+        let moments = &moments.moments;
+        let mut silent: HashMap<&str, Vec<&Moment>> = HashMap::new();
+        for moment in moments.iter().filter(|moment| is_silent(moment)) {
+            silent.entry(place(moment.thread.as_ref())).or_default().push(moment);
+        }
+        let owed = moments.iter().filter(|moment| moment.is_owed);
+        let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
+        let owed = owed.map(MessageId::as_str).collect();
+        Self { channel, index, moments, names, source, silent, owed }
+    }
+
+    pub fn report(&self, zone: &TimeZone) -> ChannelReport {
+        let mut report = ChannelReport {
+            figures: ChannelFigures {
+                name: self.channel.name.clone(),
+                messages: 0,
+                spoke: 0,
+                wrong: 0,
+            },
+            observed: 0,
+            answered_mentions: 0,
+            reacted: 0,
+            hours: [HourFigures::default(); 24],
+            first: FirstAnswerDelays {
+                is_annotated: self.index.is_annotated,
+                ..FirstAnswerDelays::default()
+            },
+            unanswered: Unanswered {
+                is_annotated: self.index.is_annotated,
+                ..Unanswered::default()
+            },
+            own_delays: Delays::default(),
+            people_delays: Delays::default(),
+            moments: MomentCounts::default(),
+            candidates: Vec::new(),
+            taken_up: Vec::new(),
+        };
+        let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
+        for message in self.channel.messages.iter().filter(|message| !message.bot) {
+            report.figures.messages += 1;
+            report.hours[hour(message.at())].messages += 1;
+        }
+        for delay in self.index.delays() {
+            report.people_delays.add(delay);
+        }
+        let mut pending = Vec::new();
+        for moment in self.moments {
+            match moment.kind {
+                MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
+                    report.answered_mentions += 1;
+                }
+                MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
+                    report.hours[hour(moment.at)].spoke += 1;
+                    pending.extend(self.add_spoken(moment, &mut report));
+                }
+                MomentKind::Reacted => report.reacted += 1,
+                MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
+            }
+        }
+        let mut unanswered = self.index.unanswered();
+        unanswered.retain(|question| !self.owed.contains(&*question.id));
+        pending.extend(self.add_unanswered(&unanswered, &mut report));
+        pending.extend(self.add_answered(&unanswered, &mut report));
+        report.candidates = self.tell_best(pending);
+        report
+    }
+
+    /// The message that a moment is about.
+    fn about(&self, moment: &Moment) -> Option<&'a RecordedMessage> {
+        let id = moment.about.as_ref().or(moment.message.as_ref())?;
+        self.index.message(id.as_str())
+    }
+
+    fn add_spoken(&self, moment: &'a Moment, report: &mut ChannelReport) -> Option<Pending<'a>> {
+        report.figures.spoke += 1;
+        report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
+        let about = self.about(moment);
+        let thread = moment.thread.as_ref().map(MessageId::as_str);
+        let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
+        // While it observes, it does not wait for its moment.
+        if let (MomentKind::Spoke, Some(newest)) = (moment.kind, newest) {
+            report.own_delays.add(moment.at.duration_since(newest.at()));
+        }
+        let answer = about.and_then(|about| self.index.first_answer(about));
+        if let Some(about) = about {
+            report.taken_up.push((MessageId::new(&*about.id), moment.at));
+            match answer {
+                None => report.first.nobody_else += 1,
+                Some(answer) if answer.at() > moment.at => {
+                    report.first.it_first.add(answer.at().duration_since(moment.at));
+                }
+                Some(answer) => {
+                    report.first.person_first.add(moment.at.duration_since(answer.at()));
+                }
+            }
+        }
+        let disturbance = self.index.disturbance(thread, about, moment.at);
+        report.figures.wrong += usize::from(disturbance.is_some());
+        let (kind, note, rank) = match disturbance {
+            Some(Disturbance::NearAnswer(message, gap)) => {
+                let note =
+                    Note::NearAnswer { person: self.person(message), seconds: gap.as_secs_f64() };
+                (StoryKind::Wrong, note, (0, gap.abs().as_millis() as i64))
+            }
+            Some(Disturbance::InExchange(message, gap)) => {
+                let note =
+                    Note::InExchange { person: self.person(message), seconds: gap.as_secs_f64() };
+                (StoryKind::Wrong, note, (0, gap.as_millis() as i64))
+            }
+            None => {
+                let (note, rank) = self.note_on_answer(moment.at, answer);
+                (StoryKind::Spoke, note, rank)
+            }
+        };
+        match kind {
+            StoryKind::Wrong => report.moments.wrong += 1,
+            StoryKind::Spoke | StoryKind::Silent => report.moments.spoke += 1,
+        }
+        // A moment without its message has nothing to tell.
+        Some(Pending { kind, rank, moment: Some(moment), about: about?, note })
+    }
+
+    /// Who else answered what it took up; first those that nobody answered, then the greatest lead.
+    fn note_on_answer(&self, at: Timestamp, answer: Option<&RecordedMessage>) -> (Note, (u8, i64)) {
+        let Some(answer) = answer else { return (Note::NobodyAnswered, (0, 0)) };
+        let (person, lead) = (self.person(answer), answer.at().duration_since(at));
+        let seconds = lead.abs().as_secs_f64();
+        match lead.is_positive() {
+            true => (Note::ItFirst { person, seconds }, (1, -(lead.as_millis() as i64))),
+            false => (Note::PersonFirst { person, seconds }, (2, -(lead.as_millis() as i64))),
+        }
+    }
+
+    fn act(&self, moment: &Moment) -> StoryAct {
+        let text = moment.text.as_deref().filter(|_| self.source.writes_replies());
+        let text = text.map(|text| self.shown(text));
+        match (moment.kind, self.source, text) {
+            (MomentKind::Spoke, ReportSource::Ledger, Some(text)) => StoryAct::Said(text),
+            (MomentKind::Spoke | MomentKind::WouldHaveSpoken | MomentKind::Reacted, _, text) => {
+                StoryAct::WouldSay(text)
+            }
+            (MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed, ..) => StoryAct::Silent,
+        }
+    }
+
+    /// The questions that neither a person nor it answered.
+    fn add_unanswered(
+        &self,
+        unanswered: &[&'a RecordedMessage],
+        report: &mut ChannelReport,
+    ) -> Vec<Pending<'a>> {
+        report.unanswered.questions = unanswered.len();
+        let mut missed = Vec::new();
+        for question in unanswered {
+            let is_picked_up = report.taken_up.iter().any(|(about, at)| {
+                about.as_str() == question.id && at.duration_since(question.at()) <= PICK_UP_WINDOW
+            });
+            match is_picked_up {
+                true => report.unanswered.picked_up += 1,
+                false => missed.push(Pending {
+                    kind: StoryKind::Silent,
+                    rank: (0, question.at().as_millisecond()),
+                    moment: self.look_after(question),
+                    about: question,
+                    note: Note::Missed,
+                }),
+            }
+        }
+        report.unanswered.missed = missed.len();
+        report.moments.silent += missed.len();
+        missed
+    }
+
+    /// The questions at which it stayed silent and a person answered soon after.
+    fn add_answered(
+        &self,
+        unanswered: &[&RecordedMessage],
+        report: &mut ChannelReport,
+    ) -> Vec<Pending<'a>> {
+        let spoken = report.taken_up.iter().map(|(about, _)| about.as_str());
+        let missed = unanswered.iter().map(|question| &*question.id);
+        let others: HashSet<&str> = spoken.chain(missed).chain(self.owed.iter().copied()).collect();
+        let is_told = |message: &&RecordedMessage| {
+            !message.bot && is_question(message) && !others.contains(&*message.id)
+        };
+        let questions = self.channel.messages.iter().filter(is_told);
+        let answered = questions.filter_map(|question| {
+            let answer = self.index.first_answer(question)?;
+            let delay = answer.at().duration_since(question.at());
+            let note = Note::Answered { person: self.person(answer), seconds: delay.as_secs_f64() };
+            (delay <= SOON).then_some(Pending {
+                kind: StoryKind::Silent,
+                rank: (1, delay.as_millis() as i64),
+                moment: Some(self.look_after(question)?),
+                about: question,
+                note,
+            })
+        });
+        let answered: Vec<Pending<'a>> = answered.collect();
+        report.moments.silent += answered.len();
+        answered
+    }
+
+    /// The first decision to stay silent where a question was asked, soon after it.
+    fn look_after(&self, question: &RecordedMessage) -> Option<&'a Moment> {
+        let places = [question.thread.as_deref().unwrap_or_default(), &question.id];
+        let first = places.into_iter().filter_map(|place| {
+            let silent = self.silent.get(place)?;
+            silent.get(silent.partition_point(|moment| moment.at < question.at())).copied()
+        });
+        let is_soon = |moment: &&Moment| moment.at.duration_since(question.at()) <= PICK_UP_WINDOW;
+        first.filter(is_soon).min_by_key(|moment| moment.at)
+    }
+
+    /// The best of each kind, with their transcripts.
+    fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
+        pending.sort_by_key(|one| (one.kind, one.rank, one.at()));
+        let best = pending.chunk_by(|one, other| one.kind == other.kind);
+        let best = best.flat_map(|of_kind| of_kind.iter().take(MAX_CANDIDATES));
+        best.map(|one| Candidate { rank: one.rank, story: self.story(one) }).collect()
+    }
+
+    fn story(&self, pending: &Pending<'a>) -> Story {
+        let about = pending.about;
+        let thread = match pending.moment {
+            Some(moment) => moment.thread.as_ref().map(MessageId::as_str),
+            None => about.thread.as_deref(),
+        };
+        let at = pending.at();
+        let around = self.index.around(thread, Some(about));
+        let (before, after) = around.split_at(around.partition_point(|message| message.at() <= at));
+        let after = after
+            .iter()
+            .take_while(|message| message.at().duration_since(at) <= STORY_WINDOW)
+            .take(LINES_AFTER);
+        Story {
+            kind: pending.kind,
+            channel: self.channel.name.clone(),
+            at,
+            before: self.lines_before(before, about),
+            act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
+            after: after.map(|message| self.line(message, about)).collect(),
+            reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
+            note: pending.note.clone(),
+            anchor: about.id.clone(),
+        }
+    }
+
+    /// The newest messages before a moment. What it is about is always among them.
+    fn lines_before(
+        &self,
+        before: &[&'a RecordedMessage],
+        about: &RecordedMessage,
+    ) -> Vec<StoryLine> {
+        let from = before.len().saturating_sub(LINES_BEFORE);
+        let is_close =
+            |message: &&&RecordedMessage| about.at().duration_since(message.at()) <= STORY_WINDOW;
+        let newest = before[from..].iter().filter(is_close);
+        let mut lines: Vec<StoryLine> = newest.map(|message| self.line(message, about)).collect();
+        let position = before.iter().position(|message| message.id == about.id);
+        if let Some(position) = position.filter(|position| *position < from) {
+            let left_out_after = from - position - 1;
+            lines.insert(0, StoryLine { left_out_after, ..self.line(before[position], about) });
+        }
+        lines
+    }
+
+    fn line(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryLine {
+        StoryLine {
+            at: message.at(),
+            author: self.person(message),
+            is_bot: message.bot,
+            text: self.shown(&message.text),
+            is_about: message.id == about.id,
+            left_out_after: 0,
+        }
+    }
+
+    fn person(&self, message: &RecordedMessage) -> Person {
+        let name = self.names.get(&message.author).or(message.name.as_ref());
+        let name = name.unwrap_or(&message.author).clone();
+        Person { id: message.author.clone(), name }
+    }
+
+    fn shown(&self, text: &str) -> String {
+        shown_text(text, |id| self.names.get(id).cloned())
+    }
+}
+
+/// The key of a thread, or of the top level, which no thread has: ids are not empty.
+fn place(thread: Option<&MessageId>) -> &str {
+    thread.map_or("", MessageId::as_str)
+}
+
+fn is_silent(moment: &Moment) -> bool {
+    match moment.kind {
+        MomentKind::Silent | MomentKind::Dropped => !moment.is_owed,
+        MomentKind::Spoke
+        | MomentKind::WouldHaveSpoken
+        | MomentKind::Reacted
+        | MomentKind::Failed => false,
+    }
+}

@@ -1,0 +1,206 @@
+//! A channel's messages, arranged to find out what people did around a moment.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::score::open_questions;
+
+/// Without annotation, a message of another person at the same place counts as an answer within this time.
+const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+/// A message of a person this close to a post was their answer.
+const NEAR: SignedDuration = SignedDuration::from_secs(60);
+/// An exchange is going on if two people wrote within this time …
+const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
+/// … and one of them goes on within this time.
+const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// Questions of one person in a row are one question.
+const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
+
+pub struct ChannelIndex<'a> {
+    channel: &'a RecordedChannel,
+    by_id: HashMap<&'a str, &'a RecordedMessage>,
+    /// All messages by place, and of these people's.
+    messages: HashMap<&'a str, Vec<&'a RecordedMessage>>,
+    people: HashMap<&'a str, Vec<&'a RecordedMessage>>,
+    /// The annotated answers of people, by what they answer.
+    answers: HashMap<&'a str, Vec<&'a RecordedMessage>>,
+    pub is_annotated: bool,
+}
+
+/// What makes a post one that would have disturbed, and how close it was.
+pub enum Disturbance<'a> {
+    /// A person's answer came this long after it, or before it where that is negative.
+    NearAnswer(&'a RecordedMessage, SignedDuration),
+    InExchange(&'a RecordedMessage, SignedDuration),
+}
+
+impl<'a> ChannelIndex<'a> {
+    pub fn new(channel: &'a RecordedChannel) -> Self {
+        let is_annotated =
+            channel.messages.iter().any(|message| message.opener || !message.reply_to.is_empty());
+        let mut index = Self {
+            channel,
+            by_id: HashMap::new(),
+            messages: HashMap::new(),
+            people: HashMap::new(),
+            answers: HashMap::new(),
+            is_annotated,
+        };
+        for message in &channel.messages {
+            index.by_id.insert(&message.id, message);
+            let place = place(message.thread.as_deref());
+            index.messages.entry(place).or_default().push(message);
+            if !message.bot {
+                index.people.entry(place).or_default().push(message);
+                for asked in &message.reply_to {
+                    index.answers.entry(asked).or_default().push(message);
+                }
+            }
+        }
+        index
+    }
+
+    pub fn message(&self, id: &str) -> Option<&'a RecordedMessage> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The first message of another person that answers this one, as far as can be told.
+    pub fn first_answer(&self, asked: &RecordedMessage) -> Option<&'a RecordedMessage> {
+        let is_others =
+            |message: &&&RecordedMessage| message.author != asked.author && message.ts >= asked.ts;
+        if self.is_annotated {
+            return self.answers.get(&*asked.id)?.iter().find(is_others).copied();
+        }
+        let in_thread = self.in_place(Some(&asked.id)).iter().find(is_others).copied();
+        let beside = self.in_place(asked.thread.as_deref());
+        let later = beside.partition_point(|message| message.ts <= asked.ts);
+        let beside = beside[later..]
+            .iter()
+            .take_while(|message| message.at().duration_since(asked.at()) <= ANSWER_WINDOW)
+            .find(is_others)
+            .copied();
+        in_thread.into_iter().chain(beside).min_by_key(|message| message.at())
+    }
+
+    /// Whether a post at this time would have disturbed people.
+    pub fn disturbance(
+        &self,
+        thread: Option<&str>,
+        about: Option<&RecordedMessage>,
+        at: Timestamp,
+    ) -> Option<Disturbance<'a>> {
+        let near = about.and_then(|about| self.near_answer(thread, about, at));
+        near.or_else(|| self.exchange(thread, at))
+    }
+
+    /// The message of another person closest to the post that answers what it is about.
+    fn near_answer(
+        &self,
+        thread: Option<&str>,
+        about: &RecordedMessage,
+        at: Timestamp,
+    ) -> Option<Disturbance<'a>> {
+        let places = [self.in_place(thread), self.in_place(Some(&about.id))];
+        let near = places.into_iter().flat_map(|place| {
+            let from = place.partition_point(|message| message.at() + NEAR < at);
+            place[from..].iter().take_while(|message| message.at() <= at + NEAR)
+        });
+        let is_answer = |message: &&&RecordedMessage| {
+            let is_annotated = !self.is_annotated || message.reply_to.contains(&about.id);
+            message.author != about.author && message.ts > about.ts && is_annotated
+        };
+        let closest = near
+            .filter(is_answer)
+            .min_by_key(|message| (message.at().duration_since(at).abs(), message.at()))?;
+        Some(Disturbance::NearAnswer(closest, closest.at().duration_since(at)))
+    }
+
+    /// The person who goes on with an exchange right after the post.
+    fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance<'a>> {
+        let people = self.in_place(thread);
+        let next = people.partition_point(|message| message.at() <= at);
+        let recent = people[..next]
+            .iter()
+            .rev()
+            .take_while(|message| at.duration_since(message.at()) <= EXCHANGE_BEFORE);
+        let authors: HashSet<&str> = recent.map(|message| &*message.author).collect();
+        let next = people.get(next)?;
+        let gap = next.at().duration_since(at);
+        let is_exchange =
+            authors.len() >= 2 && authors.contains(&*next.author) && gap <= EXCHANGE_AFTER;
+        is_exchange.then_some(Disturbance::InExchange(next, gap))
+    }
+
+    /// The questions that certainly nobody answered, by time.
+    pub fn unanswered(&self) -> Vec<&'a RecordedMessage> {
+        if self.is_annotated {
+            let open = open_questions(self.channel);
+            let is_open = |message: &&RecordedMessage| open.contains(&*message.id);
+            return self.channel.messages.iter().filter(is_open).collect();
+        }
+        let Some(end) = self.channel.messages.last().map(RecordedMessage::at) else {
+            return Vec::new();
+        };
+        let mut found: Vec<&RecordedMessage> = Vec::new();
+        for message in self.in_place(None).iter().filter(|message| is_question(message)) {
+            let is_known = end.duration_since(message.at()) > ANSWER_WINDOW;
+            let is_again = found.iter().rev().take(3).any(|asked| {
+                asked.author == message.author
+                    && message.at().duration_since(asked.at()) <= SAME_QUESTION
+            });
+            let is_open = !is_directed(message) && self.first_answer(message).is_none();
+            if is_known && !is_again && is_open {
+                found.push(message);
+            }
+        }
+        found
+    }
+
+    /// The messages that belong to a moment: its conversation, what opened it, and the thread below what it is about.
+    pub fn around(
+        &self,
+        thread: Option<&str>,
+        about: Option<&RecordedMessage>,
+    ) -> Vec<&'a RecordedMessage> {
+        let at = |thread: Option<&str>| self.messages.get(place(thread)).into_iter().flatten();
+        let root = thread.and_then(|root| self.message(root));
+        let below = about.filter(|about| thread != Some(&*about.id));
+        let below = below.into_iter().flat_map(|about| at(Some(&about.id)));
+        let mut found: Vec<&RecordedMessage> =
+            root.iter().chain(at(thread)).chain(below).copied().collect();
+        found.sort_by_key(|message| message.at());
+        found.dedup_by(|one, other| one.id == other.id);
+        found
+    }
+
+    /// People's messages in a thread, or at the top level.
+    pub fn in_place(&self, thread: Option<&str>) -> &[&'a RecordedMessage] {
+        self.people.get(place(thread)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The times between two messages of different people at one place, within an hour.
+    pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
+        let pairs = self.people.values().flat_map(|messages| messages.windows(2));
+        let others = pairs.filter(|pair| pair[0].author != pair[1].author);
+        others
+            .map(|pair| pair[1].at().duration_since(pair[0].at()))
+            .filter(|delay| *delay <= ANSWER_WINDOW)
+    }
+}
+
+/// Whether it names somebody. Such a message often asks back, or suggests something, and waits for that person alone.
+fn is_directed(message: &RecordedMessage) -> bool {
+    let mut words = message.text.split(|letter: char| letter.is_whitespace());
+    words.any(|word| word.trim_start_matches('<').starts_with('@'))
+}
+
+pub fn is_question(message: &RecordedMessage) -> bool {
+    message.text.contains(['?', '？'])
+}
+
+/// The key of a thread, or of the top level, which no thread has: ids are not empty.
+fn place(thread: Option<&str>) -> &str {
+    thread.unwrap_or_default()
+}

@@ -1,0 +1,95 @@
+//! The charts of the page: bars in drawings whose units are stretched to the place that they have.
+
+use crate::report::delays::{GROUP_ENDS, Timing};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+/// The height of a chart, in the units of its drawing.
+const CHART_HEIGHT: f64 = 60.0;
+
+/// A chart of bars with a label for each.
+pub struct Chart {
+    pub title: String,
+    pub width: f64,
+    pub bars: Vec<Bar>,
+}
+
+pub struct Bar {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+    pub class: &'static str,
+    pub label: String,
+}
+
+pub struct TimingView {
+    pub sentence: String,
+    pub chart: Chart,
+    /// The end of each group and the shares of both.
+    pub rows: Vec<(String, String, String)>,
+}
+
+impl Chart {
+    /// One bar for each hour of the day.
+    pub fn of_hours(
+        title: &str,
+        class: &'static str,
+        language: Language,
+        values: Vec<usize>,
+    ) -> Self {
+        let most = values.iter().copied().max().unwrap_or(0).max(1);
+        let bar = |(hour, value): (usize, &usize)| {
+            let height = *value as f64 / most as f64 * CHART_HEIGHT;
+            Bar {
+                x: hour as f64 * 10.0 + 1.0,
+                y: CHART_HEIGHT - height,
+                width: 8.0,
+                height,
+                class,
+                label: texts::hour_label(language, hour, *value),
+            }
+        };
+        let bars = values.iter().enumerate().map(bar).collect();
+        let most = texts::most_in_hour(language, &words::count(most));
+        Self { title: format!("{title} · {most}"), width: 240.0, bars }
+    }
+}
+
+impl TimingView {
+    pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
+        let l = language;
+        let duration = |seconds: f64| words::duration(seconds, l);
+        let ends = GROUP_ENDS.map(|end| texts::timing_until(l, &duration(f64::from(end))));
+        let over = texts::timing_over(l, &duration(3600.0));
+        let labels: Vec<String> = ends.into_iter().chain([over]).collect();
+        let shares = || timing.own.iter().zip(timing.people);
+        let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
+        let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
+            let bar = |offset: f64, share: f64, class, name: &str| {
+                let height = share / most * CHART_HEIGHT;
+                let label = format!("{name}, {label}: {}", words::percent(share));
+                let x = group as f64 * 30.0 + offset;
+                Bar { x, y: CHART_HEIGHT - height, width: 11.0, height, class, label }
+            };
+            [bar(3.0, people, "people", texts::timing_people(l)), bar(15.0, *own, "own", persona)]
+        });
+        let rows = shares().zip(&labels).map(|((own, people), label)| {
+            (label.clone(), words::percent(people), words::percent(*own))
+        });
+        Self {
+            sentence: texts::timing_sentence(
+                l,
+                &duration(timing.own_median),
+                &duration(timing.people_median),
+            ),
+            chart: Chart {
+                title: texts::timing_caption(l).to_owned(),
+                width: labels.len() as f64 * 30.0,
+                bars: bars.collect(),
+            },
+            rows: rows.collect(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a month would cost, from the calls of a period and a table of prices.
+
+use crate::replay::moments::CallCount;
+use crate::report::figures::ModelCost;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::price::Prices;
+
+/// A month as it is billed on average.
+pub const DAYS_OF_MONTH: f64 = 30.4;
+/// The models that are shown besides the configured one, if their price is known.
+const COMMON_MODELS: [&str; 3] =
+    ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini", "gemini/gemini-2.5-flash-lite"];
+const MAX_MODELS: usize = 3;
+/// How long answers are, where nothing has counted them: a judgment is a short JSON object, a reply a few sentences.
+const JUDGMENT_TOKENS: u64 = 90;
+const REPLY_TOKENS: u64 = 120;
+
+/// What the costs rest on.
+#[derive(Clone, Debug)]
+pub struct CostBasis {
+    pub prices: Prices,
+    pub currency: String,
+    /// The models that are configured, the judge's first.
+    pub configured: Vec<String>,
+}
+
+impl CostBasis {
+    /// The costs of a month with two or three models; `None` where they cannot be known.
+    pub fn costs(&self, judge: CallCount, reply: CallCount, days: f64) -> Vec<ModelCost> {
+        let common = COMMON_MODELS.iter().map(|model| (*model).to_owned());
+        let mut models: Vec<String> = Vec::new();
+        for model in self.configured.iter().cloned().chain(common) {
+            if !models.contains(&model) && models.len() < MAX_MODELS {
+                models.push(model);
+            }
+        }
+        let month = |model: &str| {
+            let calls = [(judge, JUDGMENT_TOKENS), (reply, REPLY_TOKENS)];
+            let is_known =
+                calls.iter().all(|(count, _)| count.calls == 0 || count.usage.input_tokens > 0);
+            let micros = calls.into_iter().map(|(count, length)| {
+                let usage = with_answers(count, length);
+                self.prices.cost(model, usage).map(|price| price.micros as f64)
+            });
+            let micros: f64 = micros.sum::<Option<f64>>()?;
+            (is_known && days >= 1.0).then(|| micros / 1e6 / days * DAYS_OF_MONTH)
+        };
+        let cost = |model: String| ModelCost { per_month: month(&model), model };
+        models.into_iter().map(cost).collect()
+    }
+}
+
+/// The usage with the assumed length of answers where none was counted.
+fn with_answers(count: CallCount, length: u64) -> Usage {
+    match count.usage.output_tokens {
+        0 => Usage { output_tokens: count.calls * length, ..count.usage },
+        _ => count.usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_follows_from_the_days() {
+        let basis = CostBasis {
+            prices: Prices::list(),
+            currency: "USD".to_owned(),
+            configured: vec!["openai/gpt-5-mini".to_owned(), "ollama/qwen3".to_owned()],
+        };
+        let usage = Usage { input_tokens: 2_000_000, is_estimated: true, ..Usage::default() };
+        let judge = CallCount { calls: 1000, usage };
+        let costs = basis.costs(judge, CallCount::default(), 15.2);
+        let shown: Vec<(&str, Option<f64>)> =
+            costs.iter().map(|cost| (&*cost.model, cost.per_month)).collect();
+        // Twice two million tokens in at 0.25, and twice 90 000 out at 2.
+        assert_eq!(shown[0], ("openai/gpt-5-mini", Some(1.36)));
+        assert_eq!(shown[1], ("ollama/qwen3", None));
+        assert_eq!(shown[2].0, "anthropic/claude-haiku-4-5");
+        assert!(basis.costs(judge, judge, 0.5).iter().all(|cost| cost.per_month.is_none()));
+        let unwritten = CallCount { calls: 3, ..CallCount::default() };
+        let costs = basis.costs(unwritten, CallCount::default(), 9.0);
+        assert!(costs.iter().all(|cost| cost.per_month.is_none()));
+    }
+}

@@ -1,0 +1,100 @@
+//! Delays, counted in steps that grow with them, so that millions of them take no room.
+
+use jiff::SignedDuration;
+use serde::Serialize;
+
+/// A step is a twentieth of a factor e, so a median is known to 5 %.
+const STEPS_PER_E: f64 = 20.0;
+
+/// The ends of the drawn groups, in seconds. What is longer is in the last group.
+pub const GROUP_ENDS: [u32; 7] = [10, 30, 60, 120, 300, 900, 3600];
+const GROUPS: usize = GROUP_ENDS.len() + 1;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delays {
+    counts: Vec<u64>,
+    groups: [u64; GROUPS],
+}
+
+/// How long it waits, beside people.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// In seconds.
+    pub own_median: f64,
+    pub people_median: f64,
+    /// Shares by group, up to 10 s, 30 s, 1, 2, 5, 15 and 60 minutes, and longer.
+    pub own: [f64; GROUPS],
+    pub people: [f64; GROUPS],
+}
+
+impl Delays {
+    pub fn add(&mut self, delay: SignedDuration) {
+        let seconds = delay.as_secs_f64().max(0.0);
+        let step = (seconds.max(1.0).ln() * STEPS_PER_E).round() as usize;
+        if self.counts.len() <= step {
+            self.counts.resize(step + 1, 0);
+        }
+        self.counts[step] += 1;
+        let group = GROUP_ENDS.iter().position(|end| seconds <= f64::from(*end));
+        self.groups[group.unwrap_or(GROUPS - 1)] += 1;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(own, added)| *own += added);
+        self.groups.iter_mut().zip(other.groups).for_each(|(own, added)| *own += added);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.groups.iter().sum()
+    }
+
+    /// The median in seconds.
+    pub fn median(&self) -> Option<f64> {
+        let half = self.count().div_ceil(2);
+        let mut seen = 0;
+        let step = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= half && seen > 0
+        });
+        step.map(|step| (step as f64 / STEPS_PER_E).exp().round())
+    }
+
+    fn shares(&self) -> [f64; GROUPS] {
+        let all = self.count().max(1) as f64;
+        self.groups.map(|count| count as f64 / all)
+    }
+}
+
+impl Timing {
+    pub fn new(own: &Delays, people: &Delays) -> Option<Self> {
+        Some(Self {
+            own_median: own.median()?,
+            people_median: people.median()?,
+            own: own.shares(),
+            people: people.shares(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_close_and_groups_exact() {
+        let mut delays = Delays::default();
+        assert_eq!(delays.median(), None);
+        for seconds in [1, 9, 10, 60, 61, 300, 4000] {
+            delays.add(SignedDuration::from_secs(seconds));
+        }
+        let median = delays.median().unwrap();
+        assert!((57.0..=63.0).contains(&median), "{median}");
+        assert_eq!(delays.groups, [3, 0, 1, 1, 1, 0, 0, 1]);
+        let mut both = delays.clone();
+        both.merge(&delays);
+        assert_eq!((both.count(), both.median()), (14, delays.median()));
+    }
+}

@@ -1,0 +1,116 @@
+//! Where policies differ: messages that one takes up and another does not.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use crate::replay::moments::{Moment, MomentKind, Reason};
+use crate::report::choice::{Candidate, take_in_turn};
+use crate::report::figures::{Difference, Differences, PolicyOnMessage};
+use crate::report::story::{Note, Story, StoryKind};
+use aizuchi_core::chat::MessageId;
+
+const MAX_DIFFERENCES: usize = 5;
+
+/// A channel, and a thread in it.
+type Place = (String, Option<String>);
+
+/// What one policy did with which message.
+pub struct Decided {
+    policy: String,
+    /// When each message was taken up, by channel and id.
+    taken_up: BTreeMap<(String, String), Timestamp>,
+    /// The decisions to stay silent, by channel and thread, in the order of their time.
+    silent: HashMap<Place, Vec<(Timestamp, Reason)>>,
+}
+
+impl Decided {
+    pub fn new(policy: &str) -> Self {
+        Self { policy: policy.to_owned(), taken_up: BTreeMap::new(), silent: HashMap::new() }
+    }
+
+    pub fn add(&mut self, channel: &str, moments: &[Moment], taken_up: &[(MessageId, Timestamp)]) {
+        for (message, at) in taken_up {
+            let key = (channel.to_owned(), message.to_string());
+            self.taken_up.entry(key).or_insert(*at);
+        }
+        for moment in moments {
+            match moment.kind {
+                MomentKind::Silent | MomentKind::Dropped => {
+                    let thread = moment.thread.as_ref().map(ToString::to_string);
+                    let key = (channel.to_owned(), thread);
+                    let silent = (moment.at, moment.reason.clone());
+                    self.silent.entry(key).or_default().push(silent);
+                }
+                MomentKind::Spoke
+                | MomentKind::WouldHaveSpoken
+                | MomentKind::Reacted
+                | MomentKind::Failed => {}
+            }
+        }
+    }
+
+    /// What this policy did with the message that a story is about.
+    fn on(&self, story: &Story) -> PolicyOnMessage {
+        let asked = story.before.iter().find(|line| line.is_about).map(|line| line.at);
+        let key = (story.channel.clone(), story.anchor.clone());
+        let spoke = self.taken_up.get(&key).zip(asked);
+        PolicyOnMessage {
+            policy: self.policy.clone(),
+            spoke_after: spoke.map(|(at, asked)| at.duration_since(asked).as_secs_f64()),
+            silent: asked.and_then(|asked| self.silence_after(story, asked)),
+        }
+    }
+
+    /// Why it stayed silent when it first looked after that time.
+    fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<Reason> {
+        let place = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
+        let places = [place(None), place(Some(story.anchor.clone()))];
+        let first = places
+            .into_iter()
+            .flatten()
+            .filter_map(|silent| silent.get(silent.partition_point(|(at, _)| *at < asked)));
+        first.min_by_key(|(at, _)| *at).map(|(_, reason)| reason.clone())
+    }
+}
+
+/// The differences between policies. `candidates` are the stories of each.
+pub fn find(decided: &[Decided], candidates: &[Vec<Candidate>]) -> Option<Differences> {
+    if decided.len() < 2 {
+        return None;
+    }
+    let taken_up = decided.iter().flat_map(|policy| policy.taken_up.keys());
+    let all: BTreeSet<&(String, String)> = taken_up.collect();
+    let is_different =
+        |key: &(String, String)| decided.iter().any(|policy| !policy.taken_up.contains_key(key));
+    let messages = all.iter().filter(|key| is_different(key)).count();
+    let mut told: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut stories: Vec<Candidate> = Vec::new();
+    for candidate in candidates.iter().flatten() {
+        let story = &candidate.story;
+        let key = (story.channel.clone(), story.anchor.clone());
+        let is_told = match story.kind {
+            StoryKind::Wrong | StoryKind::Spoke => is_different(&key),
+            StoryKind::Silent => false,
+        };
+        if is_told && told.insert(key) {
+            stories.push(Candidate { rank: (interest(story), 0), ..candidate.clone() });
+        }
+    }
+    let mut pool = stories.iter().collect();
+    let shown = take_in_turn(&mut pool, MAX_DIFFERENCES, &mut HashMap::new());
+    let difference = |one: &&Candidate| Difference {
+        story: one.story.clone(),
+        policies: decided.iter().map(|policy| policy.on(&one.story)).collect(),
+    };
+    Some(Differences { messages, shown: shown.iter().map(difference).collect() })
+}
+
+/// First what nobody else answered, then what would have disturbed.
+fn interest(story: &Story) -> u8 {
+    match (&story.note, story.kind) {
+        (Note::NobodyAnswered, _) => 0,
+        (_, StoryKind::Wrong) => 1,
+        (_, StoryKind::Spoke | StoryKind::Silent) => 2,
+    }
+}

@@ -1,0 +1,212 @@
+//! The figures of a report. They are also its JSON.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::replay::moments::Reason;
+use crate::report::delays::Timing;
+use crate::report::story::Story;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    pub source: ReportSource,
+    pub persona: String,
+    pub period: Period,
+    /// The time zone of hours and dates.
+    pub zone: String,
+    pub channels: usize,
+    pub people: usize,
+    /// Messages by people.
+    pub messages: usize,
+    pub policies: Vec<PolicyFigures>,
+    pub differences: Option<Differences>,
+    pub left_out: LeftOut,
+    pub is_anonymous: bool,
+    /// What costs are in.
+    pub currency: String,
+    /// The date of the list prices.
+    pub prices_of: &'static str,
+    /// The assumed median of a model call, in a replay.
+    pub latency_ms: Option<u64>,
+}
+
+/// Where the decisions come from, and who judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportSource {
+    /// A replay with the built-in mind.
+    Builtin,
+    /// A replay with a judge that never wants to speak.
+    AlwaysSilent,
+    /// A replay with a judge that always wants to speak.
+    AlwaysSpeak,
+    /// A replay with a model.
+    Model,
+    /// What the installation decided itself.
+    Ledger,
+}
+
+impl ReportSource {
+    /// Whether the judge says the same to everything, so that its words mean nothing.
+    pub fn is_scripted(self) -> bool {
+        match self {
+            ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => true,
+            ReportSource::Builtin | ReportSource::Model | ReportSource::Ledger => false,
+        }
+    }
+
+    /// Whether its replies are its own. A model only judges in a replay.
+    pub fn writes_replies(self) -> bool {
+        match self {
+            ReportSource::Builtin | ReportSource::Ledger => true,
+            ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => false,
+        }
+    }
+
+    /// A reason, unless it is that of a scripted judge.
+    pub fn told_reason(self, reason: &Reason) -> Option<Reason> {
+        let is_told = match reason {
+            Reason::Gate(_) => true,
+            Reason::Written(text) => !(text.is_empty() || self.is_scripted() && text == "scripted"),
+        };
+        is_told.then(|| reason.clone())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Period {
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    pub days: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyFigures {
+    pub name: String,
+    /// Posts unasked. `None` if the judge of the replay never says yes.
+    pub spoke: Option<usize>,
+    /// Of these, those that it would have made where it only observes.
+    pub observed: usize,
+    /// `None` if the period is shorter than a day.
+    pub per_day: Option<f64>,
+    /// Posts that would probably have disturbed.
+    pub wrong: Option<usize>,
+    /// Answers to its own name.
+    pub answered_mentions: usize,
+    pub reacted: usize,
+    pub by_channel: Vec<ChannelFigures>,
+    pub by_hour: Vec<HourFigures>,
+    pub first_answers: FirstAnswers,
+    pub unanswered: Option<Unanswered>,
+    pub timing: Option<Timing>,
+    pub calls: CallFigures,
+    pub costs: Vec<ModelCost>,
+    /// What the models really cost, as the ledger has it.
+    pub spent: Option<Spent>,
+    pub moments: MomentCounts,
+    pub stories: Vec<Story>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelFigures {
+    pub name: String,
+    pub messages: usize,
+    pub spoke: usize,
+    pub wrong: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HourFigures {
+    pub messages: usize,
+    pub spoke: usize,
+}
+
+/// Who answered first what it took up. Medians are in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FirstAnswers {
+    pub taken_up: usize,
+    pub it_first: usize,
+    pub its_lead: Option<f64>,
+    pub person_first: usize,
+    pub persons_lead: Option<f64>,
+    pub nobody_else: usize,
+    /// Whether the recording says which message answers which. Otherwise answers are guessed.
+    pub is_annotated: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Unanswered {
+    pub questions: usize,
+    pub picked_up: usize,
+    pub missed: usize,
+    /// Whether the recording says so; otherwise nobody else wrote at all.
+    pub is_annotated: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct CallFigures {
+    pub judge_calls: u64,
+    pub judge_tokens: u64,
+    pub reply_calls: u64,
+    pub reply_tokens: u64,
+    pub judge_calls_per_day: Option<f64>,
+}
+
+/// What a month with a model would cost; `None` if that cannot be known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelCost {
+    pub model: String,
+    pub per_month: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spent {
+    pub total: f64,
+    pub per_month: Option<f64>,
+}
+
+/// The moments that the stories are chosen from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MomentCounts {
+    pub wrong: usize,
+    pub spoke: usize,
+    pub silent: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Differences {
+    /// Messages that one policy takes up and another does not.
+    pub messages: usize,
+    pub shown: Vec<Difference>,
+}
+
+/// A message that one policy takes up and another does not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    pub story: Story,
+    pub policies: Vec<PolicyOnMessage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyOnMessage {
+    pub policy: String,
+    /// How long after the message it would have spoken, in seconds.
+    pub spoke_after: Option<f64>,
+    /// Why it stayed silent; `None` if it did not look.
+    pub silent: Option<Reason>,
+}
+
+/// What is not in the figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub bad_records: usize,
+    /// `None` if the input does not say which channels are private.
+    pub private_channels: Option<usize>,
+}
+
+impl PolicyFigures {
+    /// The first model with a known cost.
+    pub fn known_cost(&self) -> Option<(&str, f64)> {
+        self.costs.iter().find_map(|cost| Some((&*cost.model, cost.per_month?)))
+    }
+}

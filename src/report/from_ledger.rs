@@ -1,0 +1,182 @@
+//! A report on what really happened: from the messages and decisions of the installation's own database.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::moments::{CallCount, Moment, MomentKind, Moments, Reason};
+use crate::report::builder::ReportBuilder;
+use aizuchi_core::chat::{AuthorKind, Channel, MessageId, WorkspaceId};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Attempt, Decision, DecisionResult};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::Mode;
+use aizuchi_core::store::{
+    Archive, DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage,
+};
+
+/// Messages are read in pages of this size.
+const PAGE: usize = 1000;
+
+/// Adds a channel since a time. Says how many decisions there were.
+pub async fn add_channel(
+    builder: &mut ReportBuilder,
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<usize, StoreError> {
+    let query =
+        DecisionQuery::Since { workspace: workspace.clone(), channel: channel.id.clone(), since };
+    let decisions = archive.decisions(query).await?;
+    let stored = load_messages(archive, workspace, channel, since).await?;
+    let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
+    let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
+    let messages = recorded_messages(channel, &stored);
+    if messages.is_empty() && decisions.is_empty() {
+        return Ok(0);
+    }
+    let by_id: HashMap<&MessageId, &StoredMessage> =
+        stored.iter().map(|stored| (&stored.message.id, stored)).collect();
+    let mut moments = Moments::default();
+    for attempt in attempts() {
+        add_call(&mut moments, attempt);
+    }
+    moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
+    moments.moments.sort_by_key(|moment| moment.at);
+    builder.add(&RecordedChannel { name: channel.name.to_string(), messages }, &moments);
+    builder.add_spent(micros);
+    Ok(decisions.len())
+}
+
+/// Whether anything was said in a channel since then.
+pub async fn has_messages(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
+    let query = query(workspace, channel, MessageRange::AfterTime(since), 1);
+    Ok(!archive.messages(query).await?.is_empty())
+}
+
+async fn load_messages(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<Vec<StoredMessage>, StoreError> {
+    let mut all = Vec::new();
+    let mut range = MessageRange::AfterTime(since);
+    loop {
+        let page = archive.messages(query(workspace, channel, range, PAGE)).await?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        match all.last() {
+            Some(last) if !is_last => range = MessageRange::After(last.message.id.clone()),
+            Some(_) | None => return Ok(all),
+        }
+    }
+}
+
+fn query(
+    workspace: &WorkspaceId,
+    channel: &Channel,
+    range: MessageRange,
+    limit: usize,
+) -> MessageQuery {
+    MessageQuery {
+        workspace: workspace.clone(),
+        channel: channel.id.clone(),
+        thread: None,
+        range,
+        limit,
+    }
+}
+
+/// The messages of others that may be shown, without those of users who asked not to be heard.
+fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<RecordedMessage> {
+    let is_shown = |stored: &&StoredMessage| {
+        !stored.is_deleted
+            && stored.message.author.kind != AuthorKind::Persona
+            && stored.gate != Some(Gate::OptedOut)
+    };
+    let recorded = |stored: &StoredMessage| RecordedMessage {
+        room: channel.name.to_string(),
+        thread: stored.message.conversation.thread.as_ref().map(ToString::to_string),
+        id: stored.message.id.to_string(),
+        ts: stored.message.at.as_millisecond() as f64 / 1000.0,
+        author: stored.message.author.id.to_string(),
+        name: Some(stored.author_name.to_string()),
+        text: stored.message.text.to_string(),
+        reply_to: Vec::new(),
+        bot: stored.message.author.kind == AuthorKind::Bot,
+        opener: false,
+    };
+    stored.iter().filter(is_shown).map(recorded).collect()
+}
+
+fn add_call(moments: &mut Moments, attempt: &Attempt) {
+    let call = CallCount { calls: 1, usage: attempt.usage };
+    match &*attempt.verb {
+        verb if verb == PromptVerb::Judge.name() || verb == PromptVerb::State.name() => {
+            moments.judge_calls.add(call);
+        }
+        verb if verb == PromptVerb::Reply.name() => moments.reply_calls.add(call),
+        _ => {}
+    }
+}
+
+/// A closed decision as a moment. Replies to commands are none.
+fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> Option<Moment> {
+    let (closed, ended) = (decision.closed?, decision.ended?);
+    let newest = decision.messages.last();
+    let gate_of = |id: &MessageId| stored.get(id).and_then(|stored| stored.gate);
+    if newest.and_then(gate_of) == Some(Gate::Command) {
+        return None;
+    }
+    let kind = kind(decision, ended);
+    let posts = decision.posted_messages.iter().filter_map(|id| stored.get(id));
+    let posts: Vec<&&StoredMessage> = posts.collect();
+    let texts: Vec<&str> = posts.iter().map(|post| &*post.message.text).collect();
+    let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.clone());
+    let why = decision.why.clone().unwrap_or_default();
+    let is_limit = ended == DecisionResult::OverBudget;
+    // What it would have said stands in the judgment's reason alone.
+    let wanted = decision.judgment.as_ref().map(|judgment| judgment.reason.clone());
+    Some(Moment {
+        at: posts.first().map_or(closed, |post| post.message.at),
+        thread: decision.conversation.thread.clone(),
+        kind,
+        message: newest.cloned(),
+        about: judged.or_else(|| newest.cloned()),
+        is_owed: decision.is_addressed,
+        reason: match (kind, decision.gate.filter(|_| !is_limit)) {
+            (MomentKind::WouldHaveSpoken, _) => Reason::Written(wanted.unwrap_or(why)),
+            (_, Some(gate)) => Reason::Gate(gate),
+            (_, None) => Reason::Written(why),
+        },
+        text: (!texts.is_empty()).then(|| texts.join("\n\n")),
+    })
+}
+
+fn kind(decision: &Decision, ended: DecisionResult) -> MomentKind {
+    let mode = decision.evaluation.as_ref().map(|evaluation| evaluation.mode);
+    let is_observed = mode == Some(Mode::Observe);
+    let wanted = decision.judgment.as_ref().is_some_and(|judgment| judgment.should_respond);
+    let was_called = decision.is_addressed && decision.gate == Some(Gate::ChannelMode);
+    match ended {
+        DecisionResult::Spoke => MomentKind::Spoke,
+        DecisionResult::Reacted => MomentKind::Reacted,
+        DecisionResult::Muted if is_observed && decision.gate.is_none() && wanted => {
+            MomentKind::WouldHaveSpoken
+        }
+        DecisionResult::ChoseSilence if is_observed && was_called => MomentKind::WouldHaveSpoken,
+        DecisionResult::ChoseSilence | DecisionResult::Muted | DecisionResult::OverBudget => {
+            MomentKind::Silent
+        }
+        DecisionResult::Dropped => MomentKind::Dropped,
+        DecisionResult::Failed => MomentKind::Failed,
+    }
+}

@@ -1,0 +1,570 @@
+//! The report as one page that needs nothing else: its style is inside, it loads nothing, and no script runs.
+
+use askama::Template;
+use jiff::tz::TimeZone;
+
+use crate::report::charts::{Chart, TimingView};
+use crate::report::figures::{ChannelFigures, Difference, PolicyFigures, Report, ReportSource};
+use crate::report::sentences;
+use crate::report::story::{Story, StoryKind};
+use crate::report::story_view::StoryView;
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+/// More channels than this are summed up in one row.
+const MAX_CHANNELS: usize = 16;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportPage<'a> {
+    l: Language,
+    tag: &'a str,
+    ink: &'static str,
+    style: &'static str,
+    title: String,
+    kicker: &'static str,
+    headline: String,
+    cost_sentence: String,
+    intro: String,
+    tiles: Vec<Tile>,
+    shown_policy: Option<String>,
+    spoken_label: &'static str,
+    channels: Vec<ChannelRow>,
+    hours: Vec<Chart>,
+    hours_note: String,
+    asides: Vec<String>,
+    moments_rule: String,
+    groups: Vec<StoryGroup>,
+    first: FirstView,
+    unanswered: Option<String>,
+    unanswered_rule: &'static str,
+    persona: &'a str,
+    timing: Option<TimingView>,
+    cost_basis: String,
+    cost_real: Option<String>,
+    costs: Vec<(String, String)>,
+    policies: Option<PoliciesView>,
+    notes: Vec<String>,
+}
+
+struct Tile {
+    value: String,
+    label: String,
+    note: String,
+    is_warning: bool,
+}
+
+struct ChannelRow {
+    name: String,
+    spoke: String,
+    rate: String,
+    wrong: String,
+    messages: String,
+    /// The lengths of its bar, in hundredths.
+    fine_width: f64,
+    wrong_width: f64,
+    label: String,
+}
+
+struct StoryGroup {
+    heading: &'static str,
+    stories: Vec<StoryView>,
+}
+
+struct FirstView {
+    sentence: String,
+    /// A count, its width in hundredths, a class, and what it is.
+    parts: Vec<(String, f64, &'static str, String)>,
+    rule: &'static str,
+}
+
+struct PoliciesView {
+    /// The name of each row and its value for each policy.
+    names: Vec<String>,
+    rows: Vec<(String, Vec<String>)>,
+    /// Which policy is best at what, where they differ in it.
+    findings: Vec<String>,
+    differences: String,
+    stories: Vec<StoryView>,
+}
+
+/// Renders the page.
+pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Result<String> {
+    let Some(policy) = report.policies.first() else {
+        anyhow::bail!("there is nothing to report");
+    };
+    let view = View { report, policy, zone, language };
+    Ok(view.page().render()?)
+}
+
+struct View<'a> {
+    report: &'a Report,
+    policy: &'a PolicyFigures,
+    zone: &'a TimeZone,
+    language: Language,
+}
+
+impl<'a> View<'a> {
+    fn is_ledger(&self) -> bool {
+        self.report.source == ReportSource::Ledger
+    }
+
+    fn page(&self) -> ReportPage<'a> {
+        let (report, policy, l) = (self.report, self.policy, self.language);
+        let unanswered = policy.unanswered.map(|found| {
+            let counts = match found.is_annotated {
+                true => texts::unanswered_counts,
+                false => texts::unanswered_in_hour,
+            };
+            counts(l, found.questions, found.picked_up, found.missed)
+        });
+        ReportPage {
+            l,
+            tag: l.tag(),
+            ink: include_str!("../web/static/ink.css"),
+            style: include_str!("templates/report.css"),
+            title: texts::title(l, &report.persona),
+            kicker: match self.is_ledger() {
+                true => texts::kicker_ledger(l),
+                false => texts::kicker_replay(l),
+            },
+            headline: sentences::headline(report, policy, l),
+            cost_sentence: sentences::cost_sentence(report, policy, l),
+            intro: self.intro(),
+            tiles: self.tiles(),
+            shown_policy: (report.policies.len() > 1).then(|| texts::shown_policy(l, &policy.name)),
+            spoken_label: match self.is_ledger() {
+                true => texts::spoken_ledger(l),
+                false => texts::spoken(l),
+            },
+            channels: self.channels(),
+            hours: self.hour_charts(),
+            hours_note: self.hours_note(),
+            asides: self.asides(),
+            moments_rule: texts::moments_rule(
+                l,
+                policy.moments.wrong,
+                policy.moments.spoke,
+                policy.moments.silent,
+            ),
+            groups: self.groups(),
+            first: self.first(),
+            unanswered_rule: match policy.unanswered {
+                Some(found) if found.is_annotated => texts::unanswered_annotated(l),
+                Some(_) => texts::unanswered_silence(l),
+                None => texts::unanswered_unknown(l),
+            },
+            unanswered,
+            persona: &report.persona,
+            timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
+            cost_basis: self.cost_basis(),
+            cost_real: self.cost_real(),
+            costs: self.costs(),
+            policies: self.policies(),
+            notes: self.notes(),
+        }
+    }
+
+    fn money(&self, amount: f64) -> String {
+        words::money(amount, &self.report.currency, self.language)
+    }
+
+    fn intro(&self) -> String {
+        let (report, l) = (self.report, self.language);
+        let (messages, people) = (words::count(report.messages), words::count(report.people));
+        let date = |at| words::date(at, self.zone, l);
+        let (from, to) = (date(report.period.from), date(report.period.to));
+        let dates = if from == to { from } else { texts::dates(l, &from, &to) };
+        match self.is_ledger() {
+            true => texts::intro_ledger(l, &report.persona, &messages, &people, &dates),
+            false => texts::intro_replay(l, &report.persona, &messages, &people, &dates),
+        }
+    }
+
+    fn tiles(&self) -> Vec<Tile> {
+        let (policy, l) = (self.policy, self.language);
+        let source = self.report.source;
+        let rate = policy.per_day.map(|per_day| words::rate(per_day, l));
+        let unknown_rate = match policy.spoke {
+            None => texts::because_silent_judge(l),
+            Some(_) => texts::for_days(l),
+        };
+        let spoke = Tile {
+            value: policy.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
+            label: match source {
+                ReportSource::Ledger => texts::figure_spoke_ledger(l),
+                ReportSource::AlwaysSpeak => texts::figure_spoke_at_most(l),
+                ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::Model => {
+                    texts::figure_spoke(l)
+                }
+            }
+            .to_owned(),
+            note: rate.unwrap_or_else(|| unknown_rate.to_owned()),
+            is_warning: false,
+        };
+        let share = policy.wrong.zip(policy.spoke).filter(|(_, spoke)| *spoke > 0);
+        let wrong = Tile {
+            value: policy.wrong.map_or(words::UNKNOWN.to_owned(), words::count),
+            label: texts::figure_wrong(l).to_owned(),
+            note: share
+                .map(|(wrong, spoke)| words::percent(wrong as f64 / spoke as f64))
+                .unwrap_or_default(),
+            is_warning: policy.wrong.is_some_and(|wrong| wrong > 0),
+        };
+        let picked_up = Tile {
+            value: policy.unanswered.map_or(words::UNKNOWN.to_owned(), |found| {
+                let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
+                texts::of_total(l, &part, &whole)
+            }),
+            label: match policy.unanswered {
+                Some(found) if !found.is_annotated => texts::figure_picked_up_in_hour(l),
+                Some(_) | None => texts::figure_picked_up(l),
+            }
+            .to_owned(),
+            note: match (policy.unanswered, policy.spoke) {
+                (Some(_), _) => String::new(),
+                (None, None) => texts::because_silent_judge(l).to_owned(),
+                (None, Some(_)) => texts::unanswered_unknown(l).to_owned(),
+            },
+            is_warning: false,
+        };
+        vec![spoke, wrong, picked_up, self.cost_tile()]
+    }
+
+    fn cost_tile(&self) -> Tile {
+        let l = self.language;
+        let tile = |value: String, note: String| Tile {
+            value,
+            label: texts::figure_cost(l).to_owned(),
+            note,
+            is_warning: false,
+        };
+        let spent = self.policy.spent.filter(|spent| spent.total > 0.0);
+        if let Some(month) = spent.and_then(|spent| spent.per_month) {
+            return tile(self.money(month), texts::figure_cost_spent(l).to_owned());
+        }
+        match self.policy.known_cost() {
+            Some((model, month)) => tile(self.money(month), texts::figure_cost_with(l, model)),
+            None => tile(words::UNKNOWN.to_owned(), self.unknown_cost().to_owned()),
+        }
+    }
+
+    fn unknown_cost(&self) -> &'static str {
+        let (calls, l) = (self.policy.calls, self.language);
+        match () {
+            () if self.report.period.days < 1.0 => texts::for_days(l),
+            () if calls.judge_calls == 0 => texts::cost_no_calls(l),
+            () if calls.judge_tokens == 0 => texts::cost_no_tokens(l),
+            () => texts::cost_no_price(l),
+        }
+    }
+
+    fn channels(&self) -> Vec<ChannelRow> {
+        let l = self.language;
+        let mut sorted: Vec<&ChannelFigures> = self.policy.by_channel.iter().collect();
+        sorted.sort_by_key(|channel| {
+            (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
+        });
+        let most = sorted.first().map_or(1, |channel| channel.spoke.max(1));
+        let (shown, rest) = sorted.split_at(sorted.len().min(MAX_CHANNELS));
+        let mut rows: Vec<ChannelRow> =
+            shown.iter().map(|channel| self.channel_row(channel, most, None)).collect();
+        if !rest.is_empty() {
+            let sum = sum_up(rest, String::new());
+            rows.push(self.channel_row(&sum, most, Some(texts::more_channels(l, rest.len()))));
+        }
+        if sorted.len() > 1 {
+            let all = sum_up(&sorted, String::new());
+            let label = Some(texts::all_channels(l).to_owned());
+            // The sum has no bar: it would dwarf the others.
+            let row = self.channel_row(&all, most, label);
+            rows.push(ChannelRow { fine_width: 0.0, wrong_width: 0.0, ..row });
+        }
+        rows
+    }
+
+    fn channel_row(
+        &self,
+        channel: &ChannelFigures,
+        most: usize,
+        label: Option<String>,
+    ) -> ChannelRow {
+        let l = self.language;
+        let is_known = self.policy.spoke.is_some();
+        let shown = |number: usize| match is_known {
+            true => words::count(number),
+            false => words::UNKNOWN.to_owned(),
+        };
+        let days = self.report.period.days;
+        let per_day = (days >= 1.0 && is_known && channel.spoke > 0)
+            .then(|| words::rate(channel.spoke as f64 / days, l));
+        let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
+        ChannelRow {
+            name: label.unwrap_or_else(|| words::channel(&channel.name)),
+            spoke: shown(channel.spoke),
+            rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
+            wrong: shown(channel.wrong),
+            messages: words::count(channel.messages),
+            fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
+            wrong_width: width(channel.wrong),
+            label: texts::bar_label(l, channel.spoke, channel.wrong),
+        }
+    }
+
+    fn hour_charts(&self) -> Vec<Chart> {
+        let l = self.language;
+        let messages = self.policy.by_hour.iter().map(|hour| hour.messages).collect();
+        let spoke: Vec<usize> = self.policy.by_hour.iter().map(|hour| hour.spoke).collect();
+        let people = Chart::of_hours(texts::hours_people(l), "people", l, messages);
+        let own = self.policy.spoke.filter(|spoke| *spoke > 0);
+        let own = own.map(|_| Chart::of_hours(texts::hours_own(l), "own", l, spoke.clone()));
+        [people].into_iter().chain(own).collect()
+    }
+
+    fn hours_note(&self) -> String {
+        let l = self.language;
+        let busiest = self.policy.by_hour.iter().enumerate();
+        let busiest = busiest.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
+        let zone = texts::hours_zone(l, &self.report.zone);
+        match busiest.filter(|(_, one)| one.messages > 0) {
+            Some((hour, one)) => {
+                let share = one.messages as f64 / self.report.messages.max(1) as f64;
+                let hour = format!("{hour}:00");
+                format!("{zone} {}", texts::hours_busiest(l, &hour, &words::percent(share)))
+            }
+            None => zone,
+        }
+    }
+
+    fn asides(&self) -> Vec<String> {
+        let (policy, l, is_ledger) = (self.policy, self.language, self.is_ledger());
+        let mentions = (policy.answered_mentions > 0).then(|| {
+            let times = words::times(policy.answered_mentions, l);
+            if is_ledger { texts::mentions_ledger(l, &times) } else { texts::mentions(l, &times) }
+        });
+        let reactions = (policy.reacted > 0).then(|| {
+            let times = capitalized(&words::times(policy.reacted, l));
+            if is_ledger { texts::reactions_ledger(l, &times) } else { texts::reactions(l, &times) }
+        });
+        mentions.into_iter().chain(reactions).collect()
+    }
+
+    fn groups(&self) -> Vec<StoryGroup> {
+        let l = self.language;
+        let kinds = [
+            (StoryKind::Spoke, texts::moments_spoke(l)),
+            (StoryKind::Wrong, texts::moments_wrong(l)),
+            (StoryKind::Silent, texts::moments_silent(l)),
+        ];
+        let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
+        let groups = kinds.into_iter().map(|(kind, heading)| {
+            let stories = self.policy.stories.iter().filter(|story| story.kind == kind);
+            StoryGroup { heading, stories: stories.map(tell).collect() }
+        });
+        groups.filter(|group| !group.stories.is_empty()).collect()
+    }
+
+    fn first(&self) -> FirstView {
+        let (first, l) = (self.policy.first_answers, self.language);
+        let lead = |seconds: Option<f64>| {
+            seconds.map_or(words::UNKNOWN.to_owned(), |seconds| words::duration(seconds, l))
+        };
+        let part = |count: usize, class: &'static str, text: String| {
+            let width = count as f64 / first.taken_up.max(1) as f64 * 100.0;
+            (words::count(count), width, class, text)
+        };
+        let nobody = match first.is_annotated {
+            true => texts::first_nobody(l),
+            false => texts::note_nobody_in_hour(l),
+        };
+        let parts = [
+            part(first.nobody_else, "nobody", nobody.to_owned()),
+            part(first.it_first, "own", texts::first_it(l, &lead(first.its_lead))),
+            part(first.person_first, "people", texts::first_person(l, &lead(first.persons_lead))),
+        ];
+        FirstView {
+            sentence: match first.taken_up {
+                0 => texts::first_none(l).to_owned(),
+                count => texts::first_of(l, count),
+            },
+            parts: parts.into_iter().filter(|(_, width, ..)| *width > 0.0).collect(),
+            rule: match first.is_annotated {
+                true => texts::first_annotated(l),
+                false => texts::first_guessed(l),
+            },
+        }
+    }
+
+    fn cost_basis(&self) -> String {
+        let (calls, l) = (self.policy.calls, self.language);
+        let count = |number: u64| words::count(number as usize);
+        let each = |tokens: u64, calls: u64| match (tokens, calls) {
+            (0, _) | (_, 0) => words::UNKNOWN.to_owned(),
+            (tokens, calls) => count(tokens / calls),
+        };
+        let (judges, replies) = (count(calls.judge_calls), count(calls.reply_calls));
+        let date = self.report.prices_of;
+        match self.is_ledger() {
+            true => texts::cost_basis_ledger(l, &judges, &replies, date),
+            false => texts::cost_basis(
+                l,
+                &judges,
+                &replies,
+                &each(calls.judge_tokens, calls.judge_calls),
+                &each(calls.reply_tokens, calls.reply_calls),
+                date,
+            ),
+        }
+    }
+
+    fn cost_real(&self) -> Option<String> {
+        let spent = self.policy.spent.filter(|spent| spent.total > 0.0)?;
+        let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), |month| self.money(month));
+        Some(texts::cost_real(self.language, &self.money(spent.total), &month))
+    }
+
+    fn costs(&self) -> Vec<(String, String)> {
+        let l = self.language;
+        let builtin = (texts::cost_builtin(l).to_owned(), texts::cost_nothing(l).to_owned());
+        let models = self.policy.costs.iter().map(|cost| {
+            let month = cost.per_month.map(|month| self.money(month));
+            let unknown = || format!("{} ({})", words::UNKNOWN, self.unknown_cost());
+            (cost.model.clone(), month.unwrap_or_else(unknown))
+        });
+        [builtin].into_iter().chain(models).collect()
+    }
+
+    fn policies(&self) -> Option<PoliciesView> {
+        let l = self.language;
+        let found = self.report.differences.as_ref()?;
+        let policies = &self.report.policies;
+        let unknown = || words::UNKNOWN.to_owned();
+        let row = |name: String, value: &dyn Fn(&PolicyFigures) -> Option<String>| {
+            (name, policies.iter().map(|one| value(one).unwrap_or_else(unknown)).collect())
+        };
+        let mut rows: Vec<(String, Vec<String>)> = vec![
+            row(texts::spoken(l).to_owned(), &|one| one.spoke.map(words::count)),
+            row(texts::policy_rate(l).to_owned(), &|one| {
+                one.per_day.map(|rate| words::rate(rate, l))
+            }),
+            row(texts::policy_wrong(l).to_owned(), &|one| {
+                let (wrong, spoke) = one.wrong.zip(one.spoke)?;
+                let share = words::percent(wrong as f64 / spoke.max(1) as f64);
+                Some(texts::with_share(l, &words::count(wrong), &share))
+            }),
+            row(texts::policy_picked_up(l).to_owned(), &|one| {
+                let found = one.unanswered?;
+                let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
+                Some(texts::of_total(l, &part, &whole))
+            }),
+            row(texts::policy_delay(l).to_owned(), &|one| {
+                Some(words::duration(one.timing?.own_median, l))
+            }),
+            row(texts::policy_calls(l).to_owned(), &|one| {
+                one.calls.judge_calls_per_day.map(|calls| format!("{calls:.1}"))
+            }),
+        ];
+        if let Some((model, _)) = self.policy.known_cost() {
+            rows.push(row(texts::policy_cost(l, model), &|one| {
+                let same = one.costs.iter().find(|cost| cost.model == model)?;
+                same.per_month.map(|month| self.money(month))
+            }));
+        }
+        Some(PoliciesView {
+            names: policies.iter().map(|one| one.name.clone()).collect(),
+            rows,
+            findings: self.findings(),
+            differences: match found.messages {
+                0 => texts::differences_none(l).to_owned(),
+                count => texts::differences_rule(l, count),
+            },
+            stories: found.shown.iter().map(|one| self.difference(one)).collect(),
+        })
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let l = self.language;
+        let policies = &self.report.policies;
+        let wrong_share = |one: &PolicyFigures| {
+            let (wrong, spoke) = one.wrong.zip(one.spoke)?;
+            (spoke > 0).then(|| wrong as f64 / spoke as f64)
+        };
+        let picked_up = |one: &PolicyFigures| Some(-(one.unanswered?.picked_up as f64));
+        let spoke = |one: &PolicyFigures| one.spoke.map(|spoke| spoke as f64);
+        let least_wrong = only_least(policies, wrong_share)
+            .map(|(one, share)| texts::policy_least_wrong(l, &one.name, &words::percent(share)));
+        let most_picked_up = only_least(policies, picked_up)
+            .map(|(one, count)| texts::policy_most_picked_up(l, &one.name, -count as usize));
+        let speaks_least = only_least(policies, spoke).map(|(one, count)| {
+            texts::policy_speaks_least(l, &one.name, &words::times(count as usize, l))
+        });
+        [speaks_least, least_wrong, most_picked_up].into_iter().flatten().collect()
+    }
+
+    fn difference(&self, difference: &Difference) -> StoryView {
+        let l = self.language;
+        let policies = difference.policies.iter();
+        StoryView {
+            policies: policies.map(|one| sentences::policy_on_message(one, l)).collect(),
+            ..StoryView::new(&difference.story, self.report, self.zone, l)
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let (report, l) = (self.report, self.language);
+        let left_out = report.left_out;
+        let bad = (!self.is_ledger()).then(|| match left_out.bad_records {
+            0 => texts::left_out_no_bad(l).to_owned(),
+            count => texts::left_out_bad(l, count),
+        });
+        let private = match left_out.private_channels {
+            Some(count) => texts::left_out_private(l, count),
+            None => texts::left_out_private_unknown(l).to_owned(),
+        };
+        let opted_out = self.is_ledger().then(|| texts::left_out_opted_out(l).to_owned());
+        let latency = report
+            .latency_ms
+            .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
+        let shadow = (self.policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
+        let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
+        let plain = [texts::left_out_period(l), texts::counted_wrong(l)].map(str::to_owned);
+        bad.into_iter()
+            .chain([private])
+            .chain(opted_out)
+            .chain(plain)
+            .chain(latency)
+            .chain(shadow)
+            .chain(anonymous)
+            .collect()
+    }
+}
+
+/// The policy with the smallest value, if no other has the same and the value of each is known.
+fn only_least(
+    policies: &[PolicyFigures],
+    value: impl Fn(&PolicyFigures) -> Option<f64>,
+) -> Option<(&PolicyFigures, f64)> {
+    let values: Option<Vec<(&PolicyFigures, f64)>> =
+        policies.iter().map(|one| Some((one, value(one)?))).collect();
+    let values = values?;
+    let least = values.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+    let is_alone = values.iter().filter(|(_, value)| *value == least.1).count() == 1;
+    is_alone.then_some(*least)
+}
+
+fn sum_up(channels: &[&ChannelFigures], name: String) -> ChannelFigures {
+    let sum = |value: fn(&ChannelFigures) -> usize| channels.iter().map(|one| value(one)).sum();
+    ChannelFigures {
+        name,
+        messages: sum(|one| one.messages),
+        spoke: sum(|one| one.spoke),
+        wrong: sum(|one| one.wrong),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}

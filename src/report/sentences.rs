@@ -1,0 +1,139 @@
+//! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
+
+use crate::replay::moments::Reason;
+use crate::report::figures::{PolicyFigures, PolicyOnMessage, Report, ReportSource};
+use crate::report::story::Note;
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::{self as all_texts, Name};
+
+/// In how long a time it would have spoken how often, and for how much.
+pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let days = report.period.days;
+    let period = words::period(days, language);
+    let channels = texts::channels(language, report.channels, &words::count(report.channels));
+    let name = &*report.persona;
+    let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
+    let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
+    let rate = rate.unwrap_or_default();
+    let spoke = policy.spoke.unwrap_or(0);
+    let times = words::times(spoke, language);
+    match report.source {
+        ReportSource::Ledger => {
+            ledger_headline(report, policy, &period, &channels, &rate, language)
+        }
+        ReportSource::AlwaysSilent => {
+            let calls = words::times(policy.calls.judge_calls as usize, language);
+            texts::headline_unknown(language, &period, &channels, name, &calls)
+        }
+        ReportSource::AlwaysSpeak => {
+            texts::headline_at_most(language, &period, &channels, name, &times, &rate)
+        }
+        ReportSource::Builtin | ReportSource::Model if spoke == 0 => {
+            texts::headline_never(language, &period, &channels, name)
+        }
+        ReportSource::Builtin | ReportSource::Model => {
+            texts::headline_replay(language, &period, &channels, name, &times, &rate)
+        }
+    }
+}
+
+fn ledger_headline(
+    report: &Report,
+    policy: &PolicyFigures,
+    period: &str,
+    channels: &str,
+    rate: &str,
+    language: Language,
+) -> String {
+    let name = &*report.persona;
+    let observed = policy.observed;
+    let spoke = policy.spoke.unwrap_or(0).saturating_sub(observed);
+    let (times, shadow) = (words::times(spoke, language), words::times(observed, language));
+    match (spoke, observed) {
+        (0, 0) => texts::headline_ledger_never(language, period, channels, name),
+        (0, _) => texts::headline_ledger(language, period, channels, name, &shadow, rate),
+        (_, 0) => texts::headline_ledger_spoke(language, period, channels, name, &times, rate),
+        (_, _) => {
+            texts::headline_ledger_both(language, period, channels, name, &times, &shadow, rate)
+        }
+    }
+}
+
+/// What that costs.
+pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let money = |amount: f64| words::money(amount, &report.currency, language);
+    if let Some(spent) = policy.spent.filter(|spent| spent.total > 0.0) {
+        let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), money);
+        return texts::cost_spent(language, &money(spent.total), &month);
+    }
+    match (policy.known_cost(), report.source) {
+        (None, ReportSource::Builtin) => texts::cost_free(language).to_owned(),
+        (None, _) => texts::cost_unknown(language).to_owned(),
+        (Some((model, month)), ReportSource::Builtin | ReportSource::Ledger) => {
+            texts::cost_free_or(language, &money(month), model)
+        }
+        (
+            Some((model, month)),
+            ReportSource::Model | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak,
+        ) => texts::cost_about(language, &money(month), model),
+    }
+}
+
+/// What people did at that moment.
+pub fn note(note: &Note, report: &Report, language: Language) -> String {
+    let is_annotated =
+        report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
+    let after = |seconds: f64| words::duration(seconds, language);
+    match note {
+        Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
+        Note::NobodyAnswered => texts::note_nobody_in_hour(language).to_owned(),
+        Note::ItFirst { person, seconds } => {
+            texts::note_it_first(language, Name(&person.name), &after(*seconds))
+        }
+        Note::PersonFirst { person, seconds } => {
+            texts::note_person_first(language, Name(&person.name), &after(*seconds))
+        }
+        Note::NearAnswer { person, seconds } if *seconds < 0.0 => {
+            texts::note_near_before(language, Name(&person.name), &after(*seconds))
+        }
+        Note::NearAnswer { person, seconds } => {
+            texts::note_near_after(language, Name(&person.name), &after(*seconds))
+        }
+        Note::InExchange { person, seconds } => {
+            texts::note_exchange(language, Name(&person.name), &after(*seconds))
+        }
+        Note::Missed if !is_annotated => texts::note_missed_in_hour(language, &report.persona),
+        Note::Missed => match report.source {
+            ReportSource::Ledger => texts::note_missed_ledger(language, &report.persona),
+            ReportSource::Builtin
+            | ReportSource::AlwaysSilent
+            | ReportSource::AlwaysSpeak
+            | ReportSource::Model => texts::note_missed(language, &report.persona),
+        },
+        Note::Answered { person, seconds } => {
+            texts::note_answered(language, Name(&person.name), &after(*seconds))
+        }
+    }
+}
+
+/// Why it did what it did, in the words of `aizuchi why`.
+pub fn reason(reason: &Reason, language: Language) -> String {
+    match reason {
+        Reason::Gate(gate) => all_texts::judging::gate_reason(language, *gate).to_owned(),
+        Reason::Written(text) => text.clone(),
+    }
+}
+
+/// What one policy did with a message.
+pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
+    let policy = &*on.policy;
+    match (on.spoke_after, &on.silent) {
+        (Some(seconds), _) => {
+            texts::policy_spoke(language, policy, &words::duration(seconds, language))
+        }
+        (None, Some(silent)) => texts::policy_silent(language, policy, &reason(silent, language)),
+        (None, None) => texts::policy_never(language, policy),
+    }
+}

@@ -1,0 +1,178 @@
+//! A moment as a little transcript: what was said before and after, what it did or would have done, and why.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use regex::{Captures, Regex};
+use serde::Serialize;
+
+use crate::replay::moments::Reason;
+
+/// Longer texts are cut.
+const MAX_TEXT_CHARS: usize = 320;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Story {
+    pub kind: StoryKind,
+    pub channel: String,
+    /// When it spoke, would have spoken, or looked and stayed silent.
+    pub at: Timestamp,
+    pub before: Vec<StoryLine>,
+    pub act: StoryAct,
+    pub after: Vec<StoryLine>,
+    pub reason: Option<Reason>,
+    pub note: Note,
+    /// The message that this is about.
+    #[serde(skip)]
+    pub anchor: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoryKind {
+    Wrong,
+    Spoke,
+    Silent,
+}
+
+/// What it did at that moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoryAct {
+    /// It posted this.
+    Said(String),
+    /// It would have posted this, if that is known.
+    WouldSay(Option<String>),
+    /// It looked, and stayed silent.
+    Silent,
+    /// It never looked.
+    NeverLooked,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StoryLine {
+    pub at: Timestamp,
+    pub author: Person,
+    pub is_bot: bool,
+    pub text: String,
+    /// Whether the moment is about this message.
+    pub is_about: bool,
+    /// Messages that are left out after this one.
+    pub left_out_after: usize,
+}
+
+/// An author: the id tells them apart where names are replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Person {
+    #[serde(skip)]
+    pub id: String,
+    pub name: String,
+}
+
+/// What people did at that moment. Times are in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Note {
+    NobodyAnswered,
+    ItFirst {
+        person: Person,
+        seconds: f64,
+    },
+    PersonFirst {
+        person: Person,
+        seconds: f64,
+    },
+    /// A person's answer came this long after it, or before it where that is negative.
+    NearAnswer {
+        person: Person,
+        seconds: f64,
+    },
+    InExchange {
+        person: Person,
+        seconds: f64,
+    },
+    Missed,
+    Answered {
+        person: Person,
+        seconds: f64,
+    },
+}
+
+impl Note {
+    pub fn person(&self) -> Option<&Person> {
+        match self {
+            Note::NobodyAnswered | Note::Missed => None,
+            Note::ItFirst { person, .. }
+            | Note::PersonFirst { person, .. }
+            | Note::NearAnswer { person, .. }
+            | Note::InExchange { person, .. }
+            | Note::Answered { person, .. } => Some(person),
+        }
+    }
+
+    pub fn person_mut(&mut self) -> Option<&mut Person> {
+        match self {
+            Note::NobodyAnswered | Note::Missed => None,
+            Note::ItFirst { person, .. }
+            | Note::PersonFirst { person, .. }
+            | Note::NearAnswer { person, .. }
+            | Note::InExchange { person, .. }
+            | Note::Answered { person, .. } => Some(person),
+        }
+    }
+}
+
+/// A mention as Slack and Discord write it, of a user.
+static MENTION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"<@!?(\w+)(?:\|[^>]*)?>").expect("the pattern is valid"));
+/// A link as Slack writes it: the address, and perhaps what is shown.
+static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"<((?:https?|mailto):[^|>\s]+)(?:\|([^>]*))?>").expect("the pattern is valid")
+});
+
+/// A text as it is shown: with names for mentions, without hidden letters, and not too long.
+pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
+    let with_name = |found: &Captures<'_>| match name_of(&found[1]) {
+        Some(name) => format!("@{name}"),
+        None => "@…".to_owned(),
+    };
+    let text = MENTION.replace_all(text, with_name);
+    let link = |found: &Captures<'_>| match found.get(2).filter(|shown| !shown.is_empty()) {
+        Some(shown) => shown.as_str().to_owned(),
+        None => found[1].trim_start_matches("mailto:").to_owned(),
+    };
+    let text = SLACK_LINK.replace_all(&text, link);
+    let is_shown = |letter: &char| !is_hidden(*letter);
+    let mut letters = text.trim().chars().filter(is_shown);
+    let beginning: String = letters.by_ref().take(MAX_TEXT_CHARS).collect();
+    let rest = if letters.next().is_some() { "…" } else { "" };
+    format!("{}{rest}", beginning.trim_end())
+}
+
+/// Control characters, and marks that turn the direction of what follows.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control() && letter != '\n'
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_shown_as_people_saw_them() {
+        let name = |id: &str| (id == "U1").then(|| "ann".to_owned());
+        for (text, expected) in [
+            ("<@U1> and <@!U2>?", "@ann and @…?"),
+            ("<@U1|ann.b> hi", "@ann hi"),
+            (
+                "see <https://a.example/x|the page> <https://b.example>",
+                "see the page https://b.example",
+            ),
+            ("a\u{202e}b\u{7}c\nd ", "abc\nd"),
+        ] {
+            assert_eq!(shown_text(text, name), expected);
+        }
+        assert_eq!(shown_text(&"あ".repeat(400), name), "あ".repeat(320) + "…");
+    }
+}

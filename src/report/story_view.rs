@@ -1,0 +1,106 @@
+//! A moment as the page shows it.
+
+use jiff::tz::TimeZone;
+
+use crate::report::figures::Report;
+use crate::report::sentences;
+use crate::report::story::{Story, StoryAct, StoryKind, StoryLine};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+/// How many colors tell authors apart.
+const COLORS: u32 = 6;
+
+pub struct StoryView {
+    pub class: &'static str,
+    pub badge: &'static str,
+    pub channel: String,
+    pub when: String,
+    pub before: Vec<LineView>,
+    pub act_label: &'static str,
+    pub act_time: String,
+    /// What it said or would have said.
+    pub said: Option<String>,
+    pub is_silent: bool,
+    pub persona: String,
+    pub after: Vec<LineView>,
+    pub reason: Option<String>,
+    pub note: String,
+    /// What each policy did, where policies differ.
+    pub policies: Vec<String>,
+}
+
+pub struct LineView {
+    pub name: String,
+    pub initial: String,
+    pub color: u32,
+    pub time: String,
+    pub text: String,
+    pub is_about: bool,
+    pub is_bot: bool,
+    pub left_out: Option<String>,
+}
+
+impl StoryView {
+    pub fn new(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Self {
+        let l = language;
+        let (act_label, said, is_silent) = match &story.act {
+            StoryAct::Said(text) => (texts::said_here(l), Some(text.clone()), false),
+            StoryAct::WouldSay(Some(text)) => (texts::would_say(l), Some(text.clone()), false),
+            StoryAct::WouldSay(None) => (texts::would_speak(l), None, false),
+            StoryAct::Silent => (texts::silent_here(l), None, true),
+            StoryAct::NeverLooked => (texts::never_looked(l), None, true),
+        };
+        let (class, badge) = match (story.kind, &story.act) {
+            (StoryKind::Wrong, _) => ("wrong", texts::badge_wrong(l)),
+            (StoryKind::Spoke, StoryAct::Said(_)) => ("spoke", texts::badge_said(l)),
+            (StoryKind::Spoke, _) => ("spoke", texts::badge_spoke(l)),
+            (StoryKind::Silent, _) => ("silent", texts::badge_silent(l)),
+        };
+        let line = |line: &StoryLine| LineView::new(line, report.is_anonymous, zone, l);
+        Self {
+            class,
+            badge,
+            channel: words::channel(&story.channel),
+            when: words::date_and_time(story.at, zone, l),
+            before: story.before.iter().map(line).collect(),
+            act_label,
+            act_time: words::time(story.at, zone),
+            said,
+            is_silent,
+            persona: report.persona.clone(),
+            after: story.after.iter().map(line).collect(),
+            reason: story.reason.as_ref().map(|reason| sentences::reason(reason, l)),
+            note: sentences::note(&story.note, report, l),
+            policies: Vec::new(),
+        }
+    }
+}
+
+impl LineView {
+    fn new(line: &StoryLine, is_anonymous: bool, zone: &TimeZone, language: Language) -> Self {
+        let name = line.author.name.clone();
+        // Neutral names differ in their last letter.
+        let letter = match is_anonymous {
+            true => name.chars().next_back(),
+            false => name.chars().find(|letter| letter.is_alphanumeric()),
+        };
+        let color = line
+            .author
+            .id
+            .bytes()
+            .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        Self {
+            initial: letter.map_or("·".to_owned(), |letter| letter.to_uppercase().to_string()),
+            color: color % COLORS,
+            name,
+            time: words::time(line.at, zone),
+            text: line.text.clone(),
+            is_about: line.is_about,
+            is_bot: line.is_bot,
+            left_out: (line.left_out_after > 0)
+                .then(|| texts::lines_left_out(language, line.left_out_after)),
+        }
+    }
+}

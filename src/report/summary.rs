@@ -1,0 +1,91 @@
+//! A report in a few lines, for the terminal.
+
+use std::fmt::Write as _;
+
+use jiff::tz::TimeZone;
+
+use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::sentences;
+use crate::report::story::{Story, StoryKind};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+const MAX_CHANNELS: usize = 12;
+const MAX_WRONG: usize = 3;
+
+/// The headline of each policy with its channels, and where it would have been wrong. `has_page` says that a page was
+/// written.
+pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: bool) -> String {
+    let mut text = String::new();
+    for policy in &report.policies {
+        if report.policies.len() > 1 {
+            let _ = writeln!(text, "{}", policy.name);
+        }
+        add_policy(&mut text, report, policy, zone, language);
+        text.push('\n');
+    }
+    if !has_page {
+        let hint = match report.source {
+            ReportSource::Ledger => texts::write_page_ledger(language),
+            ReportSource::Builtin
+            | ReportSource::AlwaysSilent
+            | ReportSource::AlwaysSpeak
+            | ReportSource::Model => texts::write_page(language),
+        };
+        let _ = writeln!(text, "{hint}");
+    }
+    text.trim_end().to_owned()
+}
+
+fn add_policy(
+    text: &mut String,
+    report: &Report,
+    policy: &PolicyFigures,
+    zone: &TimeZone,
+    language: Language,
+) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{}", sentences::headline(report, policy, language));
+    let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
+    let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
+    let mut channels: Vec<_> = policy.by_channel.iter().collect();
+    channels.sort_by_key(|channel| (std::cmp::Reverse(channel.spoke), &channel.name));
+    let widest = channels.iter().take(MAX_CHANNELS).map(|one| one.name.chars().count()).max();
+    for channel in channels.iter().take(MAX_CHANNELS) {
+        let name = shown(&words::channel(&channel.name));
+        let (spoke, messages) = (channel.spoke, words::count(channel.messages));
+        let times = words::times(spoke, language);
+        let line = texts::channel_line(language, &times, &messages);
+        let _ = writeln!(text, "  {name:<width$}  {line}", width = widest.unwrap_or(0) + 1);
+    }
+    if channels.len() > MAX_CHANNELS {
+        let more = texts::more_channels(language, channels.len() - MAX_CHANNELS);
+        let _ = writeln!(text, "  {more}");
+    }
+    match (spoke, wrong) {
+        (0, _) => {}
+        (_, 0) => {
+            let _ = writeln!(text, "{}", texts::no_wrong(language));
+        }
+        (spoke, wrong) => {
+            let (wrong, spoke) = (words::count(wrong), words::count(spoke));
+            let _ = writeln!(text, "{}", texts::wrong_line(language, &wrong, &spoke));
+        }
+    }
+    let stories = policy.stories.iter().filter(|story| story.kind == StoryKind::Wrong);
+    for story in stories.take(MAX_WRONG) {
+        let _ = writeln!(text, "  {}", wrong_line(story, report, zone, language));
+    }
+}
+
+fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> String {
+    let at = words::date_and_time(story.at, zone, language);
+    let note = sentences::note(&story.note, report, language);
+    shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
+}
+
+/// Names come from outside and must not control the terminal.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}

@@ -1,0 +1,129 @@
+//! Numbers, times and money as people read them.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ledger;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+/// Stands for what is not known.
+pub const UNKNOWN: &str = "–";
+
+/// A number with its thousands apart.
+pub fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+pub fn times(number: usize, language: Language) -> String {
+    texts::times(language, number, &count(number))
+}
+
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let is_small = 0.0 < percent && percent < 1.0;
+    if is_small { "< 1 %".to_owned() } else { format!("{percent:.0} %") }
+}
+
+/// How long a period of so many days is.
+pub fn period(days: f64, language: Language) -> String {
+    match days {
+        ..1.0 => texts::in_hours(language, &format!("{:.0}", (days * 24.0).max(1.0).round())),
+        1.0..1.5 => texts::in_one_day(language).to_owned(),
+        _ => texts::in_days(language, &count(days.round() as usize)),
+    }
+}
+
+/// How often something happens that happens so many times a day.
+pub fn rate(per_day: f64, language: Language) -> String {
+    let (per_week, per_month) = (per_day * 7.0, per_day * 30.4);
+    let whole = |rate: f64| count(rate.round() as usize);
+    match () {
+        () if per_day >= 2.5 => texts::times_a_day(language, &whole(per_day)),
+        () if per_day >= 1.5 => texts::twice_a_day(language).to_owned(),
+        () if per_day >= 0.75 => texts::once_a_day(language).to_owned(),
+        () if per_week >= 1.5 => texts::times_a_week(language, &whole(per_week)),
+        () if per_week >= 0.75 => texts::once_a_week(language).to_owned(),
+        () if per_month >= 1.5 => texts::times_a_month(language, &whole(per_month)),
+        () if per_month >= 0.75 => texts::once_a_month(language).to_owned(),
+        () => texts::rarely(language).to_owned(),
+    }
+}
+
+pub fn money(amount: f64, currency: &str, language: Language) -> String {
+    let in_currency = |number: String| match currency {
+        "USD" => format!("${number}"),
+        currency => format!("{number} {currency}"),
+    };
+    match amount {
+        ..=0.0 => in_currency("0".to_owned()),
+        ..0.005 => texts::cost_less(language, &in_currency("0.01".to_owned())),
+        ..100.0 => in_currency(format!("{amount:.2}")),
+        _ => in_currency(count(amount.round() as usize)),
+    }
+}
+
+/// A length of time, of a second or more.
+pub fn duration(seconds: f64, language: Language) -> String {
+    let length =
+        SignedDuration::try_from_secs_f64(seconds.abs().max(1.0)).unwrap_or(SignedDuration::MAX);
+    ledger::format_duration(length, language)
+}
+
+pub fn date(at: Option<Timestamp>, zone: &TimeZone, language: Language) -> String {
+    let Some(at) = at else { return UNKNOWN.to_owned() };
+    at.to_zoned(zone.clone()).strftime(texts::date_format(language)).to_string()
+}
+
+pub fn date_and_time(at: Timestamp, zone: &TimeZone, language: Language) -> String {
+    at.to_zoned(zone.clone()).strftime(texts::moment_format(language)).to_string()
+}
+
+pub fn time(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%H:%M").to_string()
+}
+
+/// A channel with its sign.
+pub fn channel(name: &str) -> String {
+    format!("#{}", name.trim_start_matches('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_periods_are_said_in_words() {
+        for (per_day, english, japanese) in [
+            (18.0, "about 18 times a day", "1 日に約 18 回"),
+            (2.0, "about twice a day", "1 日に約 2 回"),
+            (1.0, "about once a day", "1 日に約 1 回"),
+            (0.45, "about 3 times a week", "週に約 3 回"),
+            (0.07, "about 2 times a month", "月に約 2 回"),
+            (0.001, "less than once a month", "月に 1 回未満"),
+        ] {
+            assert_eq!(rate(per_day, Language::En), english);
+            assert_eq!(rate(per_day, Language::Ja), japanese);
+        }
+        assert_eq!(period(9.2, Language::En), "9 days");
+        assert_eq!(period(1.2, Language::En), "one day");
+        assert_eq!(period(0.2, Language::Ja), "5 時間");
+        assert_eq!((&*count(1_234_567), &*count(999)), ("1,234,567", "999"));
+    }
+
+    #[test]
+    fn money_is_never_more_precise_than_it_is() {
+        for (amount, shown) in [(0.4, "$0.40"), (0.001, "less than $0.01"), (1234.4, "$1,234")] {
+            assert_eq!(money(amount, "USD", Language::En), shown);
+        }
+        assert_eq!(money(0.4, "EUR", Language::En), "0.40 EUR");
+    }
+}

@@ -1,0 +1,99 @@
+//! Looks for settings that suit a workspace better: it searches on the first part of a recorded history, checks what it
+//! found on the rest, and says nothing where the data cannot tell.
+
+pub mod figures;
+pub mod knobs;
+pub mod search;
+pub mod verdict;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::{Policy, Replay, ReplaySettings};
+use crate::tune::figures::{Day, Figures, day_of};
+
+/// The share of the days that the search sees.
+const LEARNED_SHARE: f64 = 0.6;
+/// The search takes at most so many of the newest messages of its part.
+const MAX_LEARNED_MESSAGES: u64 = 30_000;
+
+/// The days of a history, and where it is split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The first day that the search takes.
+    pub begin: Day,
+    /// The first day that only the check takes.
+    pub middle: Day,
+    /// The last day.
+    pub end: Day,
+}
+
+impl Split {
+    /// Splits a history by its days. `None` if it has no messages.
+    pub fn new(channels: &dyn ChannelSource) -> anyhow::Result<Option<Self>> {
+        let mut messages: BTreeMap<Day, u64> = BTreeMap::new();
+        for index in 0..channels.channel_count() {
+            for message in &channels.channel(index)?.messages {
+                *messages.entry(day_of(message.at())).or_default() += 1;
+            }
+        }
+        let days: Vec<Day> = messages.keys().copied().collect();
+        let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };
+        let middle = days[((days.len() as f64 * LEARNED_SHARE) as usize).min(days.len() - 1)];
+        let mut begin = *first;
+        let mut taken = 0;
+        for (day, count) in messages.range(..middle).rev() {
+            taken += count;
+            if taken > MAX_LEARNED_MESSAGES {
+                break;
+            }
+            begin = *day;
+        }
+        Ok(Some(Self { begin, middle, end: *last }))
+    }
+}
+
+/// Replays the channels, as far as they lie within these days, and sums up each day.
+pub fn measure(
+    channels: &dyn ChannelSource,
+    policy: &Policy,
+    settings: &ReplaySettings,
+    begin: Day,
+    end: Day,
+) -> anyhow::Result<BTreeMap<Day, Figures>> {
+    let part = Part { channels, begin, end };
+    let mut days = BTreeMap::new();
+    Replay::new(policy, *settings)?.side_by_side().run(
+        &part,
+        0,
+        None,
+        &mut |_, channel, record| {
+            figures::add(&mut days, channel, record);
+            Ok(())
+        },
+    )?;
+    Ok(days)
+}
+
+/// The channels between two days, the second one included.
+struct Part<'a> {
+    channels: &'a dyn ChannelSource,
+    begin: Day,
+    end: Day,
+}
+
+impl ChannelSource for Part<'_> {
+    fn channel_count(&self) -> usize {
+        self.channels.channel_count()
+    }
+
+    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
+        let mut channel = self.channels.channel(index)?.into_owned();
+        let is_within = |at: Timestamp| (self.begin..=self.end).contains(&day_of(at));
+        channel.messages.retain(|message| is_within(message.at()));
+        Ok(Cow::Owned(channel))
+    }
+}

@@ -1,0 +1,162 @@
+//! What a replay comes to on each day: the figures that a setting changes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::record::{PostRecord, Record};
+use crate::replay::score::{lands_in_exchange, open_questions};
+
+/// A day of the calendar in UTC, counted from the epoch.
+pub type Day = i64;
+
+/// Where nobody says which message answers which: a question is taken up if another user writes within this time.
+const TAKEN_UP_WITHIN: SignedDuration = SignedDuration::from_mins(30);
+/// A question is reached by a post within this time …
+const REACHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
+/// … while it is among this number of newest messages.
+const REACHED_MESSAGES: usize = 20;
+
+/// Sums over days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Figures {
+    pub days: u64,
+    pub messages: u64,
+    pub calls: u64,
+    pub posts: u64,
+    /// Posts into an active exchange.
+    pub posts_in_exchange: u64,
+    /// Questions that nobody answered.
+    pub questions: u64,
+    /// Of these, the ones that a post reached.
+    pub reached_questions: u64,
+}
+
+impl Figures {
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            days: self.days + other.days,
+            messages: self.messages + other.messages,
+            calls: self.calls + other.calls,
+            posts: self.posts + other.posts,
+            posts_in_exchange: self.posts_in_exchange + other.posts_in_exchange,
+            questions: self.questions + other.questions,
+            reached_questions: self.reached_questions + other.reached_questions,
+        }
+    }
+
+    pub fn sum<'a>(figures: impl IntoIterator<Item = &'a Self>) -> Self {
+        figures.into_iter().fold(Self::default(), |sum, next| sum.plus(*next))
+    }
+
+    // What cannot be known is `None`.
+
+    pub fn calls_per_1000(&self) -> Option<f64> {
+        share(self.calls, self.messages).map(|calls| calls * 1000.0)
+    }
+
+    pub fn posts_a_day(&self) -> Option<f64> {
+        share(self.posts, self.days)
+    }
+
+    pub fn reached_share(&self) -> Option<f64> {
+        share(self.reached_questions, self.questions)
+    }
+
+    pub fn exchange_share(&self) -> Option<f64> {
+        share(self.posts_in_exchange, self.posts)
+    }
+}
+
+pub fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+pub fn day_of(at: Timestamp) -> Day {
+    at.as_second().div_euclid(86_400)
+}
+
+/// Adds what happened in a channel to the days on which it did.
+pub fn add(days: &mut BTreeMap<Day, Figures>, channel: &RecordedChannel, record: &Record) {
+    let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
+    for message in channel.messages.iter().filter(|message| !message.bot) {
+        conversations.entry(message.thread.as_deref()).or_default().push(message);
+    }
+    let questions = unanswered_questions(channel, &conversations);
+    let mut posts: HashMap<Option<&str>, Vec<&PostRecord>> = HashMap::new();
+    for post in &record.all_posts {
+        posts.entry(post.thread.as_ref().map(|id| id.as_str())).or_default().push(post);
+    }
+    for call in &record.calls {
+        on_day(days, call.at).calls += 1;
+    }
+    for (thread, messages) in &conversations {
+        let here = posts.get(thread).map_or(&[][..], Vec::as_slice);
+        for post in here {
+            let figures = on_day(days, post.at);
+            figures.posts += 1;
+            let is_in = lands_in_exchange(post.at, post.heard, post.at, messages);
+            figures.posts_in_exchange += u64::from(is_in);
+        }
+        for (index, message) in messages.iter().enumerate() {
+            let figures = on_day(days, message.at());
+            figures.messages += 1;
+            if questions.contains(&*message.id) {
+                let in_thread = posts.get(&Some(&*message.id)).map_or(&[][..], Vec::as_slice);
+                let is_in_time = |post: &&PostRecord| {
+                    post.at >= message.at()
+                        && post.at.duration_since(message.at()) <= REACHED_WITHIN
+                };
+                let is_in_sight = |post: &&PostRecord| {
+                    post.heard > index && post.heard - index <= REACHED_MESSAGES
+                };
+                let is_reached = in_thread.iter().copied().any(|post| is_in_time(&post))
+                    || here.iter().any(|post| is_in_time(post) && is_in_sight(post));
+                figures.questions += 1;
+                figures.reached_questions += u64::from(is_reached);
+            }
+        }
+    }
+}
+
+fn on_day(days: &mut BTreeMap<Day, Figures>, at: Timestamp) -> &mut Figures {
+    let figures = days.entry(day_of(at)).or_default();
+    figures.days = 1;
+    figures
+}
+
+/// Questions that nobody answered: as the recording says it, else as it looks, because nobody wrote after them.
+fn unanswered_questions<'a>(
+    channel: &'a RecordedChannel,
+    conversations: &BTreeMap<Option<&'a str>, Vec<&'a RecordedMessage>>,
+) -> HashSet<&'a str> {
+    if channel.messages.iter().any(|message| message.opener) {
+        return open_questions(channel);
+    }
+    let Some(end) = channel.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
+    let mut answered: HashSet<&str> = HashSet::new();
+    for message in channel.messages.iter().filter(|message| !message.bot) {
+        answered.extend(message.reply_to.iter().map(String::as_str));
+        answered.extend(message.thread.as_deref());
+    }
+    let mut questions = HashSet::new();
+    for messages in conversations.values() {
+        for (index, message) in messages.iter().enumerate() {
+            let is_soon = |later: &&&RecordedMessage| {
+                later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN
+            };
+            let mut soon = messages[index + 1..].iter().take_while(is_soon);
+            let is_known = end.duration_since(message.at()) > TAKEN_UP_WITHIN;
+            if message.text.contains(['?', '？'])
+                && is_known
+                && !answered.contains(&*message.id)
+                && soon.all(|later| later.author == message.author)
+            {
+                questions.insert(&*message.id);
+            }
+        }
+    }
+    questions
+}

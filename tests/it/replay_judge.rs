@@ -1,0 +1,221 @@
+//! A model as the judge of a replay, recorded answers in its place, and replays that go on where they stopped.
+
+use std::path::Path;
+
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+
+/// Six rooms, each with a question that nobody takes up.
+fn rooms() -> String {
+    let mut lines = String::new();
+    for room in 0..6 {
+        for (number, (author, text)) in [
+            ("mara", "good morning"),
+            ("ivo", "morning, the kettle is on"),
+            ("mara", "does anybody know where the long ladder is?"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let line = json!({
+                "room": format!("room-{room}"), "id": format!("m{number}"), "author": author, "text": text,
+                "ts": 1_772_442_000 + room * 10_000 + number * 40, "opener": number == 2,
+            });
+            lines += &format!("{line}\n");
+        }
+    }
+    lines
+}
+
+/// A folder with the rooms, and a config whose judge is a model at this server.
+fn folder(base: &str, model: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rooms.jsonl"), rooms()).unwrap();
+    let config = format!(
+        "agents:\n  judgment:\n    model_id: {model}\n    client_args: {{api_key: sk-test, api_base: \"{base}/v1\"}}\n"
+    );
+    std::fs::write(folder.path().join("config.yaml"), config).unwrap();
+    folder
+}
+
+async fn replay(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value, String) {
+    let mut command = aizuchi();
+    command.current_dir(folder).args(["replay", "rooms.jsonl", "--json"]).args(arguments);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_default(), stderr)
+}
+
+fn says_no(times: usize) -> impl Iterator<Item = ProviderResponse> {
+    let answer = json!({
+        "should_respond": false, "reason": "it is not mine", "confidence": 0.9, "delay_seconds": null, "about": null,
+    });
+    std::iter::repeat_n(ProviderResponse::Says(answer.to_string()), times)
+}
+
+/// The figures of the first policy, without how long they took.
+fn score(json: &Value) -> Value {
+    let mut score = json["policies"][0]["score"].clone();
+    score["elapsed_seconds"] = Value::Null;
+    score
+}
+
+#[tokio::test]
+async fn a_model_is_asked_once_and_within_its_cap() {
+    let server = Server::start(ServerLimits::default()).await;
+    let folder = folder(&server.base, "openai/gpt-4o-mini");
+    server.then(says_no(100));
+    let model = ["--judge", "model", "--events"];
+    let (code, first, stderr) = replay(folder.path(), &[&model[..], &["first"]].concat()).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let calls = server.requests().len();
+    assert!(calls >= 6, "{first}");
+    assert!(stderr.contains(&format!("would be asked about {calls} times, with ")), "{stderr}");
+    assert!(stderr.contains("(at most 1.00 USD, --max-cost)"), "{stderr}");
+    let judge = &first["judge"];
+    assert_eq!(
+        (&judge["model"], &judge["counts"]["calls"]),
+        (&json!("openai/gpt-4o-mini"), &json!(calls))
+    );
+    assert!(judge["counts"]["cost_micros"].as_u64().unwrap() > 0, "{judge}");
+    assert_eq!(score(&first)["judge_calls"], calls, "{first}");
+
+    // The second run is free, and the same, in whatever order the rooms are taken.
+    let again = [&model[..], &["again", "--parallel", "1"]].concat();
+    let (_, second, stderr) = replay(folder.path(), &again).await;
+    assert_eq!(server.requests().len(), calls);
+    assert!(stderr.contains(&format!("all {calls} answers are in ")), "{stderr}");
+    assert_eq!(second["judge"]["counts"]["from_cache"], calls);
+    assert_eq!(score(&second), score(&first));
+    let events = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(events("first"), events("again"));
+
+    // What the cap does not allow is unknown, not a no.
+    let capped = ["--judge", "model", "--cache", "empty.jsonl", "--max-cost", "0"];
+    let (_, json, stderr) = replay(folder.path(), &capped).await;
+    assert_eq!(server.requests().len(), calls);
+    let counts = &json["judge"]["counts"];
+    assert_eq!((&counts["calls"], &counts["is_cap_reached"]), (&json!(0), &json!(true)), "{json}");
+    assert_eq!(score(&json)["failed"], counts["unknown"], "{json}");
+    assert!(stderr.contains("judgments are unknown, because the cap was reached"), "{stderr}");
+    // The kept answers are recorded answers.
+    let (_, recorded, _) =
+        replay(folder.path(), &["--judge", "data/replay-answers.jsonl", "--events", "recorded"])
+            .await;
+    assert_eq!(recorded["judge"]["counts"], json!({"answered": calls, "unknown": 0}));
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_needs_a_limit_of_calls() {
+    let server = Server::start(ServerLimits::default()).await;
+    let folder = folder(&server.base, "openai/house-model");
+    server.then(says_no(100));
+    let (code, _, stderr) = replay(folder.path(), &["--judge", "model"]).await;
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("the price of openai/house-model is not known, so --max-cost"),
+        "{stderr}"
+    );
+    let limited = ["--judge", "model", "--max-calls", "2"];
+    let (code, json, stderr) = replay(folder.path(), &limited).await;
+    assert_eq!((code, server.requests().len()), (Some(0), 2), "{stderr}");
+    assert!(
+        stderr.contains("times (2 at most)") && stderr.contains("a price that is not known"),
+        "{stderr}"
+    );
+    assert!(json["judge"]["counts"]["unknown"].as_u64().unwrap() >= 4, "{json}");
+    // What was asked is kept, so the next two calls go on from there.
+    let (_, json, _) = replay(folder.path(), &limited).await;
+    assert_eq!(json["judge"]["counts"]["from_cache"], 2, "{json}");
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_asked_no_more() {
+    let server = Server::start(ServerLimits::default()).await;
+    let folder = folder(&server.base, "openai/gpt-4o-mini");
+    let refusal =
+        ProviderResponse::Status(401, Vec::new(), json!({ "error": "long ladder" }).to_string());
+    server.then(std::iter::repeat_n(refusal, 100));
+    let (code, json, stderr) =
+        replay(folder.path(), &["--judge", "model", "--parallel", "1"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(server.requests().len(), 5, "{json}");
+    let counts = &json["judge"]["counts"];
+    assert_eq!(counts["unknown"], score(&json)["failed"], "{json}");
+    assert!(stderr.contains("a call failed: ") && !stderr.contains("long ladder"), "{stderr}");
+}
+
+#[tokio::test]
+async fn recorded_answers_stand_in_for_a_model() {
+    let folder = folder("http://127.0.0.1:1", "openai/gpt-4o-mini");
+    let answers = [
+        json!({"room": "room-0", "message": "m2", "should_respond": true, "confidence": 0.95, "about": "m2", "delay_seconds": 0}),
+        json!({"room": "room-1", "message": "m2", "should_respond": false, "reason": "not mine"}),
+        json!({"room": "room-1", "message": "m2", "should_respond": "yes", "reason": "secret"}),
+        json!({"room": "room-2", "message": "m2", "should_respond": true, "confidence": 7}),
+    ];
+    let answers: Vec<String> = answers.iter().map(Value::to_string).collect();
+    std::fs::write(folder.path().join("answers.jsonl"), answers.join("\n")).unwrap();
+    let (code, json, stderr) = replay(folder.path(), &["--judge", "answers.jsonl"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(score(&json)["spoken_posts"], 1, "{json}");
+    let unknown = json["judge"]["counts"]["unknown"].as_u64().unwrap();
+    assert!(unknown >= 4, "{json}");
+    assert!(
+        stderr.contains("answers.jsonl, line 3: it has neither prompt_hash and answer"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("answers.jsonl, line 4: its confidence is not between 0 and 1"),
+        "{stderr}"
+    );
+    assert!(stderr.contains(&format!("{unknown} judgments are unknown")), "{stderr}");
+    assert!(!stderr.contains("secret"), "{stderr}");
+    for (arguments, expected) in [
+        (
+            &["--judge", "often"][..],
+            "it must be silent, speak, builtin, model, or a file with answers",
+        ),
+        (&["--judge", "nowhere.jsonl"], "cannot read nowhere.jsonl"),
+        (&["--judge", "config.yaml"], "config.yaml holds no answers"),
+        (&["--judge", "model", "--max-cost", "much"], "it must be an amount of money"),
+        (&["--model", "openai/gpt-4o-mini"], "--model goes with --judge model"),
+    ] {
+        let (code, _, stderr) = replay(folder.path(), arguments).await;
+        assert!(code != Some(0) && stderr.contains(expected), "{arguments:?} {stderr}");
+    }
+}
+
+#[tokio::test]
+async fn a_stopped_replay_goes_on_with_the_same_result() {
+    let folder = folder("http://127.0.0.1:1", "openai/gpt-4o-mini");
+    let path = |name: &str| folder.path().join(name);
+    let (_, whole, _) = replay(folder.path(), &["--judge", "speak", "--events", "whole"]).await;
+    let resumable = ["--judge", "speak", "--events", "events", "--resume", "progress"];
+    let (_, first, stderr) = replay(folder.path(), &resumable).await;
+    assert_eq!(score(&first), score(&whole), "{stderr}");
+    let done = std::fs::read_to_string(path("progress")).unwrap();
+    let ends: Vec<usize> = done.match_indices('\n').map(|(end, _)| end + 1).collect();
+    assert_eq!(ends.len(), 7, "a line for the replay and one for each room");
+    let events = std::fs::read(path("events")).unwrap();
+    for (kept, extra) in [(ends[6], 0), (ends[3], 0), (ends[3], 20), (ends[0], 5), (3, 0)] {
+        std::fs::write(path("progress"), &done[..kept + extra]).unwrap();
+        std::fs::write(path("events"), &events).unwrap();
+        let (code, json, stderr) = replay(folder.path(), &resumable).await;
+        assert_eq!(code, Some(0), "{kept} {stderr}");
+        assert_eq!(score(&json), score(&whole), "{kept}");
+        assert_eq!(std::fs::read(path("events")).unwrap(), events, "{kept}");
+        assert_eq!(std::fs::read(path("whole")).unwrap(), events, "{kept}");
+    }
+    let other = ["--judge", "silent", "--events", "events", "--resume", "progress"];
+    let (code, _, stderr) = replay(folder.path(), &other).await;
+    assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
+    std::fs::write(path("events"), "short").unwrap();
+    let (code, _, stderr) = replay(folder.path(), &resumable).await;
+    assert!(code == Some(1) && stderr.contains("events is shorter than when"), "{stderr}");
+}
