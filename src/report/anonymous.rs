@@ -27,8 +27,11 @@ const MIN_PART_LETTERS: usize = 3;
 const NAME_ENDINGS: [&str; 9] =
     ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
 
+/// An address, also one without its scheme, which what it would have said leaves out.
 static URL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)\b(?:[a-z][a-z0-9+.\-]*://|www\.)[^\s<>"'）」。、]+"#)
+    let with_scheme = r"(?:[a-z][a-z0-9+.\-]*://|www\.)";
+    let bare = r"(?:[a-z0-9\-]+\.)+(?:com|co|org|net|io|dev|app|jp|ai|me|info|example)\b";
+    Regex::new(&format!(r#"(?i)\b(?:{with_scheme}|{bare})[^\s<>"'）」。、…]*"#))
         .expect("the pattern is valid")
 });
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
@@ -239,6 +242,10 @@ mod tests {
             (
                 "write to ann.m+x@mail.example or https://ann.example/meyer?x=1 now",
                 "write to [e-mail] or [link] now",
+            ),
+            (
+                "made it at github.co… and at code.example/ann?x, fine",
+                "made it at [link]… and at [link] fine",
             ),
             ("see #garden, not the garden", "see #room-A, not the garden"),
         ] {

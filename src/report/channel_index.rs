@@ -196,11 +196,45 @@ fn is_directed(message: &RecordedMessage) -> bool {
     words.any(|word| word.trim_start_matches('<').starts_with('@'))
 }
 
+/// Whether a word of it ends with a question mark. One inside an address or a name of code asks nothing.
 pub fn is_question(message: &RecordedMessage) -> bool {
-    message.text.contains(['?', '？'])
+    message.text.split_whitespace().any(|word| {
+        let bare = word.trim_end_matches([
+            '"', '\'', '”', '’', '」', ')', '）', '!', '！', '.', '*', '_', '>',
+        ]);
+        !word.contains("://") && (word.contains('？') || bare.ends_with('?'))
+    })
 }
 
 /// The key of a thread, or of the top level, which no thread has: ids are not empty.
 fn place(thread: Option<&str>) -> &str {
     thread.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_mark_in_an_address_or_in_code_asks_nothing() {
+        let message = |text: &str| RecordedMessage {
+            room: "r".to_owned(),
+            thread: None,
+            id: "1".to_owned(),
+            ts: 0.0,
+            author: "ann".to_owned(),
+            name: None,
+            text: text.to_owned(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        for text in ["who has it?", "really?! yes", "(is it?)", "どこですか？教えて", "what? no"]
+        {
+            assert!(is_question(&message(text)), "{text}");
+        }
+        for text in ["see https://a.example/x?y=1", "use `nil?` there", "so it goes", "a?b"] {
+            assert!(!is_question(&message(text)), "{text}");
+        }
+    }
 }

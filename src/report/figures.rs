@@ -205,6 +205,12 @@ pub struct LeftOut {
 }
 
 impl PolicyFigures {
+    /// Whether calls were made and none used a token: the built-in mind's, in the ledger.
+    pub fn used_no_tokens(&self) -> bool {
+        let calls = self.calls;
+        calls.judge_calls + calls.reply_calls > 0 && calls.judge_tokens + calls.reply_tokens == 0
+    }
+
     /// The first model with a known cost.
     pub fn known_cost(&self) -> Option<(&str, f64)> {
         self.costs.iter().find_map(|cost| Some((&*cost.model, cost.per_month?)))

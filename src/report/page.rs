@@ -244,6 +244,9 @@ impl<'a> View<'a> {
         if let Some(month) = spent.and_then(|spent| spent.per_month) {
             return tile(self.money(month), texts::figure_cost_spent(l).to_owned());
         }
+        if self.is_ledger() && self.policy.used_no_tokens() {
+            return tile(texts::cost_nothing(l).to_owned(), texts::cost_builtin(l).to_owned());
+        }
         match self.policy.known_cost() {
             Some((model, month)) => tile(self.money(month), texts::figure_cost_with(l, model)),
             None => tile(words::UNKNOWN.to_owned(), self.unknown_cost().to_owned()),

@@ -70,6 +70,9 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
     }
     match (policy.known_cost(), report.source) {
         (None, ReportSource::Builtin) => texts::cost_free(language).to_owned(),
+        (None, ReportSource::Ledger) if policy.used_no_tokens() => {
+            texts::cost_free(language).to_owned()
+        }
         (None, _) => texts::cost_unknown(language).to_owned(),
         (Some((model, month)), ReportSource::Builtin | ReportSource::Ledger) => {
             texts::cost_free_or(language, &money(month), model)

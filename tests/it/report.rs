@@ -328,6 +328,7 @@ async fn what_it_would_have_done_is_reported_while_it_observes() {
     let (code, text, error) = report(&home, &["--html", page.to_str().unwrap()]);
     assert_eq!((code, &*error), (Some(0), ""));
     assert!(text.contains("Aizuchi would have spoken once where it only observes."), "{text}");
+    assert!(text.contains("That cost nothing: its built-in mind decided."), "{text}");
     let page = seen(&fs::read_to_string(page).unwrap());
     for part in
         ["From its own ledger", "does anyone know where the ladder is?", "would have spoken here"]

@@ -235,7 +235,7 @@ texts! {
     cost_nothing: "free" / "無料";
     cost_less(money: &str): "less than {money}" / "{money} 未満";
     cost_real(money: &str, month: &str): "Really spent in this time: {money}, that is {month} a month." / "この期間に実際にかかった費用：{money}（月に {month}）。";
-    cost_no_tokens: "not known: the prompts of this replay were not written out" / "不明（この再現ではプロンプトを書き出していません）";
+    cost_no_tokens: "not known: no tokens were counted" / "不明（トークン数の記録がありません）";
     cost_no_price: "not known: no price is configured" / "不明（価格の設定がありません）";
     cost_no_calls: "no model was asked" / "モデルに尋ねていません";
     cost_caption: "Cost of a month with each model" / "モデルごとの 1 か月の費用";
