@@ -295,7 +295,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
     if !(0.0..=1.0).contains(&raw.confidence) {
         return Err("confidence is not between 0.0 and 1.0".to_owned());
     }
-    let open = || newest_open_question(&prompt.context).filter(|_| raw.should_respond);
+    let open = || if raw.should_respond { newest_open_question(&prompt.context) } else { None };
     let named = find_message(raw.about.as_deref(), prompt);
     let about = named.filter(|message| !prompt.context.is_left_to_thread(message)).or_else(open);
     let about = about.or_else(|| prompt.context.newest_human_message());

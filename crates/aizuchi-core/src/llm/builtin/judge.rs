@@ -105,7 +105,7 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
         return Err(NoOpenQuestion::Ended);
     }
     // What was asked of the mind itself is answered, and tells nothing about the others.
-    let mut questions = analysis.questions.iter().rev();
+    let mut questions = analysis.questions().iter().rev();
     let newest = questions.find(|question| !question.message.is_addressed());
     Err(match newest.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
