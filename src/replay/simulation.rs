@@ -55,6 +55,9 @@ use aizuchi_core::store::{
 /// between 2 and 8 s.
 const LATENCY_SIGMA: f64 = 0.5;
 
+/// How many of a channel's newest messages are kept at least: far more than any prompt holds or search needs.
+const KEPT_MESSAGES: usize = 50_000;
+
 /// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
     channel: &RecordedChannel,
@@ -67,7 +70,7 @@ pub fn run(
     let Some(first) = channel.messages.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
-    let volatile = Arc::new(VolatileStore::new());
+    let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),
         recorder: recorder.clone(),
