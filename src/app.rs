@@ -42,6 +42,7 @@ use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::learner::Learner;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::stage::Stage;
@@ -74,6 +75,7 @@ pub struct App {
     runner: Runner,
     retention: Retention,
     forgetter: Forgetter,
+    learner: Learner,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
@@ -181,6 +183,13 @@ impl App {
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
         let live = LiveSettings { rulebook, prompts: prompts.collect() };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
+        let learner = Learner {
+            archive: store.clone(),
+            clock: clock.clone(),
+            workspaces: platforms.0.keys().cloned().collect(),
+            miss: config.response.learned_miss(),
+            gates: agent.learned_gates.clone(),
+        };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
@@ -233,6 +242,7 @@ impl App {
             runner,
             retention,
             forgetter,
+            learner,
             room,
             demo,
             remotes,
@@ -268,6 +278,7 @@ impl App {
             runner,
             retention,
             forgetter,
+            learner,
             room,
             demo,
             remotes,
@@ -287,6 +298,8 @@ impl App {
         tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
+        let learner_stop = shutdown.clone();
+        tasks.spawn(async move { ("learner".to_owned(), learner.run(learner_stop).await) });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
         for remote in remotes {
@@ -385,6 +398,7 @@ pub fn build_agent(
         metrics,
         persona: persona.clone(),
         prompt_builder: load_prompts_in(config, persona.language)?.into(),
+        learned_gates: Arc::default(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),

@@ -10,6 +10,7 @@ mod dev;
 mod discord;
 mod eval;
 mod forget;
+mod gate;
 mod help;
 mod import;
 mod log;
@@ -82,6 +83,7 @@ enum CliCommand {
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
     Forget(forget::ForgetArgs),
+    Gate(gate::GateArgs),
     /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
     /// Print the manifest that creates the Slack app.
@@ -140,6 +142,7 @@ impl Cli {
             CliCommand::Eval(eval) => eval.run(&source, selection),
             CliCommand::Import(import) => import.run(&source),
             CliCommand::Forget(forget) => forget.run(&source),
+            CliCommand::Gate(gate) => gate.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(&source),
@@ -170,6 +173,7 @@ impl CliCommand {
             | CliCommand::Replay(_)
             | CliCommand::Import(_)
             | CliCommand::Forget(_)
+            | CliCommand::Gate(_)
             | CliCommand::Config(_)
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)

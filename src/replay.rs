@@ -9,6 +9,7 @@ pub mod timing;
 pub mod record;
 pub mod score;
 pub mod table;
+pub mod learning;
 mod simulation;
 pub mod to_import;
 
@@ -23,6 +24,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{History, RecordedChannel};
+use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
@@ -75,22 +77,36 @@ pub fn replay(
     history: &History,
     policy: &Policy,
     settings: &ReplaySettings,
-    mut events: Option<Box<dyn Write + Send>>,
+    events: Option<Box<dyn Write + Send>>,
     progress: &dyn Fn(u64),
 ) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
-    let started = Instant::now();
-    let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
     let mind: Arc<dyn Llm> = match settings.judge {
         ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
         ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
         ReplayJudge::Builtin => Arc::new(BuiltinMind),
     };
+    let learning = ReplayLearning::new(policy.config.response.learned_miss());
+    replay_with(history, policy, settings, mind, &Arc::new(learning), events, progress)
+}
+
+/// The same with any mind. `learning` is what is learned of it.
+pub fn replay_with(
+    history: &History,
+    policy: &Policy,
+    settings: &ReplaySettings,
+    mind: Arc<dyn Llm>,
+    learning: &Arc<ReplayLearning>,
+    mut events: Option<Box<dyn Write + Send>>,
+    progress: &dyn Fn(u64),
+) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
+    let started = Instant::now();
+    let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
     let prompts =
         PromptBuilder::load(policy.config.language.own(), policy.config.prompts_dir().as_deref())?;
     let prompts = Arc::new(prompts);
     for channel in &history.channels {
         let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));
-        simulation::run(channel, policy, settings, &prompts, mind.clone(), &recorder)?;
+        simulation::run(channel, policy, settings, &prompts, mind.clone(), learning, &recorder)?;
         let mut record = into_record(recorder)?;
         if let Some(error) = record.first_error.take() {
             return Err(error);

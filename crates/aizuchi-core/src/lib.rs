@@ -38,4 +38,5 @@ pub mod llm;
 pub mod agent;
 pub mod runner;
 pub mod retention;
+pub mod learner;
 pub mod forgetter;

@@ -32,6 +32,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
     (12, "probes", include_str!("../../migrations/postgres/0012_probes.sql")),
     (13, "postings", include_str!("../../migrations/postgres/0013_postings.sql")),
+    (14, "moments", include_str!("../../migrations/postgres/0014_moments.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

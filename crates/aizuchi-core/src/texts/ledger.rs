@@ -94,6 +94,7 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
         Gate::NothingOpen => pick(language, "nothing open", "待たれている返事"),
         Gate::Cooldown => pick(language, "cooldown", "発言の間隔"),
         Gate::Share => pick(language, "share of the talk", "発言の割合"),
+        Gate::Learned => pick(language, "learned from its verdicts", "これまでの判断からの学習"),
         Gate::Budget => pick(language, "budget", "使ってよい量"),
         Gate::JudgeCalls => pick(language, "thoughts about one person", "一人について考える回数"),
         Gate::DecisionCalls => pick(language, "thoughts about one decision", "一度に考える回数"),
