@@ -79,7 +79,7 @@ fn explored_yes_turn_it_off_again() {
     let gate = LearnedGate::learn(&moments(all.clone()), 0.02);
     assert!(gate.skipping.is_some());
     // The judge has changed its mind about what is skipped, which only exploration shows.
-    let explored = (1500..1600).map(|number| {
+    let explored = (1500..1900).map(|number| {
         let explored = judged(number, vec![draw(number, "open") as f32 * 0.5, 0.5], true);
         let moment = Moment { propensity: EXPLORATION, ..explored.moment };
         JudgedMoment { moment, ..explored }
