@@ -10,7 +10,7 @@ use crate::cli::Cli;
 /// The verbs by what they are for. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check"]),
-    ("Look inside", &["why", "search", "prompt"]),
+    ("Look inside", &["why", "search", "prompt", "gate"]),
     ("Try before", &["demo", "replay", "eval"]),
     ("Move in and out", &["import", "forget"]),
     ("Set up", &["config", "slack", "discord", "completions", "man"]),
