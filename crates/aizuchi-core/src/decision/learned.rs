@@ -28,7 +28,7 @@ pub const MAX_MOMENTS: usize = 6000;
 pub const MIN_VERDICTS: usize = 200;
 pub const MIN_YES: usize = 20;
 /// It learns again when there are so many more verdicts, as a share of those it has learned from.
-const GROWTH: f64 = 0.1;
+const GROWTH: f64 = 0.04;
 /// Each moment is scored by a model that has seen the others but for a part of one in so many.
 const PARTS: usize = 5;
 /// A gate that skips less is not worth its risk.

@@ -14,8 +14,9 @@ use aizuchi_harness::harness::{
     Harness, HarnessOptions, JOIN, SILENCE, TestStore, on_every_store, top_level, workspace,
 };
 
-const COMPLAINT: &str = "I am so tired of this";
-const QUESTION: &str = "does anyone have a ladder?";
+const SHORT: &str = "is anyone there?";
+const LONG: &str =
+    "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
 /// Long enough that no other gate closes.
 const PAUSE: i64 = 4000;
 
@@ -51,9 +52,9 @@ impl Story {
         self.learner().step().await.unwrap();
     }
 
-    /// The judge takes up questions, and declines complaints.
+    /// The judge takes up long questions, and declines short ones.
     async fn says(&self, text: &str) {
-        let answer = if text == QUESTION { JOIN } else { SILENCE };
+        let answer = if text == LONG { JOIN } else { SILENCE };
         self.harness.mind.script.set_default(PromptVerb::Judge, answer);
         self.harness.says("alice", text).await;
         self.harness.pass(PAUSE).await;
@@ -62,7 +63,7 @@ impl Story {
     /// As many verdicts as it learns from: every fourth is a yes.
     async fn live(&self) {
         for number in 0..MIN_VERDICTS {
-            self.says(if number % 4 == 0 { QUESTION } else { COMPLAINT }).await;
+            self.says(if number % 4 == 0 { LONG } else { SHORT }).await;
         }
     }
 
@@ -70,11 +71,11 @@ impl Story {
         self.harness.decisions("garden").await.pop().unwrap()
     }
 
-    /// What became of these many complaints: how many of them were judged, and how many skipped.
+    /// What became of these many short questions: how many of them were judged, and how many skipped.
     async fn judged_and_skipped(&self, count: usize) -> (usize, usize) {
         let (mut judged, mut skipped) = (0, 0);
         for _ in 0..count {
-            self.says(COMPLAINT).await;
+            self.says(SHORT).await;
             let newest = self.newest().await;
             judged += usize::from(!newest.attempts.is_empty());
             skipped += usize::from(newest.gate == Some(Gate::Learned));
@@ -90,15 +91,15 @@ async fn what_the_judge_always_declines_is_asked_no_more() {
         story.live().await;
         assert_eq!(story.judged_and_skipped(2).await, (2, 0), "nothing was learned yet");
         story.learn().await;
-        story.says(COMPLAINT).await;
+        story.says(SHORT).await;
         let skipped = story.newest().await;
         assert_eq!(skipped.gate, Some(Gate::Learned));
         assert_eq!(skipped.ended, Some(DecisionResult::ChoseSilence));
         assert!(skipped.attempts.is_empty());
         let moment = skipped.evaluation.unwrap().moment.unwrap();
         assert!(moment.propensity < 1.0 && moment.rate.is_some());
-        // A question is judged, and answered.
-        story.says(QUESTION).await;
+        // A long question is judged, and answered.
+        story.says(LONG).await;
         let asked = story.newest().await;
         assert_eq!(asked.ended, Some(DecisionResult::Spoke));
         assert!(asked.evaluation.unwrap().passed_gates.ends_with(&[Gate::Learned]));
@@ -110,15 +111,12 @@ async fn what_the_judge_always_declines_is_asked_no_more() {
 
 #[tokio::test]
 async fn some_of_it_is_judged_all_the_same() {
-    on_every_store(async |store| {
-        let story = Story::new(store).await;
-        story.live().await;
-        story.learn().await;
-        let (judged, skipped) = story.judged_and_skipped(80).await;
-        assert!((1..20).contains(&judged), "{judged} of 80 are judged");
-        assert_eq!(judged + skipped, 80);
-    })
-    .await;
+    let story = Story::new(TestStore::volatile()).await;
+    story.live().await;
+    story.learn().await;
+    let (judged, skipped) = story.judged_and_skipped(80).await;
+    assert!((1..20).contains(&judged), "{judged} of 80 are judged");
+    assert_eq!(judged + skipped, 80);
 }
 
 #[tokio::test]
@@ -132,8 +130,8 @@ async fn a_mention_is_always_answered() {
             story.says(text).await;
             assert_eq!(story.harness.platform.posted_texts().len(), before + 1, "{text}");
         }
-        // Even if the mention comes while a complaint waits to be judged.
-        story.harness.says("alice", COMPLAINT).await;
+        // Even if the mention comes while a short question waits to be judged.
+        story.harness.says("alice", SHORT).await;
         let before = story.harness.platform.posted_texts().len();
         story.says("@Aizuchi are you there").await;
         assert_eq!(story.harness.platform.posted_texts().len(), before + 1);
@@ -168,24 +166,21 @@ async fn a_restart_learns_the_same_and_a_reset_forgets_it() {
 
 #[tokio::test]
 async fn a_judge_that_changes_its_mind_is_asked_again() {
-    on_every_store(async |store| {
-        let story = Story::new(store).await;
-        story.live().await;
+    let story = Story::new(TestStore::volatile()).await;
+    story.live().await;
+    story.learn().await;
+    assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
+    // From now on it wants to say something to short questions as well, which shows where it is asked all the same.
+    story.harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+    for _ in 0..500 {
+        story.harness.says("alice", SHORT).await;
+        story.harness.pass(PAUSE).await;
         story.learn().await;
-        assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
-        // From now on it wants to say something to complaints as well, which shows where it is asked all the same.
-        story.harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-        for _ in 0..200 {
-            story.harness.says("alice", COMPLAINT).await;
-            story.harness.pass(PAUSE).await;
-            story.learn().await;
-            if story.gates.read(&workspace()).unwrap().skipping.is_none() {
-                return;
-            }
+        if story.gates.read(&workspace()).unwrap().skipping.is_none() {
+            return;
         }
-        panic!("it still skips what the judge would take up");
-    })
-    .await;
+    }
+    panic!("it still skips what the judge would take up");
 }
 
 #[tokio::test]
@@ -194,7 +189,7 @@ async fn facilitators_and_onlookers_are_judged_without_it() {
         let mut rules = ChannelRules { mode, ..ChannelRules::default() };
         rules.facilitation.min_messages = 0;
         let story = Story::from_rules(TestStore::volatile(), rules).await;
-        story.says(COMPLAINT).await;
+        story.says(SHORT).await;
         let evaluation = story.newest().await.evaluation.unwrap();
         assert_eq!((evaluation.mode, evaluation.moment), (mode, None));
         assert!(story.harness.step_of(&top_level("garden")).await.is_none());
