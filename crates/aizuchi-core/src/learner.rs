@@ -55,9 +55,7 @@ impl Learner {
         }
         let newest = self.archive.judged_moments(workspace, MAX_MOMENTS).await?;
         let moments = JudgedMoments { newest, total };
-        // It computes for a fraction of a second, in which others are heard.
-        let learned = tokio::task::spawn_blocking(move || LearnedGate::learn(&moments, miss)).await;
-        let Ok(gate) = learned else { return Ok(()) };
+        let gate = LearnedGate::learn(&moments, miss);
         let (verdicts, yes) = (gate.training.verdicts, gate.training.yes);
         match &gate.skipping {
             Some(skipping) => info!(
