@@ -45,6 +45,7 @@ use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::learner::Learner;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::stage::Stage;
@@ -79,6 +80,7 @@ pub struct App {
     retention: Retention,
     backup: Option<ScheduledBackup>,
     forgetter: Forgetter,
+    learner: Learner,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
@@ -199,6 +201,13 @@ impl App {
         let prompts = prompts.collect();
         let live = LiveSettings { config: current_config, rulebook, prompts };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
+        let learner = Learner {
+            archive: store.clone(),
+            clock: clock.clone(),
+            workspaces: platforms.0.keys().cloned().collect(),
+            miss: config.response.learned_miss(),
+            gates: agent.learned_gates.clone(),
+        };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
@@ -260,6 +269,7 @@ impl App {
             retention,
             backup,
             forgetter,
+            learner,
             room,
             demo,
             remotes,
@@ -296,6 +306,7 @@ impl App {
             retention,
             backup,
             forgetter,
+            learner,
             room,
             demo,
             remotes,
@@ -319,6 +330,8 @@ impl App {
         }
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
+        let learner_stop = shutdown.clone();
+        tasks.spawn(async move { ("learner".to_owned(), learner.run(learner_stop).await) });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
         for remote in remotes {
@@ -417,6 +430,7 @@ pub fn build_agent(
         metrics,
         persona: persona.clone(),
         prompt_builder: load_prompts_in(config, persona.language)?.into(),
+        learned_gates: Arc::default(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),

@@ -12,6 +12,7 @@ mod discord;
 mod eval;
 mod export;
 mod forget;
+mod gate;
 mod help;
 mod import;
 mod judge;
@@ -106,6 +107,7 @@ enum CliCommand {
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
     Migrate(migrate::MigrateArgs),
+    Gate(gate::GateArgs),
     /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
     /// Print the manifest that creates the Slack app.
@@ -168,6 +170,7 @@ impl Cli {
             CliCommand::Backup(backup) => backup.run(&source),
             CliCommand::Restore(restore) => restore.run(&source),
             CliCommand::Migrate(migrate) => migrate.run(&source),
+            CliCommand::Gate(gate) => gate.run(&source),
             CliCommand::Config(config) => config.run(),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(&source),
@@ -206,6 +209,7 @@ impl RunArgs {
             | CliCommand::Backup(_)
             | CliCommand::Restore(_)
             | CliCommand::Migrate(_)
+            | CliCommand::Gate(_)
             | CliCommand::Config(_)
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)
@@ -242,6 +246,7 @@ impl CliCommand {
             | CliCommand::Backup(_)
             | CliCommand::Restore(_)
             | CliCommand::Migrate(_)
+            | CliCommand::Gate(_)
             | CliCommand::Config(_)
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)

@@ -12,6 +12,7 @@ pub mod moments;
 pub mod record;
 pub mod score;
 pub mod table;
+pub mod learning;
 mod simulation;
 mod side_by_side;
 pub mod judge;
@@ -29,6 +30,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
@@ -62,6 +64,11 @@ impl Policy {
             let prompt = &mut self.config.persona.system_prompt;
             *prompt = format!("{prompt}\n\n{addition}");
         }
+    }
+
+    /// Whether a gate is learned while it is replayed.
+    pub fn learns(&self) -> bool {
+        self.config.response.learned_miss().is_some()
     }
 
     /// The defaults: what a workspace gets without a config file.
@@ -119,6 +126,8 @@ pub struct Replay<'a> {
     settings: ReplaySettings,
     mind: Arc<dyn Llm>,
     prompts: Arc<PromptBuilder>,
+    /// What is learned of the judge, from channel to channel.
+    learning: Arc<ReplayLearning>,
     threads: usize,
     is_observed: bool,
 }
@@ -140,6 +149,7 @@ impl<'a> Replay<'a> {
             settings,
             mind,
             prompts: Arc::new(prompts),
+            learning: Arc::new(ReplayLearning::new(policy.config.response.learned_miss())),
             threads: 1,
             is_observed: false,
         })
@@ -170,6 +180,8 @@ impl<'a> Replay<'a> {
         take: ChannelTaker<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         match self.threads {
+            // What one channel teaches counts in the next.
+            _ if self.policy.learns() => self.run_in_turn(channels, first, events, take),
             0 | 1 => self.run_in_turn(channels, first, events, take),
             threads => side_by_side::run(self, threads, channels, first, events, take),
         }
@@ -200,8 +212,8 @@ impl<'a> Replay<'a> {
         let mut record = empty_record(channel, self.policy, events);
         record.moments = self.is_observed.then(Moments::default);
         let recorder = Arc::new(Recorder::new(record));
-        let Self { policy, settings, mind, prompts, .. } = self;
-        simulation::run(channel, policy, settings, prompts, mind.clone(), &recorder)?;
+        let Self { policy, settings, mind, prompts, learning, .. } = self;
+        simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)?;
         let mut record = into_record(recorder)?;
         record.elapsed_seconds = started.elapsed().as_secs_f64();
         match record.first_error.take() {

@@ -88,6 +88,10 @@ impl ReplayArgs {
             self.resume.is_none() || !self.report.writes_page(),
             "--report does not go with --resume: a report needs every channel"
         );
+        anyhow::ensure!(
+            self.resume.is_none() || !policies.iter().any(Policy::learns),
+            "--resume does not go with response.learned_gate: what was learned in the first channels would be lost"
+        );
         let mut judge = self.judge.prepare(source, selection)?;
         if judge.kind() == ReplayJudge::Model {
             policies.iter_mut().for_each(Policy::add_judgment_prompt);

@@ -45,6 +45,9 @@ pub struct ResponseConfig {
     /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
     /// asked whenever a conversation rests.
     pub gates: Vec<JudgeGate>,
+    /// Learn from the judge's verdicts in each workspace which moments it always declines, and ask it no more about
+    /// those. Left out: the judge is always asked.
+    pub learned_gate: Option<LearnedGateConfig>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
@@ -65,6 +68,14 @@ pub struct ResponseConfig {
     pub thread_memory_days: BoundedInteger<0, 3650>,
     /// How often the list of a workspace's channels is read again.
     pub channel_sync_interval_seconds: IntervalSeconds,
+}
+
+/// What a learned gate may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedGateConfig {
+    /// Of the moments at which the judge would want to speak, at most this share may be missed.
+    pub miss: Ratio,
 }
 
 /// How Aizuchi decides whether to speak.
@@ -120,6 +131,11 @@ impl JudgeGate {
 }
 
 impl ResponseConfig {
+    /// The share of the judge's yes that a learned gate may miss, if there is to be one.
+    pub fn learned_miss(&self) -> Option<f64> {
+        self.learned_gate.map(|gate| gate.miss.0)
+    }
+
     /// The timing of unsolicited posts on chat platforms.
     pub fn timing(&self) -> agent::PostTiming {
         let default = match self.wait {
@@ -180,6 +196,7 @@ impl Default for ResponseConfig {
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
+            learned_gate: None,
             min_confidence: Ratio(rules.min_confidence),
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),

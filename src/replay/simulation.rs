@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::budget::ModelCosts;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
 use crate::replay::timing::UnsolicitedPost;
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
@@ -55,6 +56,9 @@ use aizuchi_core::store::{
 /// between 2 and 8 s.
 const LATENCY_SIGMA: f64 = 0.5;
 
+/// How many of a channel's newest messages are kept at least: far more than any prompt holds or search needs.
+const KEPT_MESSAGES: usize = 50_000;
+
 /// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
     channel: &RecordedChannel,
@@ -62,15 +66,18 @@ pub fn run(
     settings: &ReplaySettings,
     prompts: &Arc<PromptBuilder>,
     mind: Arc<dyn Llm>,
+    learning: &Arc<ReplayLearning>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
     let Some(first) = channel.messages.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
-    let volatile = Arc::new(VolatileStore::new());
+    let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
+    learning.begin(&workspace);
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),
         recorder: recorder.clone(),
+        learning: learning.clone(),
         clock: clock.clone(),
     });
     let in_flight = Arc::new(InFlight::default());
@@ -121,6 +128,7 @@ pub fn run(
         persona,
         tools: None,
         prompt_builder: prompts.clone().into(),
+        learned_gates: learning.gates.clone(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
@@ -254,6 +262,7 @@ impl Simulation<'_> {
 struct RecordingStore {
     inner: Arc<VolatileStore>,
     recorder: Arc<Recorder>,
+    learning: Arc<ReplayLearning>,
     clock: Clock,
 }
 
@@ -288,6 +297,7 @@ impl Store for RecordingStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         self.record(claim, &outcome);
+        self.learning.record(claim, &outcome, now);
         self.inner.complete(claim, outcome, now).await
     }
 

@@ -36,6 +36,7 @@ use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::current::Current;
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
+use crate::decision::learned::LearnedGates;
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
@@ -168,6 +169,8 @@ pub struct Agent {
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
     pub prompt_builder: Current<PromptBuilder>,
+    /// What was learned about the judge of each workspace.
+    pub learned_gates: Arc<LearnedGates>,
     /// How each model's token count differs from the estimate.
     pub token_corrections: TokenCorrections,
     /// The last state that a model named for each conversation.

@@ -21,6 +21,7 @@ use crate::chat::{
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
 use crate::context::state::ConversationState;
+use crate::context::talk::SharedTalk;
 use crate::memo::Memo;
 use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::recall::RecalledMessage;
@@ -265,6 +266,8 @@ pub struct Context {
     pub last_silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub intent: Option<Intent>,
+    /// The structure of the target. Gates, prompts and what judges share it.
+    pub talk: SharedTalk,
     /// The revision of the newest human message that the open decision covers.
     pub newest_message_revision: u64,
     /// The store's revision when this was read. Anything newer was not seen.
@@ -296,6 +299,7 @@ impl Context {
             pending_commands: Vec::new(),
             last_silent_state: None,
             intent: None,
+            talk: SharedTalk::default(),
             newest_message_revision: 0,
             revision: 0,
         }

@@ -3,6 +3,7 @@
 
 pub mod limit;
 pub mod gate;
+pub mod learned;
 pub mod model_problem;
 pub mod verdict;
 
@@ -16,6 +17,7 @@ use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
+use crate::decision::learned::Moment;
 use crate::memory::Lineage;
 use crate::rules::Mode;
 
@@ -62,12 +64,27 @@ pub struct Judgment {
 }
 
 /// What was evaluated before a model was asked, or instead of asking.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     pub mode: Mode,
     /// The gates that were passed, in order.
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
+    /// What a learned gate learns from. A second look leaves that of the first.
+    pub moment: Option<Moment>,
+}
+
+impl Evaluation {
+    /// One before any model was asked.
+    pub fn new(mode: Mode, passed_gates: Vec<Gate>) -> Self {
+        Self { mode, passed_gates, conversation_state: None, moment: None }
+    }
+
+    /// This one, after an earlier one of the same decision.
+    pub fn after(self, earlier: Option<Self>) -> Self {
+        let moment = self.moment.or(earlier.and_then(|earlier| earlier.moment));
+        Self { moment, ..self }
+    }
 }
 
 /// How a decision ended.

@@ -39,4 +39,5 @@ pub mod agent;
 pub mod runner;
 pub mod retention;
 pub mod scheduled_backup;
+pub mod learner;
 pub mod forgetter;

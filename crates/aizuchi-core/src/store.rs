@@ -24,6 +24,7 @@ use crate::chat::{
 use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
+use crate::decision::learned::JudgedMoment;
 use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -198,6 +199,16 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError>;
 
+    /// The moments of a workspace that were judged, the newest `limit`, oldest first.
+    async fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<JudgedMoment>, StoreError>;
+
+    /// How many there are in all.
+    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError>;
+
     /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
     async fn exchanges(
         &self,
@@ -337,6 +348,10 @@ pub enum Order {
         workspace: WorkspaceId,
         memo: Box<Memo>,
     },
+    /// Learn the workspace's gate anew, from later verdicts alone.
+    ForgetMoments {
+        workspace: WorkspaceId,
+    },
 }
 
 impl Order {
@@ -352,7 +367,8 @@ impl Order {
             | Order::Mode { .. }
             | Order::OptIn { .. }
             | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. } => false,
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. } => false,
         }
     }
 
@@ -365,7 +381,8 @@ impl Order {
             | Order::OptIn { workspace, .. }
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
-            | Order::ImportMemo { workspace, .. } => workspace,
+            | Order::ImportMemo { workspace, .. }
+            | Order::ForgetMoments { workspace } => workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
             Order::ImportMemory { key, .. } => &key.workspace,
         }

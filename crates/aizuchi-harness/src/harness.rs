@@ -19,6 +19,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::{ContextLimits, ContextWindow};
 use aizuchi_core::current::Current;
+use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{Debounce, OnNewMessage, OutboxItem, PostedMessage};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -584,6 +585,8 @@ pub struct HarnessOptions {
     /// The model that names conversation states, where that is a call of its own.
     pub state: Option<Arc<dyn Llm>>,
     pub tools: Option<ToolSettings>,
+    /// The gates that were learned.
+    pub learned_gates: Arc<LearnedGates>,
     /// The model that remembers, an hour after a message. Without one, nothing is remembered.
     pub memory: Option<Arc<dyn Llm>>,
     pub language: Language,
@@ -603,6 +606,7 @@ impl Default for HarnessOptions {
             fallback: None,
             state: None,
             tools: None,
+            learned_gates: Arc::default(),
             memory: None,
             language: Language::En,
         }
@@ -695,6 +699,7 @@ pub fn build_parts_with(
         metrics,
         persona,
         prompt_builder: prompts(options.language).into(),
+        learned_gates: options.learned_gates,
         token_corrections: Default::default(),
         state_cache: Default::default(),
         deferrals: aizuchi_core::agent::defer::Deferrals::default(),

@@ -17,7 +17,7 @@ pub mod utterance;
 pub mod vocabulary;
 pub mod words;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::cues::Cues;
 use crate::features::FeatureSet;
@@ -100,6 +100,8 @@ pub struct ConversationStructure<'m> {
     /// For each message: that it begins something new, that it replies to the message before it, the one before
     /// that, and so on.
     links: Vec<Vec<f32>>,
+    /// What became of each message, found when it is first asked for.
+    uptakes: Vec<OnceLock<Uptake>>,
     set: FeatureSet,
     buffer: Vec<f32>,
 }
@@ -117,8 +119,14 @@ pub struct Uptake {
 
 impl<'m> ConversationStructure<'m> {
     pub fn new(models: &'m Models) -> Self {
-        let set = FeatureSet::default();
-        Self { models, utterances: Vec::new(), links: Vec::new(), set, buffer: Vec::new() }
+        Self {
+            models,
+            utterances: Vec::new(),
+            links: Vec::new(),
+            uptakes: Vec::new(),
+            set: FeatureSet::default(),
+            buffer: Vec::new(),
+        }
     }
 
     /// Adds the next message.
@@ -131,8 +139,15 @@ impl<'m> ConversationStructure<'m> {
         });
         softmax(&mut scores);
         round(&mut scores);
-        self.links.push(scores);
+        self.push_with(utterance, scores);
+    }
+
+    fn push_with(&mut self, utterance: Utterance, links: Vec<f32>) {
+        self.links.push(links);
         self.utterances.push(utterance);
+        // Any message may change what became of those before it.
+        self.uptakes.clear();
+        self.uptakes.resize_with(self.utterances.len(), OnceLock::new);
     }
 
     /// Adds the next message with the links that it has had before: the probability that it begins something new, and
@@ -146,8 +161,7 @@ impl<'m> ConversationStructure<'m> {
                 *link = *probability;
             }
         }
-        self.links.push(links);
-        self.utterances.push(utterance);
+        self.push_with(utterance, links);
     }
 
     /// The messages that the one at `index` may reply to, each with the probability.
@@ -217,6 +231,10 @@ impl<'m> ConversationStructure<'m> {
 
     /// What became of a question.
     pub fn uptake(&self, question: usize) -> Uptake {
+        self.uptakes[question].get_or_init(|| self.find_uptake(question)).clone()
+    }
+
+    fn find_uptake(&self, question: usize) -> Uptake {
         let asker = self.utterances[question].author;
         let mut set = FeatureSet::default();
         let mut buffer = Vec::new();
@@ -315,7 +333,8 @@ impl<'m> ConversationStructure<'m> {
         Self {
             models: self.models,
             utterances: self.utterances[range.clone()].to_vec(),
-            links: self.links[range].to_vec(),
+            links: self.links[range.clone()].to_vec(),
+            uptakes: range.map(|_| OnceLock::new()).collect(),
             set: FeatureSet::default(),
             buffer: Vec::new(),
         }

@@ -25,6 +25,8 @@ struct IndexedUser {
     /// In lower case.
     name: String,
     letters: Vec<char>,
+    /// It needs no mark after it to be a name.
+    is_plain: bool,
 }
 
 /// Whom a text addresses.
@@ -39,11 +41,10 @@ impl NameIndex {
     /// Adds a user with their name in lower case, unless they are known.
     pub fn insert(&mut self, id: u32, name: &str) {
         if !name.is_empty() && !self.users.iter().any(|user| user.id == id) {
-            self.users.push(IndexedUser {
-                id,
-                name: name.to_owned(),
-                letters: name.chars().collect(),
-            });
+            let letters: Vec<char> = name.chars().collect();
+            let is_plain =
+                letters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name);
+            self.users.push(IndexedUser { id, name: name.to_owned(), letters, is_plain });
         }
     }
 
@@ -54,7 +55,8 @@ impl NameIndex {
         let called = text.trim_start_matches(['@', '＠', ' ', '<']);
         let behind = |name: &str| trim_name_end(called.strip_prefix(name).unwrap_or(called));
         let word = first_word(text);
-        if let Some(user) = others().find(|user| is_name_prefix(text, word, &user.name)) {
+        let plain = text.trim_start_matches(['@', '＠', ' ']);
+        if let Some(user) = others().find(|user| is_name_prefix(text, plain, word, user)) {
             return Addressed { user: Some(user.id), body: behind(&user.name) };
         }
         if let Some(word) = word.filter(|word| !AMBIGUOUS_NAMES.contains(word)) {
@@ -64,7 +66,8 @@ impl NameIndex {
                 return Addressed { user: Some(user.id), body: behind(word) };
             }
         }
-        let last = others().find(|user| is_name_suffix(text, &user.name));
+        let end = name_end(text);
+        let last = others().find(|user| is_name_suffix(text, end, user));
         Addressed { user: last.map(|user| user.id), body: text }
     }
 
@@ -101,11 +104,11 @@ fn trim_name_end(rest: &str) -> &str {
 }
 
 /// `bob: …`, `bob, …`, `bob - …`, `@bob …`, `bob what …`, `<bob> …`, `花子さん、…`; both in lower case.
-fn is_name_prefix(text: &str, first_word: Option<&str>, name: &str) -> bool {
-    let is_plain = name.chars().count() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name);
-    let called = text.trim_start_matches(['@', '＠', ' ']);
+/// `called` is the text without a mark before the name.
+fn is_name_prefix(text: &str, called: &str, first_word: Option<&str>, user: &IndexedUser) -> bool {
+    let (name, is_plain) = (user.name.as_str(), user.is_plain);
     let Some(rest) = called.strip_prefix(name) else {
-        return first_word == Some(name) && is_plain;
+        return is_plain && first_word == Some(name);
     };
     let is_mention = text.starts_with(['@', '＠']);
     let is_polite = rest.starts_with("さん") && !name.is_ascii();
@@ -115,12 +118,17 @@ fn is_name_prefix(text: &str, first_word: Option<&str>, name: &str) -> bool {
         || (is_plain && (rest.starts_with(' ') || is_polite || first_word == Some(name)))
 }
 
-/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
-fn is_name_suffix(text: &str, name: &str) -> bool {
+/// A text without the marks behind its last word.
+fn name_end(text: &str) -> &str {
     let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let end = end.strip_suffix("さん").unwrap_or(end);
-    let is_long = name.chars().count() >= MIN_FUZZY_LENGTH || !name.is_ascii();
-    let before = end.strip_suffix(name).filter(|_| is_long);
+    end.strip_suffix("さん").unwrap_or(end)
+}
+
+/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
+fn is_name_suffix(text: &str, end: &str, user: &IndexedUser) -> bool {
+    let name = user.name.as_str();
+    let is_long = || user.letters.len() >= MIN_FUZZY_LENGTH || !name.is_ascii();
+    let before = end.strip_suffix(name).filter(|_| is_long());
     before.is_some_and(|before| match before.trim_end().chars().next_back() {
         Some(',' | '、' | '，') => true,
         Some(_) => before.ends_with([' ', '@']) && !text.contains(['?', '？']),

@@ -1,5 +1,7 @@
 //! A message as the models see it.
 
+use std::sync::OnceLock;
+
 use crate::cues::Cues;
 use crate::lexicon::Topic;
 use crate::names::NameIndex;
@@ -45,10 +47,75 @@ impl Kind {
     pub const COUNT: usize = 7;
 }
 
+/// A text, read. What it says to whom depends on who is there; the rest is read once.
+#[derive(Debug)]
+pub struct Reading {
+    prose: Prose,
+    /// What the whole of it says.
+    whole: OnceLock<Content>,
+    /// What it says behind a name that it begins with, and where that is.
+    behind_name: OnceLock<(usize, Content)>,
+}
+
+/// What the words say, whoever they are said to.
+#[derive(Clone, Debug)]
+struct Content {
+    cues: Cues,
+    topic: Topic,
+    words: Vec<u32>,
+    forms: Vec<u16>,
+    length: usize,
+}
+
+impl Reading {
+    pub fn new(text: &str) -> Self {
+        let (whole, behind_name) = (OnceLock::new(), OnceLock::new());
+        Self { prose: Prose::new(text), whole, behind_name }
+    }
+
+    /// What `body` says, which is the end of the text.
+    fn content(&self, body: &str) -> Content {
+        let read = || Content::new(&self.prose, body);
+        match self.prose.text.len() - body.len() {
+            0 => self.whole.get_or_init(read).clone(),
+            start => {
+                let (known, content) = self.behind_name.get_or_init(|| (start, read()));
+                if *known == start { content.clone() } else { read() }
+            }
+        }
+    }
+}
+
+impl Content {
+    fn new(prose: &Prose, body: &str) -> Self {
+        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
+        let cues = Cues::find(prose, body);
+        let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
+        Self {
+            cues,
+            topic: if asks { Topic::find(body) } else { Topic::Other },
+            words: rare_words(body),
+            forms: listed_forms(body),
+            length: split_words(body).count() + japanese / 3,
+        }
+    }
+}
+
 impl Utterance {
     /// `mentioned` are the users that the platform says it mentions.
     pub fn new(author: u32, at: f64, text: &str, mentioned: &[u32], names: &NameIndex) -> Self {
-        let prose = Prose::new(text);
+        Self::from_reading(author, at, &Reading::new(text), mentioned, names)
+    }
+
+    /// The same with a text that was read before.
+    pub fn from_reading(
+        author: u32,
+        at: f64,
+        reading: &Reading,
+        mentioned: &[u32],
+        names: &NameIndex,
+    ) -> Self {
+        let prose = &reading.prose;
         let addressed = names.find_addressee(&prose.text, author);
         let mut named = names.find_named(&prose.text, author);
         let mentioned = mentioned.iter().copied().filter(|user| *user != author);
@@ -57,22 +124,19 @@ impl Utterance {
                 named.insert(0, user);
             }
         }
-        let body = addressed.body;
-        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
-        let cues = Cues::find(&prose, body);
+        let Content { cues, topic, words, forms, length } = reading.content(addressed.body);
         // Whom a message to all mentions, it only speaks of.
         let is_marked =
             named.len() == 1 && prose.text.contains('@') && !cues.contains(Cues::TO_ALL);
-        let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
         Self {
             author,
             is_bot: false,
             at,
             cues,
-            topic: if asks { Topic::find(body) } else { Topic::Other },
-            words: rare_words(body),
-            forms: listed_forms(body),
-            length: split_words(body).count() + japanese / 3,
+            topic,
+            words,
+            forms,
+            length,
             addressee: addressed.user.or(named.first().copied().filter(|_| is_marked)),
             named,
         }

@@ -1,5 +1,8 @@
 //! The words of a message that may show what it is about.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::reader::{is_japanese, split_words};
 
 /// Of a longer text the first are enough, and comparing all of two texts made for it would hold up a channel.
@@ -22,7 +25,7 @@ pub fn rare_words(body: &str) -> Vec<u32> {
                 }
                 before = letter;
             }
-        } else if word.len() >= 2 && !COMMON_WORDS.contains(&word) {
+        } else if word.len() >= 2 && !COMMON.contains(word) {
             let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word);
             words.push(hash(stem.bytes()));
         }
@@ -41,6 +44,8 @@ fn is_grammar(letter: char) -> bool {
 fn hash(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
+
+static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON_WORDS.into_iter().collect());
 
 const COMMON_WORDS: [&str; 110] = [
     "the",

@@ -11,11 +11,12 @@ use tracing::debug;
 use crate::agent::reserve::{Calls, sole_author};
 use crate::agent::{Agent, StateCall, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
-use crate::clock::duration_from_seconds;
+use crate::clock::{duration_from_seconds, seeded_random};
 use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
-use crate::decision::gate::Gate;
+use crate::decision::gate::{Gate, GateInput};
+use crate::decision::learned::{Admittance, Moment, features};
 use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
@@ -50,17 +51,29 @@ impl Agent {
         let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
         let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
         let gate_result = gate_input.check_before_judging(&gates);
-        let evaluation = trace.evaluation.insert(Evaluation {
-            mode,
-            passed_gates: gate_result.passed,
-            conversation_state: None,
-        });
+        let evaluation = trace.evaluation.insert(Evaluation::new(mode, gate_result.passed));
         if let Some(gate) = gate_result.settled_by {
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         if context.newest_human_message().is_none() {
             let why = texts::judging::message_deleted(self.persona.language);
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
+        }
+        // A second look is what the judge asked for.
+        if claim.second_looks == 0 && Gate::is_learned_in(mode) {
+            let (moment, admittance) = self.check_learned_gate(claim, &gate_input);
+            evaluation.moment = Some(moment);
+            match admittance {
+                Admittance::Unchecked => {}
+                Admittance::Judged => evaluation.passed_gates.push(Gate::Learned),
+                Admittance::Skipped { rate } => {
+                    let why = texts::judging::learned(self.persona.language, to_percent(rate));
+                    let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
+                    let state_hash = Some(context.state_hash());
+                    let gate = Some(Gate::Learned);
+                    return Ok(StepResult::Silent(DecisionClosing { gate, state_hash, ..closing }));
+                }
+            }
         }
         let owner = self.call_owner(claim, &context);
         let owner = CallOwner { sole_author: sole_author(&context), ..owner };
@@ -120,6 +133,18 @@ impl Agent {
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
         };
         Ok((Arc::new(context), options))
+    }
+
+    /// What the gate that was learned for the workspace says, and what it will learn from.
+    fn check_learned_gate(&self, claim: &Claim, input: &GateInput<'_>) -> (Moment, Admittance) {
+        let judge = self.minds.judgment.models.name();
+        let features = features::of(input);
+        let gate = self.learned_gates.read(&input.context.conversation.workspace);
+        let Some(gate) = gate.filter(|gate| gate.skipping.is_some()) else {
+            return (Moment::judged(&judge, features), Admittance::Unchecked);
+        };
+        let decision = claim.decision.to_string();
+        gate.check(&judge, features, seeded_random(self.seed, &[&decision, "explore"]))
     }
 
     /// Turns a verdict into the result of the step.
@@ -217,7 +242,8 @@ impl Agent {
             | Gate::Unchanged
             | Gate::NothingOpen
             | Gate::Cooldown
-            | Gate::Share => DecisionResult::ChoseSilence,
+            | Gate::Share
+            | Gate::Learned => DecisionResult::ChoseSilence,
         };
         let why = match limit {
             Some(limit) => texts::judging::limit_reason(self.persona.language, limit),
@@ -295,7 +321,7 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
     if !(0.0..=1.0).contains(&raw.confidence) {
         return Err("confidence is not between 0.0 and 1.0".to_owned());
     }
-    let open = || newest_open_question(&prompt.context).filter(|_| raw.should_respond);
+    let open = || if raw.should_respond { newest_open_question(&prompt.context) } else { None };
     let named = find_message(raw.about.as_deref(), prompt);
     let about = named.filter(|message| !prompt.context.is_left_to_thread(message)).or_else(open);
     let about = about.or_else(|| prompt.context.newest_human_message());
@@ -318,6 +344,11 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         situation_changed: raw.situation_changed,
         post_at: None,
     })
+}
+
+/// In tenths, rounded up: nothing is quite impossible.
+fn to_percent(rate: f64) -> f64 {
+    (rate * 1000.0).ceil() / 10.0
 }
 
 /// Drafts a reaction to a message.

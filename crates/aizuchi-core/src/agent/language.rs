@@ -52,6 +52,7 @@ impl Agent {
             metrics: self.metrics.clone(),
             prompt_builder: prompts.into(),
             // What is learned of a model's tokens in one language says little of another.
+            learned_gates: self.learned_gates.clone(),
             token_corrections: TokenCorrections::default(),
             state_cache: StateCache::default(),
             deferrals: self.deferrals.clone(),

@@ -89,7 +89,7 @@ impl Agent {
         // The state that the judge named is kept.
         let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
         let evaluation =
-            Evaluation { mode, passed_gates: gate_result.passed, conversation_state: state };
+            Evaluation { conversation_state: state, ..Evaluation::new(mode, gate_result.passed) };
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.settled_by {
             return Ok(self.refuse_by_gate(claim, gate, gate_result.limit, &context));

@@ -2,7 +2,7 @@
 //! the conversation ([`aizuchi_structure`]) in terms of its messages and users.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,11 +38,11 @@ const EXCHANGE_MESSAGES: usize = 4;
 /// An analysis of the newest messages of a context's target.
 #[derive(Debug)]
 pub struct ConversationAnalysis<'a> {
-    /// All questions and pleas, oldest first.
-    pub questions: Vec<QuestionAnalysis<'a>>,
+    /// Found when they are first asked for: a gate needs only those of new messages.
+    questions: OnceLock<Vec<QuestionAnalysis<'a>>>,
     context: &'a Context,
     target: &'a [Arc<Message>],
-    talk: Talk,
+    talk: Arc<Talk>,
     /// The index in `target` of the first message of `talk`.
     first: usize,
     /// What became at the top level of the message that opened the target, if that is a thread.
@@ -95,6 +95,19 @@ pub enum Standing {
     InThread,
 }
 
+/// How a message relates to those before it, in probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Relation {
+    /// It begins something new.
+    pub begins: f32,
+    /// It replies to another user.
+    pub directed: f32,
+    /// It addresses a user.
+    pub is_addressed: bool,
+    /// It replies to the persona.
+    pub to_persona: f32,
+}
+
 /// How busy it was within the last five minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentActivity {
@@ -108,19 +121,25 @@ impl<'a> ConversationAnalysis<'a> {
         let talk = Talk::from_context(context);
         let first = target.len() - talk.structure().len();
         let above = uptake_above(context);
-        let mut analysis = Self { questions: Vec::new(), context, target, talk, first, above };
-        let newest = target.len().saturating_sub(MAX_MESSAGES).max(first);
-        let asks = |index: &usize| {
-            target[*index].is_human() && analysis.talk.structure().asking(index - first) > 0.0
-        };
-        let questions = (newest..target.len()).filter(asks);
-        analysis.questions = questions.map(|index| analysis.question(index)).collect();
-        analysis
+        Self { questions: OnceLock::new(), context, target, talk, first, above }
+    }
+
+    /// All questions and pleas, oldest first.
+    pub fn questions(&self) -> &[QuestionAnalysis<'a>] {
+        self.questions.get_or_init(|| {
+            let newest = self.target.len().saturating_sub(MAX_MESSAGES).max(self.first);
+            let asks = |index: &usize| {
+                self.target[*index].is_human()
+                    && self.talk.structure().asking(index - self.first) > 0.0
+            };
+            let questions = (newest..self.target.len()).filter(asks);
+            questions.map(|index| self.question(index)).collect()
+        })
     }
 
     /// Questions and pleas to the channel that most probably no user has taken up, oldest first.
     pub fn open_questions(&self) -> impl DoubleEndedIterator<Item = &QuestionAnalysis<'a>> {
-        self.questions.iter().filter(|question| question.status == QuestionStatus::Open)
+        self.questions().iter().filter(|question| question.status == QuestionStatus::Open)
     }
 
     /// Whether more than one user has written.
@@ -156,6 +175,24 @@ impl<'a> ConversationAnalysis<'a> {
         let recent: Vec<&Arc<Message>> =
             self.target.iter().filter(|message| message.at >= since).collect();
         RecentActivity { messages: recent.len(), users: human_authors(recent.into_iter()).len() }
+    }
+
+    /// What the form of a message of the target tells.
+    pub fn cues(&self, message: &Message) -> Cues {
+        let index = self.talk.index_of(&message.id);
+        index.map_or(Cues::empty(), |index| self.talk.structure().utterances()[index].cues)
+    }
+
+    /// How a message of the target relates to those before it.
+    pub fn relation(&self, message: &Message) -> Option<Relation> {
+        let index = self.talk.index_of(&message.id)?;
+        let structure = self.talk.structure();
+        Some(Relation {
+            begins: structure.begins(index),
+            directed: structure.directed(index),
+            is_addressed: structure.utterances()[index].addressee.is_some(),
+            to_persona: self.talk.replied_to_persona(index, Cues::empty()),
+        })
     }
 
     /// The number of messages after the persona's last one.
@@ -372,7 +409,7 @@ mod tests {
     fn status(messages: &[(&str, &str)]) -> String {
         let context = context(&[&CROWD[..], messages].concat());
         let analysis = ConversationAnalysis::new(&context);
-        let question = analysis.questions.iter().find(|asked| asked.message.id.as_str() >= "004");
+        let question = analysis.questions().iter().find(|asked| asked.message.id.as_str() >= "004");
         match question.map(|question| &question.status) {
             None => "no question".to_owned(),
             Some(QuestionStatus::Open) => "open".to_owned(),
@@ -436,7 +473,7 @@ mod tests {
             ("mia", "does anyone know when the shop opens?"),
         ]);
         let analysis = ConversationAnalysis::new(&context);
-        assert_eq!(analysis.questions[0].status, QuestionStatus::Open);
+        assert_eq!(analysis.questions()[0].status, QuestionStatus::Open);
         assert!(!analysis.is_settled(|_| true));
     }
 

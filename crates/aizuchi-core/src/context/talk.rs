@@ -1,9 +1,10 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
 use crate::context::Context;
@@ -11,11 +12,33 @@ use crate::context::links::{LinkSource, MessageLinks};
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
-use aizuchi_structure::utterance::Utterance;
+use aizuchi_structure::utterance::{Reading, Utterance};
 use aizuchi_structure::{ConversationStructure, Models};
 
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
+
+/// Texts that were read lately: the same messages are looked at again and again. A full cache begins anew.
+static READINGS: LazyLock<Mutex<HashMap<Arc<str>, Arc<Reading>>>> = LazyLock::new(Mutex::default);
+const MAX_READINGS: usize = 2048;
+/// Longer texts are rare and not cached.
+const MAX_TEXT_BYTES: usize = 2048;
+
+fn read(text: &Arc<str>) -> Arc<Reading> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Arc::new(Reading::new(text));
+    }
+    let mut readings = READINGS.lock();
+    if let Some(reading) = readings.get(text) {
+        return reading.clone();
+    }
+    let reading = Arc::new(Reading::new(text));
+    if readings.len() >= MAX_READINGS {
+        readings.clear();
+    }
+    readings.insert(text.clone(), reading.clone());
+    reading
+}
 
 /// The newest messages of a conversation.
 #[derive(Debug)]
@@ -49,10 +72,62 @@ impl Default for Talk {
     }
 }
 
+/// The structure of a context's target, found when it is first asked for. It is no part of what the context says.
+#[derive(Debug, Default)]
+pub struct SharedTalk(OnceLock<(Arc<Talk>, TalkSource)>);
+
+/// What a talk was made from, to tell whether the context still holds it.
+#[derive(Debug)]
+struct TalkSource {
+    messages: Vec<Arc<Message>>,
+    names: usize,
+    links: usize,
+}
+
+impl SharedTalk {
+    fn get_or_init(&self, context: &Context) -> Arc<Talk> {
+        let target = context.target_messages();
+        let found = self.0.get_or_init(|| {
+            let source = TalkSource {
+                messages: target.to_vec(),
+                names: context.names.len(),
+                links: context.links.len(),
+            };
+            (Arc::new(Talk::of_messages(target, context)), source)
+        });
+        match found.1.is_of(context) {
+            true => found.0.clone(),
+            false => Arc::new(Talk::of_messages(target, context)),
+        }
+    }
+}
+
+impl TalkSource {
+    fn is_of(&self, context: &Context) -> bool {
+        let target = context.target_messages();
+        self.messages.len() == target.len()
+            && self.messages.iter().zip(target).all(|(one, other)| Arc::ptr_eq(one, other))
+            && (self.names, self.links) == (context.names.len(), context.links.len())
+    }
+}
+
+/// A copy is there to be changed.
+impl Clone for SharedTalk {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for SharedTalk {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 impl Talk {
     /// The newest messages of a context's target.
-    pub fn from_context(context: &Context) -> Self {
-        Self::of_messages(context.target_messages(), context)
+    pub fn from_context(context: &Context) -> Arc<Self> {
+        context.talk.get_or_init(context)
     }
 
     /// The newest of these messages of a context's channel.
@@ -95,7 +170,8 @@ impl Talk {
         });
         let mentioned: Vec<u32> = mentioned.map(|user| self.number(user)).collect();
         let seconds = message.at.as_millisecond() as f64 / 1000.0;
-        let utterance = Utterance::new(author, seconds, &message.text, &mentioned, &self.names);
+        let reading = read(&message.text);
+        let utterance = Utterance::from_reading(author, seconds, &reading, &mentioned, &self.names);
         let is_bot = message.author.kind == AuthorKind::Bot;
         let utterance = Utterance { is_bot, ..utterance };
         let is_known = |parent: &MessageId| self.index_of(parent).is_some();

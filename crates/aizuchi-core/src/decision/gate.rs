@@ -56,6 +56,8 @@ pub enum Gate {
     Share,
     /// The budget is used up.
     Budget,
+    /// By what its own ledger shows, the judge declines moments like this one.
+    Learned,
     /// A judge was called often enough about the only author of the new messages.
     JudgeCalls,
     /// The decision has taken as many model calls as one may.
@@ -79,6 +81,15 @@ impl Gate {
             | Limit::PostsPerHour
             | Limit::PostsPerChannelPerHour
             | Limit::AnswersPerPersonPerHour => Gate::Budget,
+        }
+    }
+
+    /// Whether a learned gate has a say: where the mode alone asks for a word unasked, and no rule compares. What
+    /// an `observe` channel shows is the judge itself.
+    pub fn is_learned_in(mode: Mode) -> bool {
+        match mode {
+            Mode::Companion => true,
+            Mode::Facilitator | Mode::MentionOnly | Mode::Observe | Mode::Off => false,
         }
     }
 
@@ -222,6 +233,8 @@ impl GateInput<'_> {
             Gate::Budget => self.reached_limit().is_some(),
             // These settle a decision when its next model call is planned.
             Gate::JudgeCalls | Gate::DecisionCalls => false,
+            // What it learned is the agent's.
+            Gate::Learned => false,
             // These settle single messages as they are heard.
             Gate::OwnMessage
             | Gate::OptedOut
@@ -294,7 +307,7 @@ impl GateInput<'_> {
         spoke.is_some_and(|at| self.now < at + cooldown)
     }
 
-    fn own_share(&self) -> f64 {
+    pub fn own_share(&self) -> f64 {
         let target = self.context.target_messages();
         let messages = &target[target.len().saturating_sub(SHARE_WINDOW)..];
         if messages.len() < MIN_SHARE_WINDOW {
@@ -399,6 +412,17 @@ mod tests {
         let new_messages =
             history.top_level_messages.iter().map(|message| message.id.clone()).collect();
         Context { new_messages, ..Context::new(conversation, history) }
+    }
+
+    #[test]
+    fn what_is_learned_never_keeps_an_answer_back() {
+        for gate in BEFORE_ANSWERING.into_iter().chain(BEFORE_POSTING) {
+            assert_ne!(gate, Gate::Learned);
+        }
+        for mode in [Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off] {
+            assert!(!Gate::is_learned_in(mode), "{mode:?}");
+        }
+        assert!(Gate::is_learned_in(Mode::Companion));
     }
 
     #[test]

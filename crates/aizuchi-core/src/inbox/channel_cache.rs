@@ -121,7 +121,8 @@ impl ChannelCache {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. } => {}
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. } => {}
         });
     }
 

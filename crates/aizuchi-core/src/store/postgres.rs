@@ -34,6 +34,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (11, "redactions", include_str!("../../migrations/postgres/0011_redactions.sql")),
     (12, "probes", include_str!("../../migrations/postgres/0012_probes.sql")),
     (13, "postings", include_str!("../../migrations/postgres/0013_postings.sql")),
+    (14, "moments", include_str!("../../migrations/postgres/0014_moments.sql")),
     (15, "forgotten users", include_str!("../../migrations/postgres/0015_forgotten_users.sql")),
 ];
 

@@ -45,6 +45,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (22, "redactions", include_str!("../../migrations/sqlite/0022_redactions.sql")),
     (23, "probes", include_str!("../../migrations/sqlite/0023_probes.sql")),
     (24, "usermerge", include_str!("../../migrations/sqlite/0024_usermerge.sql")),
+    (25, "moments", include_str!("../../migrations/sqlite/0025_moments.sql")),
     (26, "forgotten users", include_str!("../../migrations/sqlite/0026_forgotten_users.sql")),
 ];
 

@@ -6,6 +6,7 @@ mod archive;
 mod channel_status;
 mod forget;
 mod context;
+mod prune;
 mod reservations;
 mod steps;
 mod hear;
@@ -50,6 +51,13 @@ pub struct VolatileStore {
 impl VolatileStore {
     pub fn new() -> Self {
         Self::with_installation("volatile")
+    }
+
+    /// A store that keeps at least this many of a channel's newest messages, and forgets those far above them.
+    pub fn keeping_newest(messages: usize) -> Self {
+        let store = Self::new();
+        store.lock().kept_messages = Some(messages);
+        store
     }
 
     /// A store with this installation's post keys.
@@ -296,6 +304,8 @@ type ClosedOwed = (Timestamp, Option<MessageId>);
 #[derive(Default)]
 struct VolatileState {
     installation: Arc<str>,
+    /// How many of a channel's newest messages it keeps at least. `None` keeps all.
+    kept_messages: Option<usize>,
     revision: u64,
     /// The sequence of decisions, outbox items and claims.
     last_number: i64,

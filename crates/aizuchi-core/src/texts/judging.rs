@@ -15,6 +15,10 @@ texts! {
     situation_unchanged:
         "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
+    /// The share of a yes.
+    learned(percent: f64):
+        "I was not asked: in moments like this one my judge said yes in {percent:.1} % of cases"
+        / "こういう場面で発言すると判断したことは {percent:.1}% しかないので、判断していません";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
         "I would have spoken, but I only listen here"
@@ -78,6 +82,11 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
             "すでに続けて話していて、その後に人の発言がありませんでした",
         ),
         Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
+        Gate::Learned => pick(
+            language,
+            "I was not asked: in moments like this one my judge hardly ever said yes",
+            "こういう場面で発言すると判断したことはほとんどないので、判断していません",
+        ),
         Gate::Budget => pick(language, "my budget was used up", "利用上限に達していました"),
         Gate::JudgeCalls => pick(
             language,

@@ -12,6 +12,7 @@ use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::context::{ContextWindow, StateHash};
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::learned::Moment;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
 };
@@ -508,8 +509,13 @@ async fn outcome(
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
-    let weighed =
-        Evaluation { mode: Mode::Facilitator, passed_gates: vec![Gate::Muted], conversation_state };
+    // An evaluation without a moment leaves that of the one before.
+    let moment = conversation_state.map(|_| Moment::judged("a judge", vec![0.125, 2.0]));
+    let weighed = Evaluation {
+        conversation_state,
+        moment,
+        ..Evaluation::new(Mode::Facilitator, vec![Gate::Muted])
+    };
     Outcome {
         attempts: vec![attempt],
         evaluation: (kind % 2 == 1).then_some(weighed),

@@ -212,6 +212,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             persona,
             prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En)
                 .into(),
+            learned_gates: Default::default(),
             token_corrections: Default::default(),
             state_cache: Default::default(),
             deferrals: aizuchi_core::agent::defer::Deferrals::default(),

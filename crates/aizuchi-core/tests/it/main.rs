@@ -18,6 +18,7 @@ mod deciding;
 mod defects;
 mod fence;
 mod host;
+mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;

@@ -348,7 +348,8 @@ impl Simulation {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. } => {}
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. } => {}
         }
     }
 

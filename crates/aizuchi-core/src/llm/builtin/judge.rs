@@ -101,14 +101,14 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     if let Some(open) = analysis.open_questions().rfind(is_question) {
         return Ok(open.message);
     }
-    if let Some(question) = analysis.questions.last().filter(|it| wonders_aloud(it, context)) {
+    if let Some(question) = analysis.questions().last().filter(|it| wonders_aloud(it, context)) {
         return Ok(question.message);
     }
     if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {
         return Err(NoOpenQuestion::Ended);
     }
     // What was asked of the mind itself is answered, and tells nothing about the others.
-    let mut questions = analysis.questions.iter().rev();
+    let mut questions = analysis.questions().iter().rev();
     let newest = questions.find(|question| !question.message.is_addressed());
     Err(match newest.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,

@@ -65,7 +65,7 @@ impl FloorView {
             analysis.open_questions().rev().filter(is_current).map(question).collect();
         let more_open = open.len().saturating_sub(MAX_OPEN_QUESTIONS);
         open.truncate(MAX_OPEN_QUESTIONS);
-        let others = analysis.questions.iter().rev().filter(is_current);
+        let others = analysis.questions().iter().rev().filter(is_current);
         let others = others.filter(|question| question.status != QuestionStatus::Open);
         let mut others: Vec<QuestionView> =
             others.take(MAX_OTHER_QUESTIONS).map(question).collect();

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::context::BudgetUsage;
+use crate::decision::learned::JudgedMoment;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -130,6 +131,22 @@ impl Archive for DatabaseStore {
         let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::decision_from_row).collect()
+    }
+
+    async fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<JudgedMoment>, StoreError> {
+        let newest = query(sql::JUDGED_MOMENTS).bind(workspace.as_str()).bind(limit as i64);
+        let newest = newest.fetch_all(&self.readers).await?;
+        newest.iter().rev().map(rows::judged_moment_from_row).collect()
+    }
+
+    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError> {
+        let count = query(sql::COUNT_JUDGED_MOMENTS).bind(workspace.as_str());
+        let count: i64 = rows::column(&count.fetch_one(&self.readers).await?, "n")?;
+        Ok(count as usize)
     }
 
     fn installation(&self) -> Arc<str> {

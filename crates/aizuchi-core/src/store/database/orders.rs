@@ -23,6 +23,11 @@ pub async fn apply(
         Order::ImportMemo { workspace, memo } => {
             return memos::import(connection, counters, workspace, memo).await;
         }
+        Order::ForgetMoments { workspace } => {
+            let forget = query(sql::FORGET_MOMENTS).bind(workspace.as_str());
+            forget.execute(connection).await?;
+            return Ok(());
+        }
         Order::Forget { workspace, user, asked } => {
             let order = ForgetOrder {
                 workspace: workspace.clone(),
@@ -71,7 +76,8 @@ pub async fn apply(
         | Order::Reset { .. }
         | Order::Forget { .. }
         | Order::ImportMemory { .. }
-        | Order::ImportMemo { .. } => return Ok(()),
+        | Order::ImportMemo { .. }
+        | Order::ForgetMoments { .. } => return Ok(()),
     };
     query.execute(connection).await?;
     Ok(())

@@ -12,6 +12,7 @@ use crate::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
+use crate::decision::learned::JudgedMoment;
 use crate::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
@@ -213,7 +214,17 @@ fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
         mode: parse_name(&mode)?,
         passed_gates: parse_optional(row, "passed")?.unwrap_or_default(),
         conversation_state: parse_optional_name(column(row, "conversation_state")?)?,
+        moment: parse_optional(row, "moment")?,
     }))
+}
+
+pub fn judged_moment_from_row(row: &Row) -> RowResult<JudgedMoment> {
+    let judgment: Judgment = parse_json(&column::<String>(row, "judgment")?)?;
+    Ok(JudgedMoment {
+        decision: DecisionId(column(row, "id")?),
+        moment: parse_json(&column::<String>(row, "moment")?)?,
+        is_yes: judgment.is_yes(),
+    })
 }
 
 fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {

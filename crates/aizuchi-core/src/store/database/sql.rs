@@ -131,6 +131,13 @@ macro_rules! reserved {
     };
 }
 
+/// The closed decisions of the workspace ?1 with a verdict from which a gate may learn.
+macro_rules! judged_moments {
+    () => {
+        "workspace = ?1 AND moment IS NOT NULL AND judgment IS NOT NULL AND closed_ms IS NOT NULL"
+    };
+}
+
 /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
 /// conversation.
 macro_rules! unseen_messages {
@@ -450,7 +457,9 @@ statements! {
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
     PUT_EVALUATION = "
-        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
+        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4, moment = coalesce(?5, moment)
+        WHERE id = ?1";
+    FORGET_MOMENTS = "UPDATE decisions SET moment = NULL WHERE moment IS NOT NULL AND workspace = ?1";
     /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4. ?7 are the
     /// tokens of ?5 that nobody waited for.
     ADD_SPENDING = "
@@ -655,6 +664,9 @@ statements! {
         ORDER BY d.id DESC
         LIMIT +?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
+    JUDGED_MOMENTS = concat!("SELECT id, moment, judgment FROM decisions WHERE ", judged_moments!(), "
+        ORDER BY id DESC LIMIT +?2");
+    COUNT_JUDGED_MOMENTS = concat!("SELECT count(*) AS n FROM decisions WHERE ", judged_moments!());
     EXCHANGES = "
         SELECT nullif(e.prompt, '') AS prompt, e.answer, e.packed,
             (SELECT json_group_array(line) FROM

@@ -123,7 +123,8 @@ async fn record_evaluation(
         .bind(claim.decision.0)
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
-        .bind(evaluation.conversation_state.map(|state| state.name()));
+        .bind(evaluation.conversation_state.map(|state| state.name()))
+        .bind(evaluation.moment.as_ref().map(|moment| json!(moment).to_string()));
     put.execute(connection).await?;
     Ok(())
 }

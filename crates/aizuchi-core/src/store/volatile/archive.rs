@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, MessageId, Role, User, UserId, WorkspaceId,
 };
+use crate::decision::learned::JudgedMoment;
 use crate::decision::{Decision, DecisionFollowUp, DecisionId, FirstReply, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -90,6 +91,22 @@ impl Archive for VolatileStore {
             .take(limit)
             .map(|message| state.to_stored_message(message))
             .collect())
+    }
+
+    async fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<JudgedMoment>, StoreError> {
+        let state = self.lock();
+        let mut newest: Vec<JudgedMoment> =
+            state.judged_moments(workspace).rev().take(limit).collect();
+        newest.reverse();
+        Ok(newest)
+    }
+
+    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError> {
+        Ok(self.lock().judged_moments(workspace).count())
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -215,6 +232,27 @@ impl Archive for VolatileStore {
 }
 
 impl VolatileState {
+    fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> impl DoubleEndedIterator<Item = JudgedMoment> {
+        let closed = self.decisions.values().filter(move |decision| {
+            decision.conversation.workspace == *workspace && decision.closed.is_some()
+        });
+        closed.filter_map(|decision| {
+            let moment = decision.evaluation.as_ref()?.moment.clone()?;
+            let is_yes = decision.judgment.as_ref()?.is_yes();
+            Some(JudgedMoment { decision: decision.id, moment, is_yes })
+        })
+    }
+
+    pub(super) fn forget_moments(&mut self, workspace: &WorkspaceId) {
+        let decisions = self.decisions.values_mut();
+        let here = decisions.filter(|decision| decision.conversation.workspace == *workspace);
+        let evaluations = here.filter_map(|decision| decision.evaluation.as_mut());
+        evaluations.for_each(|evaluation| evaluation.moment = None);
+    }
+
     fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
         let conversations = self.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == query.workspace

@@ -255,6 +255,10 @@ impl VolatileState {
         match order {
             Order::ImportMemory { .. } => return Err(refuse_memories()),
             Order::ImportMemo { .. } => return Err(refuse_memos()),
+            Order::ForgetMoments { workspace } => {
+                self.forget_moments(&workspace);
+                return Ok(());
+            }
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -304,7 +308,8 @@ impl VolatileState {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. } => {}
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. } => {}
         }
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -50,6 +50,7 @@ impl VolatileState {
         if let Some(effect) = effect {
             self.apply_arrival(&conversation, effect, at);
         }
+        self.prune(&conversation.workspace, &conversation.channel);
         self.receipt(Some(effect))
     }
 

@@ -81,7 +81,7 @@ impl VolatileState {
             && let Some(decision) = self.decisions.get_mut(&claim.decision)
             && let Some(evaluation) = outcome.evaluation.take()
         {
-            decision.evaluation = Some(evaluation);
+            decision.evaluation = Some(evaluation.after(decision.evaluation.take()));
         }
         let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
         if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {

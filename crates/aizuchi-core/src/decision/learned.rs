@@ -1,0 +1,285 @@
+//! A gate that is learned at home: from its own ledger a workspace learns which moments its judge always declines, and
+//! asks no more about those.
+//!
+//! A few of the moments that it would skip are judged all the same, so that it stays known what it misses. They stand for
+//! the others when it learns again. It skips only what costs at most a share of the judge's yes that the operator sets,
+//! by an upper bound, and so it is off until it has seen enough, and again when it finds that it misses too much.
+
+pub mod calibration;
+pub mod features;
+pub mod trees;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::WorkspaceId;
+use crate::decision::learned::calibration::{Calibration, Scored, upper_bound};
+use crate::decision::learned::trees::{Row, Trees};
+use crate::decision::{DecisionId, Judgment};
+
+/// The share of the moments to be skipped that are judged all the same.
+pub const EXPLORATION: f64 = 0.05;
+/// It learns from that many of the newest judged moments: a room changes.
+pub const MAX_MOMENTS: usize = 6000;
+/// It learns nothing from fewer verdicts, or from fewer yes.
+pub const MIN_VERDICTS: usize = 200;
+pub const MIN_YES: usize = 20;
+/// It learns again when there are so many more verdicts, as a share of those it has learned from.
+const GROWTH: f64 = 0.04;
+/// Each moment is scored by a model that has seen the others but for a part of one in so many.
+const PARTS: usize = 5;
+/// A gate that skips less is not worth its risk.
+const MIN_SKIPPED: f64 = 0.05;
+
+/// What a decision looked like when it was about to be judged, in numbers only, and how probable it was that the judge
+/// was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The version of the features.
+    pub version: u32,
+    /// The model that judges.
+    pub judge: Arc<str>,
+    pub features: Vec<f32>,
+    /// 1 unless the gate was to skip it.
+    pub propensity: f64,
+    /// The share of a yes in moments like this one, if a model knew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+/// A moment that was judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedMoment {
+    pub decision: DecisionId,
+    pub moment: Moment,
+    pub is_yes: bool,
+}
+
+/// The newest judged moments of a workspace, oldest first, and how many there are in all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JudgedMoments {
+    pub newest: Vec<JudgedMoment>,
+    pub total: usize,
+}
+
+impl Judgment {
+    /// Whether the judge wanted anything to be seen: a word or a nod, however sure it was.
+    pub fn is_yes(&self) -> bool {
+        self.should_respond || self.reaction.is_some()
+    }
+}
+
+/// What was learned, and from what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedGate {
+    pub training: Training,
+    /// `None` where it must not skip anything.
+    pub skipping: Option<Skipping>,
+}
+
+/// What a gate was learned from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Training {
+    /// The number of verdicts in the ledger at which it learned.
+    pub total: usize,
+    /// The version of the features.
+    pub version: u32,
+    /// Whose verdicts they are. Another model may decide otherwise.
+    pub judge: Arc<str>,
+    pub verdicts: usize,
+    pub yes: usize,
+    /// How many of them were judged although a gate was to skip them.
+    pub explored: usize,
+    /// The newest decision among them.
+    pub cutoff: Option<DecisionId>,
+    /// The share of the yes that may be missed.
+    pub miss: f64,
+}
+
+/// What is skipped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skipping {
+    trees: Trees,
+    calibration: Calibration,
+    /// Moments that score no higher are skipped.
+    threshold: f64,
+    /// The share of the judged moments that it would have skipped.
+    pub skipped: f64,
+    /// The share of the yes that it would have missed, and the most that this is with a confidence of 90 %.
+    pub missed: f64,
+    pub missed_at_most: f64,
+}
+
+impl LearnedGate {
+    /// Learns from a workspace's judged moments. The same moments give the same gate.
+    pub fn learn(moments: &JudgedMoments, miss: f64) -> Self {
+        let usable = training_set(moments);
+        let training = Training {
+            total: learned_at(moments.total),
+            version: features::VERSION,
+            judge: usable.last().map_or("".into(), |judged| judged.moment.judge.clone()),
+            verdicts: usable.len(),
+            yes: usable.iter().filter(|judged| judged.is_yes).count(),
+            explored: usable.iter().filter(|judged| judged.moment.propensity < 1.0).count(),
+            cutoff: usable.last().map(|judged| judged.decision),
+            miss,
+        };
+        let has_enough = training.verdicts >= MIN_VERDICTS && training.yes >= MIN_YES;
+        let skipping = has_enough.then(|| Skipping::learn(usable, miss)).flatten();
+        Self { training, skipping }
+    }
+
+    /// The share of a yes in moments like this one, if they are to be skipped.
+    fn skip_rate(&self, features: &[f32]) -> Option<f64> {
+        let skipping = self.skipping.as_ref()?;
+        let score = skipping.trees.score(features);
+        (score <= skipping.threshold).then(|| skipping.calibration.rate(score))
+    }
+}
+
+impl LearnedGate {
+    /// What becomes of a moment that is about to be judged by `judge`. `chance` is a draw from 0 to 1.
+    pub fn check(&self, judge: &str, features: Vec<f32>, chance: f64) -> (Moment, Admittance) {
+        let rate = self.skip_rate(&features).filter(|_| *self.training.judge == *judge);
+        let (propensity, admittance) = match rate {
+            None => (1.0, Admittance::Judged),
+            Some(_) if chance < EXPLORATION => (EXPLORATION, Admittance::Judged),
+            Some(rate) => (EXPLORATION, Admittance::Skipped { rate }),
+        };
+        (Moment { rate, ..Moment::new(judge, features, propensity) }, admittance)
+    }
+}
+
+impl Moment {
+    fn new(judge: &str, features: Vec<f32>, propensity: f64) -> Self {
+        Self { version: features::VERSION, judge: judge.into(), features, propensity, rate: None }
+    }
+
+    /// A moment where no gate was learned.
+    pub fn judged(judge: &str, features: Vec<f32>) -> Self {
+        Self::new(judge, features, 1.0)
+    }
+}
+
+/// What a learned gate says of a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Admittance {
+    /// There is no gate yet.
+    Unchecked,
+    Judged,
+    /// In moments like this one the judge said yes in this share.
+    Skipped {
+        rate: f64,
+    },
+}
+
+impl Skipping {
+    /// `None` if no threshold is both safe and of use.
+    fn learn(moments: &[JudgedMoment], miss: f64) -> Option<Self> {
+        let rows: Vec<Row<'_>> = moments.iter().map(to_row).collect();
+        let scored = score_unseen(&rows);
+        let (threshold, skipped, missed, missed_at_most) = find_threshold(&scored, miss)?;
+        let calibration = Calibration::fit(&scored);
+        let trees = Trees::fit(&rows);
+        Some(Self { trees, calibration, threshold, skipped, missed, missed_at_most })
+    }
+}
+
+fn to_row(judged: &JudgedMoment) -> Row<'_> {
+    Row {
+        features: &judged.moment.features,
+        is_yes: judged.is_yes,
+        weight: 1.0 / judged.moment.propensity.max(EXPLORATION),
+    }
+}
+
+/// Those of the newest moments that count: by the same judge and of the current version, up to the last number of
+/// verdicts at which is learned.
+fn training_set(moments: &JudgedMoments) -> &[JudgedMoment] {
+    let later = moments.total - learned_at(moments.total);
+    let end = moments.newest.len().saturating_sub(later);
+    let usable = &moments.newest[..end];
+    let judge = usable.last().map(|judged| &judged.moment.judge);
+    let is_outdated = |judged: &JudgedMoment| {
+        judged.moment.version != features::VERSION || Some(&judged.moment.judge) != judge
+    };
+    let first = usable.iter().rposition(is_outdated).map_or(0, |last| last + 1);
+    &usable[first..]
+}
+
+/// The largest number of verdicts up to `total` at which is learned: not at each, and at the same ones in every process.
+pub fn learned_at(total: usize) -> usize {
+    let mut at = 0;
+    let mut next = MIN_VERDICTS;
+    while next <= total {
+        at = next;
+        next += ((at.min(MAX_MOMENTS) as f64 * GROWTH) as usize).max(1);
+    }
+    at
+}
+
+/// Scores each moment with a model that has not seen it, nor its neighbors in time.
+fn score_unseen(rows: &[Row<'_>]) -> Vec<Scored> {
+    let bound = |part: usize| part * rows.len() / PARTS;
+    let parts = (0..PARTS).flat_map(|part| {
+        let (begin, end) = (bound(part), bound(part + 1));
+        let others = [&rows[..begin], &rows[end..]].concat();
+        let trees = Trees::fit(&others);
+        let scored = move |row: &Row<'_>| Scored {
+            score: trees.score(row.features),
+            is_yes: row.is_yes,
+            weight: row.weight,
+        };
+        rows[begin..end].iter().map(scored).collect::<Vec<_>>()
+    });
+    parts.collect()
+}
+
+/// The highest threshold that misses no more than it may, by an upper bound, with the share of the moments below it, and
+/// the share of the yes, and its bound.
+fn find_threshold(scored: &[Scored], miss: f64) -> Option<(f64, f64, f64, f64)> {
+    let mut scored = scored.to_vec();
+    scored.sort_by(|one, other| one.score.total_cmp(&other.score));
+    let weights = |rows: &[Scored]| rows.iter().map(|row| row.weight).sum::<f64>();
+    let yes: Vec<Scored> = scored.iter().filter(|row| row.is_yes).copied().collect();
+    let (total, total_yes) = (weights(&scored), weights(&yes));
+    let squares: f64 = yes.iter().map(|row| row.weight * row.weight).sum();
+    // A few that stand for many tell less than as many would.
+    let effective = total_yes * total_yes / squares.max(f64::MIN_POSITIVE);
+    let (mut below, mut missed) = (0.0, 0.0);
+    let mut found = None;
+    for (index, row) in scored.iter().enumerate() {
+        below += row.weight;
+        missed += if row.is_yes { row.weight } else { 0.0 };
+        let is_last_of_equals = scored.get(index + 1).is_none_or(|next| next.score > row.score);
+        let share = missed / total_yes;
+        let at_most = upper_bound(share, effective);
+        if at_most > miss {
+            break;
+        }
+        if is_last_of_equals && below / total >= MIN_SKIPPED {
+            found = Some((row.score, below / total, share, at_most));
+        }
+    }
+    found
+}
+
+/// The gates in force, by workspace. What learns them replaces them; what judges reads them.
+#[derive(Debug, Default)]
+pub struct LearnedGates(RwLock<HashMap<WorkspaceId, Arc<LearnedGate>>>);
+
+impl LearnedGates {
+    pub fn read(&self, workspace: &WorkspaceId) -> Option<Arc<LearnedGate>> {
+        self.0.read().get(workspace).cloned()
+    }
+
+    pub fn replace(&self, workspace: WorkspaceId, gate: LearnedGate) {
+        self.0.write().insert(workspace, Arc::new(gate));
+    }
+}
+
+#[cfg(test)]
+mod tests;

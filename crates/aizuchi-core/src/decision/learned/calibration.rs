@@ -1,0 +1,143 @@
+//! How often a score came with a yes, and how sure that is.
+
+/// One-sided 90 %.
+const Z: f64 = 1.2816;
+
+/// A moment that was judged: its score by a model that had not seen it, and how many moments it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    pub score: f64,
+    pub is_yes: bool,
+    pub weight: f64,
+}
+
+/// Scores up to a bound, and the share of a yes among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    pub up_to: f64,
+    pub rate: f64,
+    weight: f64,
+    yes: f64,
+}
+
+/// The share of a yes by score, never falling (*isotonic regression* by pooling adjacent violators).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibration(Vec<Block>);
+
+impl Calibration {
+    /// `scored` in any order.
+    pub fn fit(scored: &[Scored]) -> Self {
+        let mut scored = scored.to_vec();
+        scored.sort_by(|one, other| one.score.total_cmp(&other.score));
+        let mut blocks: Vec<Block> = Vec::new();
+        for row in &scored {
+            let yes = if row.is_yes { row.weight } else { 0.0 };
+            let mut next = Block::new(row.score, row.weight, yes);
+            // Equal scores are one block, whatever their order.
+            while let Some(last) = blocks.last().copied() {
+                if last.yes * next.weight < next.yes * last.weight && last.up_to < row.score {
+                    break;
+                }
+                next = Block::new(next.up_to, last.weight + next.weight, last.yes + next.yes);
+                blocks.pop();
+            }
+            blocks.push(next);
+        }
+        Self(blocks)
+    }
+
+    /// The share of a yes at a score, never quite none.
+    pub fn rate(&self, score: f64) -> f64 {
+        let found = self.0.iter().find(|block| score <= block.up_to);
+        found.or(self.0.last()).map_or(1.0, |block| block.rate)
+    }
+
+    pub fn blocks(&self) -> &[Block] {
+        &self.0
+    }
+}
+
+impl Block {
+    fn new(up_to: f64, weight: f64, yes: f64) -> Self {
+        // Half a yes more than was seen: what was never seen may still be.
+        Self { up_to, rate: (yes + 0.5) / (weight + 1.0), weight, yes }
+    }
+}
+
+/// The most that a share is, with a confidence of 90 % (Wilson's score interval), if it was `share` among `count`.
+pub fn upper_bound(share: f64, count: f64) -> f64 {
+    if count <= 0.0 {
+        return 1.0;
+    }
+    let square = Z * Z / count;
+    let spread = Z * (share * (1.0 - share) / count + square / (4.0 * count)).sqrt();
+    ((share + square / 2.0 + spread) / (1.0 + square)).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn scored(rows: &[(f64, bool)]) -> Vec<Scored> {
+        rows.iter()
+            .map(|(score, is_yes)| Scored { score: *score, is_yes: *is_yes, weight: 1.0 })
+            .collect()
+    }
+
+    #[test]
+    fn adjacent_scores_in_the_wrong_order_are_pooled() {
+        let calibration = Calibration::fit(&scored(&[
+            (0.1, false),
+            (0.2, true),
+            (0.3, false),
+            (0.4, false),
+            (0.9, true),
+            (0.9, true),
+        ]));
+        let bounds: Vec<f64> = calibration.blocks().iter().map(|block| block.up_to).collect();
+        assert_eq!(bounds, [0.1, 0.4, 0.9]);
+        assert!(calibration.rate(0.05) < calibration.rate(0.3));
+        assert!(calibration.rate(0.3) < calibration.rate(2.0));
+    }
+
+    #[test]
+    fn nothing_seen_is_no_proof() {
+        assert_eq!(Calibration::default().rate(0.0), 1.0);
+        assert_eq!(upper_bound(0.0, 0.0), 1.0);
+        for (share, count, expected) in
+            [(0.0, 20.0, 0.076), (0.0, 100.0, 0.016), (0.1, 100.0, 0.145)]
+        {
+            let bound = upper_bound(share, count);
+            assert!((bound - expected).abs() < 0.002, "{share} of {count}: {bound}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rates_never_fall_as_scores_rise(rows in prop::collection::vec((0..20_i32, any::<bool>(), 1..5_u8), 1..60)) {
+            let scored: Vec<Scored> = rows
+                .iter()
+                .map(|(score, is_yes, weight)| Scored {
+                    score: f64::from(*score),
+                    is_yes: *is_yes,
+                    weight: f64::from(*weight),
+                })
+                .collect();
+            let calibration = Calibration::fit(&scored);
+            let means: Vec<f64> =
+                calibration.blocks().iter().map(|block| block.yes / block.weight).collect();
+            prop_assert!(means.is_sorted());
+            let weight: f64 = calibration.blocks().iter().map(|block| block.weight).sum();
+            prop_assert!((weight - scored.iter().map(|row| row.weight).sum::<f64>()).abs() < 1e-9);
+        }
+
+        #[test]
+        fn a_bound_is_above_the_share_and_falls_with_evidence(share in 0.0..1.0_f64, count in 1.0..1e4_f64) {
+            let bound = upper_bound(share, count);
+            prop_assert!(bound >= share && bound <= 1.0);
+            prop_assert!(upper_bound(share, count * 2.0) <= bound + 1e-12);
+        }
+    }
+}

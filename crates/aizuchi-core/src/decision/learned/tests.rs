@@ -1,0 +1,151 @@
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// From 0 to 1, the same for the same arguments.
+fn draw(number: usize, what: &str) -> f64 {
+    let mut hash = DefaultHasher::new();
+    (number, what).hash(&mut hash);
+    (hash.finish() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn judged(number: usize, features: Vec<f32>, is_yes: bool) -> JudgedMoment {
+    let judge: Arc<str> = "a judge".into();
+    let moment =
+        Moment { version: features::VERSION, judge, features, propensity: 1.0, rate: None };
+    JudgedMoment { decision: DecisionId(number as i64), moment, is_yes }
+}
+
+fn moments(newest: Vec<JudgedMoment>) -> JudgedMoments {
+    JudgedMoments { total: newest.len(), newest }
+}
+
+/// Questions are open with some probability, and the judge takes up those that are open with more than `from`. Of the
+/// others it takes up a share of `chance`.
+fn history(count: usize, from: f32, chance: f64) -> Vec<JudgedMoment> {
+    let moment = |number| {
+        let open = draw(number, "open") as f32;
+        let noise = draw(number, "noise") as f32;
+        let is_yes = open > from || draw(number, "chance") < chance;
+        judged(number, vec![open, noise], is_yes)
+    };
+    (0..count).map(moment).collect()
+}
+
+fn skipped_and_missed(gate: &LearnedGate, later: &[JudgedMoment]) -> (f64, f64) {
+    let is_skipped = |judged: &&JudgedMoment| gate.skip_rate(&judged.moment.features).is_some();
+    let yes: Vec<&JudgedMoment> = later.iter().filter(|judged| judged.is_yes).collect();
+    let missed = yes.iter().filter(|judged| is_skipped(judged)).count();
+    let skipped = later.iter().filter(is_skipped).count();
+    (skipped as f64 / later.len() as f64, missed as f64 / yes.len() as f64)
+}
+
+#[test]
+fn what_a_judge_always_declines_is_skipped() {
+    let mut all = history(3000, 0.8, 0.0);
+    let later = all.split_off(1500);
+    let gate = LearnedGate::learn(&moments(all), 0.02);
+    let (skipped, missed) = skipped_and_missed(&gate, &later);
+    assert!(skipped > 0.6, "{skipped}");
+    assert!(missed <= 0.02, "{missed}");
+    let rate = gate.skip_rate(&[0.1, 0.5]).unwrap();
+    assert!(rate > 0.0 && rate < 0.01, "{rate}");
+    assert_eq!(gate.skip_rate(&[0.95, 0.5]), None);
+}
+
+#[test]
+fn nothing_is_skipped_on_too_little() {
+    for (count, from) in [(0, 0.8), (150, 0.8), (3000, 0.999), (3000, 1.0)] {
+        let gate = LearnedGate::learn(&moments(history(count, from, 0.0)), 0.02);
+        assert_eq!(gate.skipping, None, "{count} moments, {from}");
+    }
+    // There is enough, but 40 yes do not show that it misses no more than one of a hundred.
+    let gate = LearnedGate::learn(&moments(history(400, 0.9, 0.0)), 0.01);
+    assert!(gate.training.yes >= MIN_YES && gate.skipping.is_none(), "{:?}", gate.training);
+}
+
+#[test]
+fn nothing_is_skipped_where_the_features_tell_nothing() {
+    let gate = LearnedGate::learn(&moments(history(3000, 1.0, 0.3)), 0.02);
+    assert_eq!(gate.skipping, None);
+}
+
+#[test]
+fn explored_yes_turn_it_off_again() {
+    let mut all = history(1500, 0.8, 0.0);
+    let gate = LearnedGate::learn(&moments(all.clone()), 0.02);
+    assert!(gate.skipping.is_some());
+    // The judge has changed its mind about what is skipped, which only exploration shows.
+    let explored = (1500..1900).map(|number| {
+        let explored = judged(number, vec![draw(number, "open") as f32 * 0.5, 0.5], true);
+        let moment = Moment { propensity: EXPLORATION, ..explored.moment };
+        JudgedMoment { moment, ..explored }
+    });
+    all.extend(explored);
+    let gate = LearnedGate::learn(&moments(all), 0.02);
+    assert!(gate.training.explored > 0);
+    assert_eq!(gate.skipping, None);
+}
+
+#[test]
+fn what_it_missed_is_known_from_what_it_explored() {
+    // Half of what is explored was a yes, so half of what was skipped was.
+    let explored = |number: usize| {
+        let explored = judged(number, vec![0.0, 0.0], number.is_multiple_of(2));
+        let moment = Moment { propensity: EXPLORATION, ..explored.moment };
+        JudgedMoment { moment, ..explored }
+    };
+    let mut all: Vec<JudgedMoment> = (0..40).map(explored).collect();
+    all.extend((40..300).map(|number| judged(number, vec![1.0, 0.0], true)));
+    let rows: Vec<Row<'_>> = all.iter().map(to_row).collect();
+    let missed: f64 = rows[..40].iter().filter(|row| row.is_yes).map(|row| row.weight).sum::<f64>();
+    assert_eq!(missed, 20.0 / EXPLORATION);
+}
+
+#[test]
+fn another_judge_and_other_features_begin_anew() {
+    let all = history(1500, 0.8, 0.0);
+    let renamed = |judged: &JudgedMoment| {
+        let moment = Moment { judge: "another judge".into(), ..judged.moment.clone() };
+        JudgedMoment { moment, ..judged.clone() }
+    };
+    let mut newer: Vec<JudgedMoment> = all[..300].iter().map(renamed).collect();
+    let gate = LearnedGate::learn(&moments([all.clone(), newer.clone()].concat()), 0.02);
+    assert!(gate.training.verdicts < 300 && &*gate.training.judge == "another judge");
+    newer[299].moment.version += 1;
+    let gate = LearnedGate::learn(&moments([all, newer].concat()), 0.02);
+    assert_eq!(gate.skipping, None);
+}
+
+#[test]
+fn it_learns_at_the_same_numbers_of_verdicts_in_every_process() {
+    let at: Vec<usize> = [0, 199, 200, 207, 208, 215, 216, 20_000].map(learned_at).to_vec();
+    assert_eq!(&at[..7], [0, 0, 200, 200, 208, 208, 216]);
+    assert!(at[7] > 19_700 && at[7] <= 20_000);
+    // One that looks later learns the same.
+    let all = history(2_000, 0.8, 0.0);
+    let first = learned_at(2_000);
+    let gate = |count: usize| LearnedGate::learn(&moments(all[..count].to_vec()), 0.02);
+    assert_eq!(gate(first), gate(2_000));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn it_never_misses_more_than_it_may_of_what_it_has_seen(
+        from in 0.3..0.95_f32,
+        chance in 0.0..0.05_f64,
+        miss in 0.005..0.2_f64,
+        count in 200..900_usize,
+    ) {
+        let gate = LearnedGate::learn(&moments(history(count, from, chance)), miss);
+        if let Some(skipping) = &gate.skipping {
+            prop_assert!(skipping.missed <= skipping.missed_at_most);
+            prop_assert!(skipping.missed_at_most <= miss);
+            prop_assert!(gate.training.yes >= MIN_YES);
+        }
+    }
+}

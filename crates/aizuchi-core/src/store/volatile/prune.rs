@@ -1,0 +1,76 @@
+//! Forgets what is far above the newest messages, so that a replay of any length takes the same room.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::store::volatile::VolatileState;
+
+/// Limits look back an hour.
+const LOOKBACK: SignedDuration = SignedDuration::from_hours(1);
+
+impl VolatileState {
+    /// Forgets a channel's older messages once there are twice as many as are kept. What is owed an answer, or is to be
+    /// judged, stays.
+    pub(super) fn prune(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        let Some(kept) = self.kept_messages else { return };
+        let key = (workspace.clone(), channel.clone());
+        let Some(positions) = self.channel_order.get_mut(&key) else { return };
+        if positions.len() < 2 * kept.max(1) {
+            return;
+        }
+        let dropped: Vec<_> = positions.drain(..positions.len() - kept).collect();
+        let Some(newest) = dropped.last().map(|position| position.at) else { return };
+        let threads: HashSet<_> = dropped.into_iter().map(|position| position.thread).collect();
+        for thread in threads {
+            let conversation =
+                ConversationId { workspace: workspace.clone(), channel: channel.clone(), thread };
+            self.prune_conversation(&conversation, newest);
+        }
+        self.prune_ledger(newest.checked_sub(LOOKBACK).unwrap_or(Timestamp::MIN));
+    }
+
+    fn prune_conversation(&mut self, conversation: &ConversationId, newest: Timestamp) {
+        let Some(record) = self.conversations.get_mut(conversation) else { return };
+        let is_pending = record.pending.step.is_some() || !record.pending.owed.is_empty();
+        if is_pending && conversation.thread.is_some() {
+            return;
+        }
+        let end = record.messages.partition_point(|message| message.message.at < newest);
+        let open = record.pending.step.as_ref().map(|step| step.decision);
+        let owed = |id| record.pending.owed.iter().any(|owed| owed.message == id);
+        let is_needed = record.messages[..end].iter().position(|message| {
+            (open.is_some() && message.decision == open) || owed(message.message.id.clone())
+        });
+        let dropped: Vec<_> = record.messages.drain(..is_needed.unwrap_or(end)).collect();
+        let last_post = record.unsolicited_posts.pop();
+        record.unsolicited_posts.retain(|at| *at >= newest);
+        record.unsolicited_posts.extend(last_post);
+        let is_empty = record.messages.is_empty() && !is_pending;
+        for message in dropped {
+            let ConversationId { workspace, channel, .. } = conversation.clone();
+            self.conversation_of.remove(&(workspace, channel, message.message.id.clone()));
+        }
+        if is_empty {
+            self.conversations.remove(conversation);
+            if let Some(thread) = &conversation.thread {
+                self.threads.remove(thread);
+            }
+        }
+    }
+
+    fn prune_ledger(&mut self, before: Timestamp) {
+        self.decisions.retain(|_, decision| decision.closed.is_none_or(|closed| closed >= before));
+        let is_there = |id: &DecisionId| self.decisions.contains_key(id);
+        self.exchanges.retain(|id, _| is_there(id));
+        self.judged_revision.retain(|id, _| is_there(id));
+        self.unsolicited_posts.retain(|post| post.at >= before);
+        for closed in self.closed_owed.values_mut() {
+            closed.retain(|_, (at, _)| *at >= before);
+        }
+        self.closed_owed.retain(|_, closed| !closed.is_empty());
+        self.judge_calls.retain(|_, calls| calls.last().is_some_and(|at| *at >= before));
+    }
+}

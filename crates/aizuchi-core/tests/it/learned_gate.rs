@@ -1,0 +1,199 @@
+//! A gate learned from the ledger, on every store: a judge that always declines some moments is no longer asked about them.
+
+use std::sync::Arc;
+
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::learned::{LearnedGates, MIN_VERDICTS};
+use aizuchi_core::decision::{Decision, DecisionResult};
+use aizuchi_core::learner::Learner;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::store::Order;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, SILENCE, TestStore, on_every_store, top_level, workspace,
+};
+
+const SHORT: &str = "is anyone there?";
+const LONG: &str =
+    "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
+/// Long enough that no other gate closes.
+const PAUSE: i64 = 4000;
+
+struct Story {
+    harness: Harness,
+    gates: Arc<LearnedGates>,
+}
+
+impl Story {
+    async fn new(store: TestStore) -> Self {
+        Self::from_rules(store, ChannelRules::default()).await
+    }
+
+    async fn from_rules(store: TestStore, rules: ChannelRules) -> Self {
+        let gates = Arc::new(LearnedGates::default());
+        let options =
+            HarnessOptions { learned_gates: gates.clone(), ..HarnessOptions::from_rules(rules) };
+        let harness = Harness::new(store).await.with_options(options);
+        Self { harness, gates }
+    }
+
+    fn learner(&self) -> Learner {
+        Learner {
+            archive: self.harness.store.archive.clone(),
+            clock: self.harness.clock.clone(),
+            workspaces: vec![workspace()],
+            miss: Some(0.1),
+            gates: self.gates.clone(),
+        }
+    }
+
+    async fn learn(&self) {
+        self.learner().step().await.unwrap();
+    }
+
+    /// The judge takes up long questions, and declines short ones.
+    async fn says(&self, text: &str) {
+        let answer = if text == LONG { JOIN } else { SILENCE };
+        self.harness.mind.script.set_default(PromptVerb::Judge, answer);
+        self.harness.says("alice", text).await;
+        self.harness.pass(PAUSE).await;
+    }
+
+    /// As many verdicts as it learns from: some are a yes.
+    async fn live(&self) {
+        for number in 0..MIN_VERDICTS {
+            // No other feature tells it: how long ago the last was differs.
+            let is_long = number * number % 11 < 4;
+            self.says(if is_long { LONG } else { SHORT }).await;
+        }
+    }
+
+    async fn newest(&self) -> Decision {
+        self.harness.decisions("garden").await.pop().unwrap()
+    }
+
+    /// What became of these many short questions: how many of them were judged, and how many skipped.
+    async fn judged_and_skipped(&self, count: usize) -> (usize, usize) {
+        let (mut judged, mut skipped) = (0, 0);
+        for _ in 0..count {
+            self.says(SHORT).await;
+            let newest = self.newest().await;
+            judged += usize::from(!newest.attempts.is_empty());
+            skipped += usize::from(newest.gate == Some(Gate::Learned));
+        }
+        (judged, skipped)
+    }
+}
+
+#[tokio::test]
+async fn what_the_judge_always_declines_is_asked_no_more() {
+    let told = on_every_store(async |store| {
+        let story = Story::new(store).await;
+        story.live().await;
+        assert_eq!(story.judged_and_skipped(2).await, (2, 0), "nothing was learned yet");
+        story.learn().await;
+        story.says(SHORT).await;
+        let skipped = story.newest().await;
+        assert_eq!(skipped.gate, Some(Gate::Learned));
+        assert_eq!(skipped.ended, Some(DecisionResult::ChoseSilence));
+        assert!(skipped.attempts.is_empty());
+        let moment = skipped.evaluation.unwrap().moment.unwrap();
+        assert!(moment.propensity < 1.0 && moment.rate.is_some());
+        // A long question is judged, and answered.
+        story.says(LONG).await;
+        let asked = story.newest().await;
+        assert_eq!(asked.ended, Some(DecisionResult::Spoke));
+        assert!(asked.evaluation.unwrap().passed_gates.ends_with(&[Gate::Learned]));
+        skipped.why.unwrap()
+    })
+    .await;
+    assert!(told.contains("I was not asked"), "{told}");
+}
+
+#[tokio::test]
+async fn some_of_it_is_judged_all_the_same() {
+    let story = Story::new(TestStore::volatile()).await;
+    story.live().await;
+    story.learn().await;
+    let (judged, skipped) = story.judged_and_skipped(80).await;
+    assert!((1..20).contains(&judged), "{judged} of 80 are judged");
+    assert_eq!(judged + skipped, 80);
+}
+
+#[tokio::test]
+async fn a_mention_is_always_answered() {
+    on_every_store(async |store| {
+        let story = Story::new(store).await;
+        story.live().await;
+        story.learn().await;
+        for text in ["@Aizuchi I am so tired of this", "@Aizuchi hm"] {
+            let before = story.harness.platform.posted_texts().len();
+            story.says(text).await;
+            assert_eq!(story.harness.platform.posted_texts().len(), before + 1, "{text}");
+        }
+        // Even if the mention comes while a short question waits to be judged.
+        story.harness.says("alice", SHORT).await;
+        let before = story.harness.platform.posted_texts().len();
+        story.says("@Aizuchi are you there").await;
+        assert_eq!(story.harness.platform.posted_texts().len(), before + 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restart_learns_the_same_and_a_reset_forgets_it() {
+    on_every_store(async |store| {
+        let mut story = Story::new(store).await;
+        story.live().await;
+        story.learn().await;
+        let learned = story.gates.read(&workspace()).unwrap();
+        assert!(learned.skipping.is_some());
+        story.harness = story.harness.restart().await;
+        let other = Story { gates: Arc::default(), ..story };
+        other.learn().await;
+        assert_eq!(other.gates.read(&workspace()).unwrap(), learned);
+        other.harness.order(Order::ForgetMoments { workspace: workspace() }).await;
+        other.learn().await;
+        let forgotten = other.gates.read(&workspace()).unwrap();
+        assert_eq!((forgotten.training.verdicts, &forgotten.skipping), (0, &None));
+        // The restart kept what the story's gates had learned; another process reads the ledger.
+        let kept =
+            HarnessOptions { learned_gates: other.gates.clone(), ..HarnessOptions::default() };
+        let again = Story { harness: other.harness.with_options(kept), gates: other.gates };
+        assert_eq!(again.judged_and_skipped(3).await, (3, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_judge_that_changes_its_mind_is_asked_again() {
+    let story = Story::new(TestStore::volatile()).await;
+    story.live().await;
+    story.learn().await;
+    assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
+    // From now on it wants to say something to short questions as well, which shows where it is asked all the same.
+    story.harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+    for _ in 0..500 {
+        story.harness.says("alice", SHORT).await;
+        story.harness.pass(PAUSE).await;
+        story.learn().await;
+        if story.gates.read(&workspace()).unwrap().skipping.is_none() {
+            return;
+        }
+    }
+    panic!("it still skips what the judge would take up");
+}
+
+#[tokio::test]
+async fn facilitators_and_onlookers_are_judged_without_it() {
+    for mode in [Mode::Facilitator, Mode::Observe] {
+        let mut rules = ChannelRules { mode, ..ChannelRules::default() };
+        rules.facilitation.min_messages = 0;
+        let story = Story::from_rules(TestStore::volatile(), rules).await;
+        story.says(SHORT).await;
+        let evaluation = story.newest().await.evaluation.unwrap();
+        assert_eq!((evaluation.mode, evaluation.moment), (mode, None));
+        assert!(story.harness.step_of(&top_level("garden")).await.is_none());
+    }
+}

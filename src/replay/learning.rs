@@ -1,0 +1,102 @@
+//! What a replay learns of its judge as it goes: as the program would live, except that all recorded channels are one
+//! workspace to it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::decision::learned::{
+    JudgedMoment, JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, Moment, learned_at,
+};
+use aizuchi_core::decision::{DecisionId, Judgment};
+use aizuchi_core::event::{Claim, Outcome, StepResult};
+
+/// The learned gate of a replay, and every moment that was judged.
+#[derive(Debug, Default)]
+pub struct ReplayLearning {
+    /// The share of the yes that may be missed. `None` learns nothing.
+    miss: Option<f64>,
+    pub gates: Arc<LearnedGates>,
+    state: Mutex<LearningState>,
+}
+
+#[derive(Debug, Default)]
+struct LearningState {
+    /// The moments of decisions that are still open, in the channel that is replayed.
+    open: HashMap<DecisionId, Moment>,
+    judged: Vec<TimedMoment>,
+    gate: Option<LearnedGate>,
+}
+
+/// A judged moment of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedMoment {
+    pub at: Timestamp,
+    pub workspace: WorkspaceId,
+    pub judged: JudgedMoment,
+}
+
+impl ReplayLearning {
+    pub fn new(miss: Option<f64>) -> Self {
+        Self { miss, ..Self::default() }
+    }
+
+    /// Takes over what was learned so far for the next channel.
+    pub fn begin(&self, workspace: &WorkspaceId) {
+        let mut state = self.state.lock();
+        state.open.clear();
+        if let Some(gate) = &state.gate {
+            self.gates.replace(workspace.clone(), gate.clone());
+        }
+    }
+
+    /// Records the outcome of a step.
+    pub fn record(&self, claim: &Claim, outcome: &Outcome, at: Timestamp) {
+        let state = &mut *self.state.lock();
+        let moment = outcome.evaluation.as_ref().and_then(|evaluation| evaluation.moment.as_ref());
+        if let Some(moment) = moment {
+            state.open.insert(claim.decision, moment.clone());
+        }
+        let Some(is_yes) = verdict(&outcome.result).map(Judgment::is_yes) else { return };
+        let Some(moment) = state.open.remove(&claim.decision) else { return };
+        let workspace = claim.event.conversation().workspace.clone();
+        let judged = JudgedMoment { decision: claim.decision, moment, is_yes };
+        state.judged.push(TimedMoment { at, workspace: workspace.clone(), judged });
+        self.learn(state, workspace);
+    }
+
+    /// The moments that were judged, in the order of the replay.
+    pub fn take_judged(&self) -> Vec<TimedMoment> {
+        std::mem::take(&mut self.state.lock().judged)
+    }
+
+    fn learn(&self, state: &mut LearningState, workspace: WorkspaceId) {
+        let total = state.judged.len();
+        let Some(miss) = self.miss.filter(|_| learned_at(total) == total) else { return };
+        let newest = &state.judged[total.saturating_sub(MAX_MOMENTS)..];
+        let newest = newest.iter().map(|timed| timed.judged.clone()).collect();
+        let gate = LearnedGate::learn(&JudgedMoments { newest, total }, miss);
+        self.gates.replace(workspace, gate.clone());
+        state.gate = Some(gate);
+    }
+}
+
+fn verdict(result: &StepResult) -> Option<&Judgment> {
+    match result {
+        StepResult::Join { judgment, .. } | StepResult::React { judgment, .. } => Some(judgment),
+        StepResult::Silent(closing) => closing.judgment.as_ref(),
+        StepResult::Drafted { .. }
+        | StepResult::Posted(_)
+        | StepResult::Withdrawn { .. }
+        | StepResult::LookAgain { .. }
+        | StepResult::Redraft { .. }
+        | StepResult::Retry { .. }
+        | StepResult::Deferred { .. }
+        | StepResult::NotSent { .. }
+        | StepResult::Failed { .. }
+        | StepResult::Superseded => None,
+    }
+}
