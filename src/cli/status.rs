@@ -17,7 +17,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, Store as _};
 
-/// Show how every workspace and channel stands: mode, last words, what waits, decisions and money today.
+/// Show how every channel stands, what waits, and what today has cost.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.

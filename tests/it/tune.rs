@@ -105,7 +105,7 @@ fn a_history_that_cannot_tell_leads_to_no_advice() {
         (&["tune", "nowhere.jsonl"], "cannot read nowhere.jsonl"),
         (&["tune", "porch.jsonl", "--goal", "loud"], "invalid value 'loud'"),
         (&["--config", "shy.yaml", "tune", "porch.jsonl", "--policy", "shy.yaml"], "give either"),
-        (&["--model", "openai/x", "tune", "porch.jsonl"], "--model goes with"),
+        (&["--model", "openai/x", "tune", "porch.jsonl"], "--model works only"),
     ] {
         let (code, _, stderr) = run(folder.path(), arguments);
         assert!(code != Some(0) && stderr.contains(expected), "{arguments:?} {stderr}");
