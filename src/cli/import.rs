@@ -20,7 +20,9 @@ use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::sqlite::myao2;
 use aizuchi_core::store::{Archive, Store};
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
@@ -35,7 +37,8 @@ use aizuchi_slack::identity::fetch_identity;
 pub struct ImportArgs {
     /// The database of myao2, which is not changed, or recorded messages as `replay` reads them.
     input: PathBuf,
-    /// The workspace that the messages come from: the id of a Slack team, like T0123456789.
+    /// The workspace that the messages belong to: the id of a Slack team, like T0123456789. Without it: the team of the
+    /// configured Slack token; recorded messages belong to the local room if no platform is configured.
     #[arg(long, value_name = "TEAM")]
     workspace: Option<String>,
     /// The user id of the bot, like U0123456789. Without it, myao2's database says.
@@ -67,11 +70,17 @@ impl ImportArgs {
         })
     }
 
-    /// The workspace of `--workspace`, or the one that the configured Slack token belongs to.
+    /// The workspace of `--workspace`, or the one that the configured Slack token belongs to, or the local room if no
+    /// platform is configured.
     async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
         let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
         if let Some(named) = named {
             return Ok(WorkspaceId::new(named));
+        }
+        let is_local = config.slack.is_none() && config.discord.is_none();
+        // myao2 knows Slack only.
+        if is_local && !myao2::is_at(&self.input) {
+            return Ok(local::workspace_id());
         }
         let slack = config.resolved_slack().context(
             "the input does not say which workspace it comes from; give --workspace the id of the Slack \

@@ -54,7 +54,7 @@ async fn what_is_exported_is_read_by_replay_and_import() {
     let replayed: Value = serde_json::from_slice(&replayed.get_output().stdout).unwrap();
     assert_eq!(replayed["bad_lines"], 0);
     let other = Home::new(1000.0);
-    run(&other, &["import", file, "--workspace", "T0000001"]);
+    run(&other, &["import", file]);
     assert!(run(&other, &["search", "pump"]).contains("green door"));
     // What is known of one person.
     let bob = run(&home, &["export", "--user", "bob"]);
