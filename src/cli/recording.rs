@@ -119,7 +119,7 @@ fn database_location(url: Option<&str>, source: &ConfigSource) -> anyhow::Result
 
 /// A date, which is midnight UTC, or a time.
 fn parse_time(text: &str) -> Result<Timestamp, String> {
-    let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok();
+    let date = || Date::strptime("%Y-%m-%d", text).ok()?.to_zoned(TimeZone::UTC).ok();
     let time = text.parse::<Timestamp>().ok();
     time.or_else(|| Some(date()?.timestamp())).ok_or_else(|| {
         "it is neither a date like 2026-11-01 nor a time like 2026-11-01T09:00:00Z".to_owned()
