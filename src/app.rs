@@ -204,7 +204,6 @@ impl App {
         let learner = Learner {
             archive: store.clone(),
             clock: clock.clone(),
-            workspaces: platforms.0.keys().cloned().collect(),
             miss: config.response.learned_miss(),
             gates: agent.learned_gates.clone(),
         };

@@ -371,16 +371,21 @@ impl Config {
 
     /// The location of the database.
     pub fn database_address(&self) -> DatabaseLocation {
-        match self.written_database() {
-            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
-            server @ DatabaseLocation::Postgres(_) => server,
-        }
+        self.locate(self.written_database())
     }
 
     /// The backups that are written while it runs, if any, and their folder.
     pub fn backup(&self) -> Option<(&BackupConfig, PathBuf)> {
         let backup = self.storage.backup.as_ref()?;
         Some((backup, self.resolve(&backup.folder.0)))
+    }
+
+    /// A location that somebody wrote as `storage.url` is written: a path begins in the config's folder.
+    pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
+        match location {
+            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
+            server @ DatabaseLocation::Postgres(_) => server,
+        }
     }
 
     /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.

@@ -225,7 +225,7 @@ async fn write_user(
             let channel = &message.conversation.channel;
             theirs.insert(MessageRef(channel.clone(), message.id.clone()));
             let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
-            let text = message.text.replace('\n', "\n    ");
+            let text = indented(&message.text);
             writeln!(output, "- {at} #{}: {text}", channel_name(channel))?;
         }
     }
@@ -237,7 +237,7 @@ async fn write_user(
     let entries: Vec<String> =
         memories.iter().flat_map(|memory| entries_from(memory, &theirs)).collect();
     for entry in &entries {
-        writeln!(output, "- {}", entry.replace('\n', "\n    "))?;
+        writeln!(output, "- {}", indented(entry))?;
     }
     let mut memos = BTreeMap::new();
     for channel in names.keys() {
@@ -245,13 +245,19 @@ async fn write_user(
     }
     let memos: Vec<_> = memos.values().filter(|memo| memo.said_by.as_ref() == Some(user)).collect();
     for memo in &memos {
-        writeln!(output, "- Memo “{}”: {}", memo.name, memo.content.replace('\n', "\n    "))?;
+        writeln!(output, "- Memo “{}”: {}", indented(&memo.name), indented(&memo.content))?;
     }
     if entries.is_empty() && memos.is_empty() {
         writeln!(output, "Nothing.")?;
     }
     writeln!(output)?;
     Ok(())
+}
+
+/// A text of several lines under its bullet. A terminal obeys nothing in it.
+fn indented(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(strip_control_characters).collect();
+    lines.join("\n    ")
 }
 
 /// The entries of a memory that rest on one of these messages.

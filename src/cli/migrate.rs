@@ -18,7 +18,8 @@ use aizuchi_core::store::transfer::{self, MoveReport};
 /// side. If the move is interrupted, run it again.
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
-    /// Where to: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`.
+    /// Where to, as in storage.url: `sqlite://FILE`, from the config's folder, or
+    /// `postgres://USER:PASSWORD@HOST/DATABASE`.
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     to: StorageUrl,
     /// Replace a database there that holds messages.
@@ -33,7 +34,7 @@ fn parse_url(url: &str) -> Result<StorageUrl, &'static str> {
 impl MigrateArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
-        let (from, to) = (config.database_address(), self.to.0);
+        let (from, to) = (config.database_address(), config.locate(self.to.0));
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let work = transfer::move_to(&from, &to, self.replace);
         let report = runtime.block_on(spin("moving", work)).map_err(without_prefix)?;

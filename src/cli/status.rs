@@ -73,7 +73,7 @@ fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "\n{} {posts} given up; /ready and the log say which.",
+            "\n{} {posts} given up; /api/dead-letters lists them.",
             status.dead_letters
         );
     }

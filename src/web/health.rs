@@ -24,6 +24,8 @@ pub struct HealthStatus(Mutex<Option<(Timestamp, bool)>>);
 
 /// How many ids of channels are shown at most.
 const MAX_CHANNELS_SHOWN: usize = 50;
+/// How long `/metrics` waits for what `/ready` would say.
+const READINESS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 /// How long a status is repeated.
 const STATUS_AGE: SignedDuration = SignedDuration::from_millis(500);
 
@@ -164,8 +166,10 @@ async fn readiness(web: &Web) -> Readiness {
     let backfills = web.platforms.backfill_progress().into_iter();
     let backfills = backfills
         .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));
+    // A store that hangs must not keep the other figures away.
+    let outage = tokio::time::timeout(READINESS_TIMEOUT, outage(web)).await;
     Readiness {
-        is_ready: outage(web).await.is_none(),
+        is_ready: matches!(outage, Ok(None)),
         connected: connected.collect(),
         backfills: backfills.collect(),
     }

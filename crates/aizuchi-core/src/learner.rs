@@ -17,7 +17,6 @@ const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
     pub clock: Clock,
-    pub workspaces: Vec<WorkspaceId>,
     /// The share of the judge's yes that may be missed. `None` learns nothing.
     pub miss: Option<f64>,
     /// Where the gates are read.
@@ -41,8 +40,8 @@ impl Learner {
     /// Learns the gates of the workspaces that have new verdicts.
     pub async fn step(&self) -> Result<(), StoreError> {
         let Some(miss) = self.miss else { return Ok(()) };
-        for workspace in &self.workspaces {
-            self.learn(workspace, miss).await?;
+        for workspace in self.archive.workspaces().await? {
+            self.learn(&workspace, miss).await?;
         }
         Ok(())
     }

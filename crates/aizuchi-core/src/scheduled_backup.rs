@@ -15,6 +15,8 @@ use crate::store::transfer;
 
 /// After a failure, the next attempt comes after this time at the latest.
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
+/// Stands in the figure for a backup that is due and was never written.
+const NEVER: SignedDuration = SignedDuration::from_secs(1);
 const PREFIX: &str = "aizuchi-";
 const SUFFIX: &str = ".db";
 const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
@@ -60,12 +62,16 @@ impl ScheduledBackup {
     pub async fn step(&self) -> Result<PathBuf, StoreError> {
         let now = self.clock.now();
         create_private_folder(&self.folder)?;
+        self.remove_unfinished();
         let file = self.folder.join(format!("{PREFIX}{}{SUFFIX}", now.strftime(TIME_FORMAT)));
         let report = transfer::back_up(&self.location, &file).await?;
         info!(file = %file.display(), rows = report.rows(), "a backup was written");
         self.metrics.record_backup(now);
-        let backups = self.backups();
-        let surplus = backups.len().saturating_sub(self.keep);
+        let mut backups = self.backups();
+        backups.retain(|(_, other)| *other != file);
+        let surplus = (backups.len() + 1).saturating_sub(self.keep);
+        // Those of a clock that was ahead go first.
+        backups.sort_by_key(|(at, _)| (*at <= now, *at));
         for (_, old) in backups.into_iter().take(surplus) {
             if let Err(problem) = std::fs::remove_file(&old) {
                 error!(file = %old.display(), error = %problem, "an old backup cannot be removed");
@@ -74,11 +80,27 @@ impl ScheduledBackup {
         Ok(file)
     }
 
+    /// What a process left that died while it wrote one.
+    fn remove_unfinished(&self) {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let unfinished = files.map(|file| file.path()).filter(|file| {
+            let name = file.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(".part"))
+        });
+        for file in unfinished {
+            if let Err(problem) = std::fs::remove_file(&file) {
+                error!(file = %file.display(), error = %problem, "an unfinished backup cannot be removed");
+            }
+        }
+    }
+
     /// When the newest backup was made. One in the future was made by a clock that was wrong.
     fn newest(&self) -> Option<Timestamp> {
         let now = self.clock.now();
         let newest = self.backups().into_iter().map(|(at, _)| at).rfind(|at| *at <= now);
-        newest.inspect(|newest| self.metrics.record_backup(*newest))
+        // From the first second of the epoch on, an alert knows that there should be one.
+        self.metrics.record_backup(newest.unwrap_or(Timestamp::UNIX_EPOCH + NEVER));
+        newest
     }
 
     /// The backups in the folder, oldest first.

@@ -161,6 +161,9 @@ pub trait Store: Send + Sync {
 /// What pages and exports read.
 #[async_trait]
 pub trait Archive: Send + Sync {
+    /// The workspaces in which something was heard.
+    async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError>;
+
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
 
     /// Identifies this store. A new store at the same path or URL has another one.

@@ -130,6 +130,14 @@ pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
 
 /// Copies a closed database and brings the copy up to date.
 pub async fn copy_and_migrate(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let mut log = from.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Err(StoreError::Broken(format!(
+            "{} is in use, or was not closed; copy it with `aizuchi backup` or `.backup`",
+            from.display()
+        )));
+    }
     let copied = File::open(from).and_then(|mut from| {
         let mut options = File::options();
         let mut to = options.create(true).truncate(true).write(true).mode(FILE_MODE).open(to)?;

@@ -66,7 +66,8 @@ pub async fn restore(
 ) -> Result<RestoreReport, StoreError> {
     let (mut source, _migrated) = open_backup(file).await?;
     let now = Clock::system().now();
-    let mut target = Target::open(to, replace).await?;
+    let mark = installation(&mut source).await?;
+    let mut target = Target::open(to, replace, &mark).await?;
     let were_forgotten = target.forgotten_users().to_vec();
     let copied = target.fill(&mut source).await?;
     let in_backup = forgotten::read(&mut source).await?;
@@ -97,14 +98,11 @@ pub async fn move_to(
         None => false,
     };
     let mark = installation(&mut source).await?;
-    let mut target = match Target::open(to, replace).await {
-        Ok(target) => target,
-        Err(error) if is_repeated => match target::installation_at(to).await? {
-            Some(installation) if installation == mark => return Ok(MoveReport::WasMoved),
-            Some(_) | None => return Err(error),
-        },
-        Err(error) => return Err(error),
-    };
+    if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
+        // It may have been in use since.
+        return Ok(MoveReport::WasMoved);
+    }
+    let mut target = Target::open(to, replace, &mark).await?;
     if !is_repeated {
         schema::set_moved_to(&mut source, &destination).await?;
     }

@@ -42,7 +42,6 @@ impl Story {
         Learner {
             archive: self.harness.store.archive.clone(),
             clock: self.harness.clock.clone(),
-            workspaces: vec![workspace()],
             miss: Some(0.1),
             gates: self.gates.clone(),
         }

@@ -210,6 +210,115 @@ async fn a_move_that_was_stopped_is_done_by_the_next_call() {
     }
 }
 
+/// The new database of a move that did not finish is empty. It must not be moved back over what it should have become.
+#[tokio::test]
+async fn an_unfinished_move_cannot_be_turned_back_over_its_source() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (place(&store), empty_place(StoreKind::Sqlite, &folder));
+        let _folder = store.database.clone();
+        store.hear_text("a1", 1, "alice", "the pump key hangs behind the green door").await;
+        store.stop().await;
+        let before = digests(&old).await;
+        // Stopped after its first step.
+        let mut polls = 1;
+        loop {
+            let moved = stopped_after(polls, move_to(&old, &new, false)).await;
+            assert!(moved.is_none(), "it was never stopped in between");
+            if old.open().await.is_err() {
+                break;
+            }
+            polls += 1;
+        }
+        TestStore::reopen(&new).await.stop().await;
+        let error = move_to(&new, &old, true).await.unwrap_err().to_string();
+        assert!(error.contains("If the move did not finish, run it again"), "{error}");
+        assert_eq!(digests(&old).await, before);
+        let MoveReport::Moved(_) = move_to(&old, &new, false).await.unwrap() else {
+            panic!("it had not been moved");
+        };
+        assert_eq!(without_counters(digests(&new).await), without_counters(before));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_move_that_is_repeated_days_later_changes_nothing() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (place(&store), empty_place(StoreKind::Sqlite, &folder));
+        let _folder = store.database.clone();
+        store.stop().await;
+        move_to(&old, &new, true).await.unwrap();
+        let used = TestStore::reopen(&new).await;
+        used.hear_text("a1", 1, "alice", "said in the new place").await;
+        used.stop().await;
+        assert_eq!(move_to(&old, &new, true).await.unwrap(), MoveReport::WasMoved);
+        let said = "SELECT count(*) AS n FROM messages WHERE text = 'said in the new place'";
+        let mut connection = connect(&new).await;
+        let row = query(said).fetch_one(&mut connection).await.unwrap();
+        assert_eq!(row.number("n").unwrap(), Some(1));
+    })
+    .await;
+}
+
+/// SQLite would replay a log that is left into the file that takes the place.
+#[tokio::test]
+async fn a_log_that_is_left_is_not_put_beside_a_restored_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    let store = TestStore::sqlite().await;
+    store.hear_text("a1", 1, "alice", "the pump key hangs behind the green door").await;
+    back_up(&place(&store), &file).await.unwrap();
+    let path = folder.path().join("new.db");
+    let target = DatabaseLocation::Sqlite(path.clone());
+    std::fs::write(folder.path().join("new.db-wal"), [0x37, 0x7f, 0x06, 0x82]).unwrap();
+    let error = restore(&file, &target, true).await.unwrap_err().to_string();
+    assert!(error.contains("new.db-wal is left of another database"), "{error}");
+    std::fs::remove_file(folder.path().join("new.db-wal")).unwrap();
+    restore(&file, &target, false).await.unwrap();
+    // And while somebody reads it, what would be replaced stays.
+    let before = digests(&target).await;
+    let used = TestStore::reopen(&target).await;
+    used.hear_text("a2", 2, "alice", "and it is red").await;
+    let reader = place(&used);
+    let mut reading = connect(&reader).await;
+    query("BEGIN").execute(&mut reading).await.unwrap();
+    query("SELECT count(*) AS n FROM messages").fetch_one(&mut reading).await.unwrap();
+    used.hear_text("a3", 3, "alice", "as of today").await;
+    used.stop().await;
+    let refused = restore(&file, &target, true).await;
+    assert!(refused.is_err(), "{refused:?}");
+    query("COMMIT").execute(&mut reading).await.unwrap();
+    reading.close().await.unwrap();
+    restore(&file, &target, true).await.unwrap();
+    assert_eq!(without_counters(digests(&target).await), without_counters(before));
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn who_was_forgotten_stays_so_over_two_restores() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let [monday, wednesday] =
+            ["monday.db", "wednesday.db"].map(|name| folder.path().join(name));
+        let target = place(&store);
+        let _folder = store.database.clone();
+        store.hear_text("a1", 1, "alice", "hm").await;
+        back_up(&target, &monday).await.unwrap();
+        store.hear_text("b1", 2, "bob", "the shed leaks").await;
+        back_up(&target, &wednesday).await.unwrap();
+        let order =
+            Order::Forget { workspace: workspace(), user: UserId::new("u-bob"), asked: at(300) };
+        store.store.order(order, at(300)).await.unwrap();
+        store.finish_forgetting(at(300)).await;
+        store.stop().await;
+        assert_eq!(restore(&monday, &target, true).await.unwrap().forgotten, 0);
+        assert_eq!(restore(&wednesday, &target, true).await.unwrap().forgotten, 1);
+    })
+    .await;
+}
+
 /// The result of some work, unless it takes more polls.
 async fn stopped_after<T>(polls: usize, work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
@@ -316,14 +425,19 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
             until(&["aizuchi-20270115T080000Z.db", "aizuchi-20270116T090000Z.db"]).await;
             clock.advance_to(at(50 * 3600));
             until(&["aizuchi-20270116T090000Z.db", "aizuchi-20270117T100000Z.db"]).await;
+            // What a killed process left goes with the next one, and a clock that was ahead keeps no place.
+            std::fs::write(folder.join("aizuchi-20270101T000000Z.db.77.part"), "half").unwrap();
+            std::fs::write(folder.join("aizuchi-20290101T000000Z.db"), "of a wrong clock").unwrap();
+            clock.advance_to(at(75 * 3600));
+            until(&["aizuchi-20270117T100000Z.db", "aizuchi-20270118T110000Z.db"]).await;
             // Nothing is due before the interval has passed.
-            clock.advance_to(at(73 * 3600));
+            clock.advance_to(at(98 * 3600));
             assert_eq!(names().len(), 2);
             shutdown.cancel();
         };
         let (ran, ()) = tokio::join!(running, watching);
         ran.unwrap();
-        let made = format!("aizuchi_last_backup_timestamp_seconds {}.0", at(50 * 3600).as_second());
+        let made = format!("aizuchi_last_backup_timestamp_seconds {}.0", at(75 * 3600).as_second());
         assert!(metrics.to_openmetrics(None).contains(&made));
         let backup = folder.join("aizuchi-20270117T100000Z.db");
         let target = DatabaseLocation::Sqlite(folder.join("restored.db"));

@@ -21,6 +21,12 @@ use crate::store::{
 
 #[async_trait]
 impl Archive for DatabaseStore {
+    async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
+        let rows = query(sql::recall::WORKSPACES).fetch_all(&self.readers).await?;
+        let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
+        rows.iter().map(workspace).collect()
+    }
+
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
         let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
         rows?.iter().map(rows::channel_from_row).collect()

@@ -58,7 +58,8 @@ pub async fn drop_moved_mark(connection: &mut Connection) -> Result<(), StoreErr
 
 pub fn moved_error(shown: &str, moved_to: &str) -> StoreError {
     StoreError::Broken(format!(
-        "{shown} was moved to {moved_to}; use that one, or move it back with `aizuchi migrate --replace`"
+        "{shown} was moved to {moved_to}; use that one, or move it back with `aizuchi migrate --replace`. If the move did \
+         not finish, run it again"
     ))
 }
 

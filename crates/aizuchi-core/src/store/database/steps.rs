@@ -124,7 +124,8 @@ async fn record_evaluation(
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
         .bind(evaluation.conversation_state.map(|state| state.name()))
-        .bind(evaluation.moment.as_ref().map(|moment| json!(moment).to_string()));
+        // As JSON values they would be doubles with many digits.
+        .bind(evaluation.moment.as_ref().and_then(|moment| serde_json::to_string(moment).ok()));
     put.execute(connection).await?;
     Ok(())
 }

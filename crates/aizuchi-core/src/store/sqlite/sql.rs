@@ -17,6 +17,3 @@ pub const RENEW_INSTALLATION: &str = "UPDATE counters SET installation = lower(h
 
 /// Whether the file is what was written to it; `ok` if it is.
 pub const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
-
-/// Moves everything from the write-ahead log into the file.
-pub const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";

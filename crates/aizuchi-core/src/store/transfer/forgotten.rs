@@ -31,6 +31,15 @@ pub async fn read(connection: &mut Connection) -> Result<Vec<ForgottenUser>, Sto
     found.iter().map(user).collect()
 }
 
+/// Notes them here, too: a later restore may bring back somebody who is not in this database.
+pub async fn note(connection: &mut Connection, users: &[ForgottenUser]) -> Result<(), StoreError> {
+    for user in users {
+        let note = query(sql::forget::PUT_FORGOTTEN_USER).bind(user.workspace.as_str());
+        note.bind(&user.hash).bind(user.at).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
 /// The ids of all users who are known or who wrote something.
 pub async fn all_users(
     connection: &mut Connection,

@@ -61,18 +61,24 @@ impl Target {
 
     /// The place of a database that no other process uses. One that holds messages is only replaced if `replace` is
     /// set.
-    pub async fn open(to: &DatabaseLocation, replace: bool) -> Result<Self, StoreError> {
+    ///
+    /// One that was moved away takes back only what it held itself, with this mark: what stands in its new place may be
+    /// an empty database, because the move did not finish.
+    pub async fn open(
+        to: &DatabaseLocation,
+        replace: bool,
+        mark: &str,
+    ) -> Result<Self, StoreError> {
         match to {
-            DatabaseLocation::Sqlite(path) => Self::open_file(path, replace).await,
+            DatabaseLocation::Sqlite(path) => Self::open_file(path, replace, mark).await,
             DatabaseLocation::Postgres(server) => {
                 let shown = server.to_string();
                 let mut connection = postgres::connect_alone(server).await?;
                 match schema::moved_to(&mut connection).await? {
                     // The mark goes with everything else, in the one transaction.
-                    Some(moved_to) if !replace => {
-                        return Err(schema::moved_error(&shown, &moved_to));
+                    Some(moved_to) => {
+                        expect_own(&shown, &moved_to, &mut connection, replace, mark).await?;
                     }
-                    Some(_) => {}
                     None => schema::migrate(&shown, postgres::MIGRATIONS, &mut connection).await?,
                 }
                 expect_empty(&shown, &mut connection, replace).await?;
@@ -83,7 +89,7 @@ impl Target {
         }
     }
 
-    async fn open_file(path: &Path, replace: bool) -> Result<Self, StoreError> {
+    async fn open_file(path: &Path, replace: bool, mark: &str) -> Result<Self, StoreError> {
         let shown = path.display().to_string();
         if !path.exists() {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
@@ -93,9 +99,16 @@ impl Target {
         let mut set_aside = None;
         let mut were_forgotten = Vec::new();
         if has_tables {
+            if let Some(moved_to) = schema::moved_to(&mut old).await? {
+                expect_own(&shown, &moved_to, &mut old, replace, mark).await?;
+            }
             expect_empty(&shown, &mut old, replace).await?;
             were_forgotten = forgotten::read(&mut old).await?;
-            query(sqlite::sql::TRUNCATE_LOG).fetch_all(&mut old).await?;
+            if !forget::truncate_log(&mut old).await? {
+                return Err(StoreError::Broken(format!(
+                    "something else reads {shown}, so it cannot be replaced now; try again"
+                )));
+            }
             set_aside = Some(aside_path(path));
         }
         old.close().await?;
@@ -109,7 +122,9 @@ impl Target {
         set_aside: Option<PathBuf>,
         lock: Option<File>,
     ) -> Result<Self, StoreError> {
-        let part = PartialFile::beside(path, ".part");
+        expect_no_log(path)?;
+        // Two that write the same file do not meet.
+        let part = PartialFile::beside(path, &format!(".{}.part", std::process::id()));
         let connection = sqlite::create_anew(&part.0).await?;
         let mut target = Self {
             connection,
@@ -196,6 +211,7 @@ impl Target {
         if were_forgotten.is_empty() {
             return Ok(0);
         }
+        forgotten::note(&mut self.connection, were_forgotten).await?;
         let mut counters = Counters::read(&mut self.connection).await?;
         let mut count = 0;
         for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
@@ -223,6 +239,7 @@ impl Target {
         match &self.place {
             Place::Server => Ok(None),
             Place::File { path, part, set_aside, .. } => {
+                expect_no_log(path)?;
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
                 Ok(set_aside.clone())
@@ -231,20 +248,37 @@ impl Target {
     }
 }
 
-/// The installation mark of the database there, if there is one.
+/// The installation mark of the database there, if there is one that was not moved away.
 pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<String>, StoreError> {
     let mut connection = match location {
         DatabaseLocation::Sqlite(path) if !path.exists() => return Ok(None),
         DatabaseLocation::Sqlite(path) => sqlite::connect(path).await?.0,
         DatabaseLocation::Postgres(server) => postgres::connect_alone(server).await?,
     };
-    if Table::list(&mut connection).await?.is_empty() {
+    let is_empty = Table::list(&mut connection).await?.is_empty();
+    if is_empty || schema::moved_to(&mut connection).await?.is_some() {
+        connection.close().await?;
         return Ok(None);
     }
     let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
     let installation = rows::column(&counters, "installation")?;
     connection.close().await?;
     Ok(Some(installation))
+}
+
+/// A database that was moved away is only replaced by itself.
+async fn expect_own(
+    shown: &str,
+    moved_to: &str,
+    connection: &mut Connection,
+    replace: bool,
+    mark: &str,
+) -> Result<(), StoreError> {
+    let counters = Counters::read(connection).await?;
+    match replace && &*counters.installation == mark {
+        true => Ok(()),
+        false => Err(schema::moved_error(shown, moved_to)),
+    }
 }
 
 async fn expect_empty(
@@ -263,13 +297,37 @@ async fn expect_empty(
     }
 }
 
+/// SQLite would replay the log of another file into the one that takes its place.
+fn expect_no_log(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["-wal", "-journal"] {
+        let log = with_suffix(path, suffix);
+        if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            return Err(StoreError::Broken(format!(
+                "{} is left of another database, or something reads it; move it away, or try again",
+                log.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The old file keeps a name of its own before the new one takes its place, so that one of them is always there.
 fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Result<()> {
     File::open(part)?.sync_all()?;
-    if let Some(set_aside) = set_aside {
-        std::fs::hard_link(path, set_aside)?;
+    match set_aside {
+        Some(set_aside) => {
+            std::fs::hard_link(path, set_aside)?;
+            std::fs::rename(part, path)?;
+        }
+        // A file that has appeared meanwhile is not replaced. The empty one is ours: the lock made it.
+        None if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) => {
+            std::fs::rename(part, path)?;
+        }
+        None => {
+            std::fs::hard_link(part, path)?;
+            std::fs::remove_file(part)?;
+        }
     }
-    std::fs::rename(part, path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

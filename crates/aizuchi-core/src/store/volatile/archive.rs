@@ -23,6 +23,15 @@ use crate::store::{
 
 #[async_trait]
 impl Archive for VolatileStore {
+    async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
+        let state = self.lock();
+        let mut workspaces: Vec<_> =
+            state.conversations.keys().map(|conversation| conversation.workspace.clone()).collect();
+        workspaces.sort();
+        workspaces.dedup();
+        Ok(workspaces)
+    }
+
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
         let state = self.lock();
         Ok(state
