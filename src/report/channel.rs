@@ -69,7 +69,7 @@ pub struct ChannelAnalysis<'a> {
     moments: &'a [Moment],
     names: &'a Names,
     source: ReportSource,
-    /// The times at which it looked and stayed silent, by place and in order.
+    /// The times at which it decided, by place and in order.
     looks: HashMap<&'a str, Vec<Timestamp>>,
     /// The decision to stay silent about each question.
     silent: HashMap<&'a str, &'a Moment>,
@@ -104,9 +104,10 @@ impl<'a> ChannelAnalysis<'a> {
         let moments = &moments.moments;
         let mut looks: HashMap<&str, Vec<Timestamp>> = HashMap::new();
         let mut silent = HashMap::new();
-        for moment in moments.iter().filter(|moment| is_silent(moment)) {
+        for moment in moments {
             looks.entry(place(moment.thread.as_ref())).or_default().push(moment.at);
-            if let Some(question) = question_of(moment, &index) {
+            let question = Some(moment).filter(|moment| is_silent(moment));
+            if let Some(question) = question.and_then(|moment| question_of(moment, &index)) {
                 silent.entry(&*question.id).or_insert(moment);
             }
         }

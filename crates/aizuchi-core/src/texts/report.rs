@@ -155,7 +155,7 @@ texts! {
     moments: "The most telling moments" / "特徴的な場面";
     moments_rule(wrong: usize, fine: usize, silent: usize, all: usize):
         "These are examples. They are picked by a fixed rule from the {all} times it would have spoken ({wrong} would probably have "
-        "disturbed, {fine} show no sign that it disturbed), and from {silent} questions at which it stayed silent."
+        "disturbed, {fine} show no sign that it disturbed), and from the questions at which it stayed silent ({silent})."
         / "これは例です。話したはずの {all} 回（おそらく邪魔になった {wrong} 回、邪魔になった様子のない {fine} 回）と、"
           "黙っていた質問 {silent} 件から、決まった規則で選びました。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
@@ -218,12 +218,12 @@ texts! {
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
     unanswered_counts(questions: usize, done: &str, picked_up: usize, missed: usize):
         "People left {questions} questions without any answer. It would have {done} about {picked_up} of these {questions} within an "
-        "hour, and stayed silent at the other {missed}."
-        / "人が答えないままの質問が {questions} 件ありました。この {questions} 件のうち {picked_up} 件では 1 時間以内に{done}はずで、残る {missed} 件では黙っていたはずです。";
+        "hour, and not about the other {missed}."
+        / "人が答えないままの質問が {questions} 件ありました。この {questions} 件のうち {picked_up} 件では 1 時間以内に{done}はずで、残る {missed} 件ではそうしなかったはずです。";
     unanswered_in_hour(questions: usize, done: &str, picked_up: usize, missed: usize):
         "People left {questions} questions open for an hour or longer. It would have {done} about {picked_up} of these {questions} "
-        "within that hour, and stayed silent at the other {missed}."
-        / "1 時間以上、誰も応じなかった質問が {questions} 件ありました。この {questions} 件のうち {picked_up} 件ではその 1 時間のうちに{done}はずで、残る {missed} 件では黙っていたはずです。";
+        "within that hour, and not about the other {missed}."
+        / "1 時間以上、誰も応じなかった質問が {questions} 件ありました。この {questions} 件のうち {picked_up} 件ではその 1 時間のうちに{done}はずで、残る {missed} 件ではそうしなかったはずです。";
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
         "Counted are questions outside of threads that name nobody and after which nobody else wrote for an hour, nor ever in their thread. Some may have been answered later."
