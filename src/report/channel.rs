@@ -28,7 +28,7 @@ const LINES_AFTER: usize = 3;
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
 /// A question that a decision is about is not further back than this many messages.
-const MAX_LOOK_BACK: usize = 50;
+const MAX_LOOK_BACK: usize = 8;
 /// The best moments of each kind that a channel offers.
 const MAX_CANDIDATES: usize = 10;
 

@@ -293,9 +293,9 @@ texts! {
     // What to do next. What stands in backquotes is shown as code.
     next: "What you can do next" / "次にできること";
     next_begin:
-        "Which setting to take? If you are not sure, keep the defaults and let it only listen for a week: nothing is posted, and "
-        "you see what it decides among you."
-        / "どの設定にするか迷うときは、既定のまま、まず一週間見守らせてください。投稿はせず、皆さんの間で何を判断するかが分かります。";
+        "Which setting to take? If you are not sure, keep the settings of this replay (the defaults, unless you gave a policy) and "
+        "let it only listen for a week: nothing is posted, and you see what it decides among you."
+        / "どの設定にするか迷うときは、この再現の設定（方針を指定していなければ既定の設定）のまま、まず一週間見守らせてください。投稿はせず、皆さんの間で何を判断するかが分かります。";
     next_begin_policies:
         "Which setting to take? Put the lines of the policy that you like best into your config, and let it only listen for a "
         "week before it speaks."
