@@ -15,6 +15,8 @@ pub mod cost;
 pub mod builder;
 pub mod anonymous;
 pub mod words;
+pub mod code;
+pub mod next_steps;
 pub mod sentences;
 pub mod summary;
 pub mod charts;

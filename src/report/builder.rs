@@ -1,7 +1,10 @@
 //! Puts a report together: policy by policy, and in each channel by channel. Of a channel only its figures and its best
 //! moments are kept.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
@@ -49,6 +52,7 @@ struct PolicySums {
     reacted: usize,
     channels: Vec<ChannelFigures>,
     hours: [HourFigures; 24],
+    days: BTreeMap<Date, usize>,
     it_first: Delays,
     person_first: Delays,
     nobody_else: usize,
@@ -185,6 +189,7 @@ impl PolicySums {
             reacted: 0,
             channels: Vec::new(),
             hours: [HourFigures::default(); 24],
+            days: BTreeMap::new(),
             it_first: Delays::default(),
             person_first: Delays::default(),
             nobody_else: 0,
@@ -210,6 +215,9 @@ impl PolicySums {
         for (own, added) in self.hours.iter_mut().zip(channel.hours) {
             own.messages += added.messages;
             own.spoke += added.spoke;
+        }
+        for (day, spoke) in channel.days {
+            *self.days.entry(day).or_default() += spoke;
         }
         self.it_first.merge(&channel.first.it_first);
         self.person_first.merge(&channel.first.person_first);
@@ -242,6 +250,7 @@ impl PolicySums {
             spoke: is_known.then_some(spoke),
             observed: self.observed,
             per_day: per_day(spoke as f64).filter(|_| is_known),
+            busiest_day: self.days.values().copied().max().filter(|_| is_known && days >= 1.0),
             wrong: is_known.then_some(wrong),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,

@@ -1,19 +1,23 @@
 //! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
 //! may be told.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
-use crate::replay::moments::{Moment, MomentKind, Moments};
+use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{ChannelFigures, HourFigures, MomentCounts, ReportSource, Unanswered};
 use crate::report::story::{Note, Person, Story, StoryAct, StoryKind, StoryLine, shown_text};
 use aizuchi_core::chat::MessageId;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::builtin as texts;
 
 /// An unanswered question counts as picked up if it is answered within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
@@ -23,6 +27,8 @@ const LINES_BEFORE: usize = 4;
 const LINES_AFTER: usize = 3;
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
+/// A question that a decision is about is not further back than this many messages.
+const MAX_LOOK_BACK: usize = 8;
 /// The best moments of each kind that a channel offers.
 const MAX_CANDIDATES: usize = 10;
 
@@ -33,6 +39,8 @@ pub struct ChannelReport {
     pub answered_mentions: usize,
     pub reacted: usize,
     pub hours: [HourFigures; 24],
+    /// Its posts unasked by day.
+    pub days: BTreeMap<Date, usize>,
     pub first: FirstAnswerDelays,
     pub unanswered: Unanswered,
     pub own_delays: Delays,
@@ -61,8 +69,10 @@ pub struct ChannelAnalysis<'a> {
     moments: &'a [Moment],
     names: &'a Names,
     source: ReportSource,
-    /// The decisions to stay silent, by place, in the order of their time.
-    silent: HashMap<&'a str, Vec<&'a Moment>>,
+    /// The times at which it decided, by place and in order.
+    looks: HashMap<&'a str, Vec<Timestamp>>,
+    /// The decision to stay silent about each question.
+    silent: HashMap<&'a str, &'a Moment>,
     /// Questions to the persona itself.
     owed: HashSet<&'a str>,
 }
@@ -92,14 +102,19 @@ impl<'a> ChannelAnalysis<'a> {
     ) -> Self {
         let index = ChannelIndex::new(channel);
         let moments = &moments.moments;
-        let mut silent: HashMap<&str, Vec<&Moment>> = HashMap::new();
-        for moment in moments.iter().filter(|moment| is_silent(moment)) {
-            silent.entry(place(moment.thread.as_ref())).or_default().push(moment);
+        let mut looks: HashMap<&str, Vec<Timestamp>> = HashMap::new();
+        let mut silent = HashMap::new();
+        for moment in moments {
+            looks.entry(place(moment.thread.as_ref())).or_default().push(moment.at);
+            let question = Some(moment).filter(|moment| is_silent(moment));
+            if let Some(question) = question.and_then(|moment| question_of(moment, &index)) {
+                silent.entry(&*question.id).or_insert(moment);
+            }
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
         let owed = owed.map(MessageId::as_str).collect();
-        Self { channel, index, moments, names, source, silent, owed }
+        Self { channel, index, moments, names, source, looks, silent, owed }
     }
 
     pub fn report(&self, zone: &TimeZone) -> ChannelReport {
@@ -114,6 +129,7 @@ impl<'a> ChannelAnalysis<'a> {
             answered_mentions: 0,
             reacted: 0,
             hours: [HourFigures::default(); 24],
+            days: BTreeMap::new(),
             first: FirstAnswerDelays {
                 is_annotated: self.index.is_annotated,
                 ..FirstAnswerDelays::default()
@@ -144,6 +160,7 @@ impl<'a> ChannelAnalysis<'a> {
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
                     report.hours[hour(moment.at)].spoke += 1;
+                    *report.days.entry(zone.to_datetime(moment.at).date()).or_default() += 1;
                     pending.extend(self.add_spoken(moment, &mut report));
                 }
                 MomentKind::Reacted => report.reacted += 1,
@@ -250,18 +267,31 @@ impl<'a> ChannelAnalysis<'a> {
             });
             match is_picked_up {
                 true => report.unanswered.picked_up += 1,
-                false => missed.push(Pending {
-                    kind: StoryKind::Silent,
-                    rank: (0, question.at().as_millisecond()),
-                    moment: self.look_after(question),
-                    about: question,
-                    note: Note::Missed,
-                }),
+                false => missed.push(*question),
             }
         }
         report.unanswered.missed = missed.len();
-        report.moments.silent += missed.len();
-        missed
+        let told = missed.into_iter().filter_map(|question| self.missed(question));
+        let told: Vec<Pending<'a>> = told.collect();
+        report.moments.silent += told.len();
+        told
+    }
+
+    /// A question that it did not take up, unless it decided about something else then, or for a reason that does
+    /// not go together with what people did.
+    fn missed(&self, question: &'a RecordedMessage) -> Option<Pending<'a>> {
+        let moment = self.silence_about(question);
+        let is_telling = match moment {
+            Some(moment) => moment.kind == MomentKind::Silent && !says_answered(&moment.reason),
+            None => !self.looked_after(question),
+        };
+        is_telling.then_some(Pending {
+            kind: StoryKind::Silent,
+            rank: (0, question.at().as_millisecond()),
+            moment,
+            about: question,
+            note: Note::Missed,
+        })
     }
 
     /// The questions at which it stayed silent and a person answered soon after.
@@ -284,7 +314,7 @@ impl<'a> ChannelAnalysis<'a> {
             (delay <= SOON).then_some(Pending {
                 kind: StoryKind::Silent,
                 rank: (1, delay.as_millis() as i64),
-                moment: Some(self.look_after(question)?),
+                moment: Some(self.silence_about(question)?),
                 about: question,
                 note,
             })
@@ -294,15 +324,19 @@ impl<'a> ChannelAnalysis<'a> {
         answered
     }
 
-    /// The first decision to stay silent where a question was asked, soon after it.
-    fn look_after(&self, question: &RecordedMessage) -> Option<&'a Moment> {
+    /// The decision to stay silent about a question, soon after it.
+    fn silence_about(&self, question: &RecordedMessage) -> Option<&'a Moment> {
+        let moment = self.silent.get(&*question.id).copied()?;
+        is_soon_after(moment.at, question).then_some(moment)
+    }
+
+    /// Whether it looked where a question was asked, soon after it.
+    fn looked_after(&self, question: &RecordedMessage) -> bool {
         let places = [question.thread.as_deref().unwrap_or_default(), &question.id];
-        let first = places.into_iter().filter_map(|place| {
-            let silent = self.silent.get(place)?;
-            silent.get(silent.partition_point(|moment| moment.at < question.at())).copied()
-        });
-        let is_soon = |moment: &&Moment| moment.at.duration_since(question.at()) <= PICK_UP_WINDOW;
-        first.filter(is_soon).min_by_key(|moment| moment.at)
+        places.into_iter().filter_map(|place| self.looks.get(place)).any(|looks| {
+            let first = looks.get(looks.partition_point(|at| *at < question.at()));
+            first.is_some_and(|at| is_soon_after(*at, question))
+        })
     }
 
     /// The best of each kind, with their transcripts.
@@ -378,6 +412,50 @@ impl<'a> ChannelAnalysis<'a> {
     fn shown(&self, text: &str) -> String {
         shown_text(text, |id| self.names.get(id).cloned())
     }
+}
+
+fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {
+    at.duration_since(question.at()) <= PICK_UP_WINDOW
+}
+
+/// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
+/// says that a question was answered and names none means the newest question.
+fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a RecordedMessage> {
+    let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
+    let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
+    let is_asked = |message: &RecordedMessage| !message.bot && is_question(message);
+    match () {
+        () if says_nothing_asked(&moment.reason) => None,
+        () if named.is_none() && says_answered(&moment.reason) => {
+            let thread = moment.thread.as_ref().map(MessageId::as_str);
+            let beside = index.in_place(thread);
+            let beside = &beside[..beside.partition_point(|message| message.ts <= subject.ts)];
+            let root = thread.and_then(|root| index.message(root));
+            let newest_first = beside.iter().rev().copied().chain(root);
+            newest_first.take(MAX_LOOK_BACK).find(|message| is_asked(message))
+        }
+        () => Some(subject).filter(|subject| is_asked(subject)),
+    }
+}
+
+fn is_written(reason: &Reason, text: fn(Language) -> &'static str) -> bool {
+    match reason {
+        Reason::Gate(_) => false,
+        Reason::Written(written) => {
+            [Language::En, Language::Ja].into_iter().any(|one| text(one) == written)
+        }
+    }
+}
+
+fn says_answered(reason: &Reason) -> bool {
+    is_written(reason, texts::question_answered)
+}
+
+/// Whether the reason is that there was no question, which says nothing about one.
+fn says_nothing_asked(reason: &Reason) -> bool {
+    let sentences = [texts::no_question, texts::conversation_ended];
+    *reason == Reason::Gate(Gate::NothingOpen)
+        || sentences.into_iter().any(|sentence| is_written(reason, sentence))
 }
 
 /// The key of a thread, or of the top level, which no thread has: ids are not empty.

@@ -61,9 +61,7 @@ impl TimingView {
     pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
         let l = language;
         let duration = |seconds: f64| words::duration(seconds, l);
-        let ends = GROUP_ENDS.map(|end| texts::timing_until(l, &duration(f64::from(end))));
-        let over = texts::timing_over(l, &duration(3600.0));
-        let labels: Vec<String> = ends.into_iter().chain([over]).collect();
+        let labels = group_labels(l);
         let shares = || timing.own.iter().zip(timing.people);
         let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
         let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
@@ -92,4 +90,16 @@ impl TimingView {
             rows: rows.collect(),
         }
     }
+}
+
+/// What each group of delays is called, in seconds up to a minute and in minutes from there.
+fn group_labels(language: Language) -> Vec<String> {
+    let begins = [0].into_iter().chain(GROUP_ENDS);
+    let within = begins.zip(GROUP_ENDS).map(|(begin, end)| match (begin, end) {
+        (0, end) => texts::timing_until(language, end),
+        (begin, ..=60) => texts::timing_seconds(language, begin, end),
+        (begin, end) => texts::timing_minutes(language, begin / 60, end / 60),
+    });
+    let over = GROUP_ENDS.last().map(|end| texts::timing_over(language, end / 60));
+    within.chain(over).collect()
 }

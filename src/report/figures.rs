@@ -89,6 +89,8 @@ pub struct PolicyFigures {
     pub observed: usize,
     /// `None` if the period is shorter than a day.
     pub per_day: Option<f64>,
+    /// How many there were on the day with the most. `None` if the period is shorter than a day.
+    pub busiest_day: Option<usize>,
     /// Posts that would probably have disturbed.
     pub wrong: Option<usize>,
     /// Answers to its own name.

@@ -4,7 +4,9 @@ use askama::Template;
 use jiff::tz::TimeZone;
 
 use crate::report::charts::{Chart, TimingView};
+use crate::report::code::{TextPart, parts};
 use crate::report::figures::{ChannelFigures, Difference, PolicyFigures, Report, ReportSource};
+use crate::report::next_steps::NextSteps;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
 use crate::report::story_view::StoryView;
@@ -26,6 +28,7 @@ struct ReportPage<'a> {
     kicker: &'static str,
     headline: String,
     cost_sentence: String,
+    judged: Option<Vec<TextPart>>,
     intro: String,
     tiles: Vec<Tile>,
     shown_policy: Option<String>,
@@ -45,6 +48,7 @@ struct ReportPage<'a> {
     cost_real: Option<String>,
     costs: Vec<(String, String)>,
     policies: Option<PoliciesView>,
+    next: NextSteps,
     notes: Vec<String>,
 }
 
@@ -117,7 +121,13 @@ impl<'a> View<'a> {
                 true => texts::unanswered_counts,
                 false => texts::unanswered_in_hour,
             };
-            counts(l, found.questions, found.picked_up, found.missed)
+            counts(
+                l,
+                found.questions,
+                sentences::at_open_question(report.source, l),
+                found.picked_up,
+                found.missed,
+            )
         });
         ReportPage {
             l,
@@ -131,6 +141,8 @@ impl<'a> View<'a> {
             },
             headline: sentences::headline(report, policy, l),
             cost_sentence: sentences::cost_sentence(report, policy, l),
+            judged: (report.source == ReportSource::Builtin)
+                .then(|| parts(texts::judged_by_builtin(l))),
             intro: self.intro(),
             tiles: self.tiles(),
             shown_policy: (report.policies.len() > 1).then(|| texts::shown_policy(l, &policy.name)),
@@ -147,6 +159,7 @@ impl<'a> View<'a> {
                 policy.moments.wrong,
                 policy.moments.spoke,
                 policy.moments.silent,
+                policy.moments.wrong + policy.moments.spoke,
             ),
             groups: self.groups(),
             first: self.first(),
@@ -162,6 +175,7 @@ impl<'a> View<'a> {
             cost_real: self.cost_real(),
             costs: self.costs(),
             policies: self.policies(),
+            next: NextSteps::new(report, policy, l),
             notes: self.notes(),
         }
     }
@@ -186,6 +200,11 @@ impl<'a> View<'a> {
         let (policy, l) = (self.policy, self.language);
         let source = self.report.source;
         let rate = policy.per_day.map(|per_day| words::rate(per_day, l));
+        let busiest = policy.busiest_day.filter(|most| *most > 1);
+        let rate = rate.map(|rate| match busiest {
+            Some(most) => texts::busiest_day(l, &rate, most),
+            None => rate,
+        });
         let unknown_rate = match policy.spoke {
             None => texts::because_silent_judge(l),
             Some(_) => texts::for_days(l),
@@ -209,19 +228,20 @@ impl<'a> View<'a> {
             label: texts::figure_wrong(l).to_owned(),
             note: share
                 .map(|(wrong, spoke)| words::percent(wrong as f64 / spoke as f64))
+                .map(|share| texts::two_notes(l, &share, texts::figure_wrong_rule(l)))
                 .unwrap_or_default(),
             is_warning: policy.wrong.is_some_and(|wrong| wrong > 0),
         };
+        let done = sentences::at_open_question(source, l);
         let picked_up = Tile {
             value: policy.unanswered.map_or(words::UNKNOWN.to_owned(), |found| {
                 let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
                 texts::of_total(l, &part, &whole)
             }),
             label: match policy.unanswered {
-                Some(found) if !found.is_annotated => texts::figure_picked_up_in_hour(l),
-                Some(_) | None => texts::figure_picked_up(l),
-            }
-            .to_owned(),
+                Some(found) if !found.is_annotated => texts::figure_picked_up_in_hour(l, done),
+                Some(_) | None => texts::figure_picked_up(l, done),
+            },
             note: match (policy.unanswered, policy.spoke) {
                 (Some(_), _) => String::new(),
                 (None, None) => texts::because_silent_judge(l).to_owned(),
@@ -269,6 +289,10 @@ impl<'a> View<'a> {
         sorted.sort_by_key(|channel| {
             (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
         });
+        // A table of one row compares nothing: its figures stand above.
+        if sorted.len() < 2 {
+            return Vec::new();
+        }
         let most = sorted.first().map_or(1, |channel| channel.spoke.max(1));
         let (shown, rest) = sorted.split_at(sorted.len().min(MAX_CHANNELS));
         let mut rows: Vec<ChannelRow> =
@@ -277,13 +301,11 @@ impl<'a> View<'a> {
             let sum = sum_up(rest, String::new());
             rows.push(self.channel_row(&sum, most, Some(texts::more_channels(l, rest.len()))));
         }
-        if sorted.len() > 1 {
-            let all = sum_up(&sorted, String::new());
-            let label = Some(texts::all_channels(l).to_owned());
-            // The sum has no bar: it would dwarf the others.
-            let row = self.channel_row(&all, most, label);
-            rows.push(ChannelRow { fine_width: 0.0, wrong_width: 0.0, ..row });
-        }
+        let all = sum_up(&sorted, String::new());
+        let label = Some(texts::all_channels(l).to_owned());
+        // The sum has no bar: it would dwarf the others.
+        let row = self.channel_row(&all, most, label);
+        rows.push(ChannelRow { fine_width: 0.0, wrong_width: 0.0, ..row });
         rows
     }
 
@@ -379,7 +401,7 @@ impl<'a> View<'a> {
         };
         let nobody = match first.is_annotated {
             true => texts::first_nobody(l),
-            false => texts::note_nobody_in_hour(l),
+            false => texts::first_nobody_in_hour(l),
         };
         let parts = [
             part(first.nobody_else, "nobody", nobody.to_owned()),
@@ -387,9 +409,12 @@ impl<'a> View<'a> {
             part(first.person_first, "people", texts::first_person(l, &lead(first.persons_lead))),
         ];
         FirstView {
-            sentence: match first.taken_up {
-                0 => texts::first_none(l).to_owned(),
-                count => texts::first_of(l, count),
+            sentence: match (first.taken_up, self.policy.spoke.unwrap_or(first.taken_up)) {
+                (0, _) => texts::first_none(l).to_owned(),
+                (known, spoke) if known == spoke => texts::first_of(l, &words::count(spoke)),
+                (known, spoke) => {
+                    texts::first_of_known(l, &words::count(spoke), &words::count(known))
+                }
             },
             parts: parts.into_iter().filter(|(_, width, ..)| *width > 0.0).collect(),
             rule: match first.is_annotated {
@@ -442,6 +467,7 @@ impl<'a> View<'a> {
         let l = self.language;
         let found = self.report.differences.as_ref()?;
         let policies = &self.report.policies;
+        let done = sentences::at_open_question(self.report.source, l);
         let unknown = || words::UNKNOWN.to_owned();
         let row = |name: String, value: &dyn Fn(&PolicyFigures) -> Option<String>| {
             (name, policies.iter().map(|one| value(one).unwrap_or_else(unknown)).collect())
@@ -456,7 +482,7 @@ impl<'a> View<'a> {
                 let share = words::percent(wrong as f64 / spoke.max(1) as f64);
                 Some(texts::with_share(l, &words::count(wrong), &share))
             }),
-            row(texts::policy_picked_up(l).to_owned(), &|one| {
+            row(texts::policy_picked_up(l, done), &|one| {
                 let found = one.unanswered?;
                 let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
                 Some(texts::of_total(l, &part, &whole))

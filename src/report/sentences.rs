@@ -84,6 +84,17 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
     }
 }
 
+/// What it would have done at a question that nobody answered: the built-in mind can only ask again.
+pub fn at_open_question(source: ReportSource, language: Language) -> &'static str {
+    match source {
+        ReportSource::Builtin => texts::asked_again(language),
+        ReportSource::AlwaysSilent
+        | ReportSource::AlwaysSpeak
+        | ReportSource::Model
+        | ReportSource::Ledger => texts::said_something(language),
+    }
+}
+
 /// What people did at that moment.
 pub fn note(note: &Note, report: &Report, language: Language) -> String {
     let is_annotated =

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use crate::report::code::{TextPart, parts};
 use crate::report::figures::Report;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryLine};
@@ -21,7 +22,7 @@ pub struct StoryView {
     pub act_label: &'static str,
     pub act_time: String,
     /// What it said or would have said.
-    pub said: Option<String>,
+    pub said: Option<Vec<TextPart>>,
     pub is_silent: bool,
     pub persona: String,
     pub after: Vec<LineView>,
@@ -36,7 +37,7 @@ pub struct LineView {
     pub initial: String,
     pub color: u32,
     pub time: String,
-    pub text: String,
+    pub text: Vec<TextPart>,
     pub is_about: bool,
     pub is_bot: bool,
     pub left_out: Option<String>,
@@ -67,7 +68,7 @@ impl StoryView {
             before: story.before.iter().map(line).collect(),
             act_label,
             act_time: words::time(story.at, zone),
-            said,
+            said: said.as_deref().map(parts),
             is_silent,
             persona: report.persona.clone(),
             after: story.after.iter().map(line).collect(),
@@ -96,7 +97,7 @@ impl LineView {
             color: color % COLORS,
             name,
             time: words::time(line.at, zone),
-            text: line.text.clone(),
+            text: parts(&line.text),
             is_about: line.is_about,
             is_bot: line.is_bot,
             left_out: (line.left_out_after > 0)

@@ -171,6 +171,43 @@ fn unknown_is_never_zero() {
     assert!(seen(&page).contains("– a month"), "{}", seen(&page));
 }
 
+/// Why it stayed silent and what people did are about the same message, and that is a question.
+#[test]
+fn a_silence_is_told_about_the_question_that_it_is_about() {
+    let (_folder, history) = pottery();
+    let (_, json) = page_and_json(&history, &[]);
+    let stories = json["report"]["policies"][0]["stories"].as_array().unwrap().clone();
+    let silent: Vec<&Value> = stories.iter().filter(|story| story["kind"] == "silent").collect();
+    assert!(!silent.is_empty(), "{stories:#?}");
+    for story in silent {
+        let lines = ["before", "after"].map(|part| story[part].as_array().unwrap().clone());
+        let about: Vec<&Value> =
+            lines.iter().flatten().filter(|line| line["is_about"] == true).collect();
+        assert_eq!(about.len(), 1, "{story:#}");
+        assert!(about[0]["text"].as_str().unwrap().contains(['?', '？']), "{story:#}");
+        // Somebody asked, so this is no reason.
+        assert_ne!(story["reason"], json!({"gate": "nothing_open"}), "{story:#}");
+        let has_answer = story["note"]["what"] == "answered";
+        let says_answered =
+            story["reason"]["written"] == "somebody has already responded to the question";
+        assert!(has_answer || !says_answered, "{story:#}");
+    }
+}
+
+#[test]
+fn one_channel_needs_no_chart_and_code_looks_like_code() {
+    let talk = "0 08:00:00 help ida Does anyone know why `make kiln` fails?\n\
+                0 09:30:00 help ida It says ```no rule for clay```\n1 09:00:00 help otto Good morning!\n";
+    let (_folder, history) = folder_with(&recording(talk));
+    let (page, json) = page_and_json(&history, &[]);
+    assert_eq!(json["report"]["policies"][0]["busiest_day"], json!(1), "{json:#}");
+    assert!(!page.contains("class=\"channels\""), "{}", seen(&page));
+    assert!(page.contains("why <code>make kiln</code> fails?"), "{page}");
+    for command in ["response.mode: observe", "aizuchi tune INPUT", "aizuchi report --last 7d"] {
+        assert!(page.contains(&format!("<code>{command}")), "{command}: {}", seen(&page));
+    }
+}
+
 #[test]
 fn the_terminal_gets_a_summary_and_the_table_on_request() {
     let (_folder, history) = pottery();
@@ -328,7 +365,10 @@ async fn what_it_would_have_done_is_reported_while_it_observes() {
     let (code, text, error) = report(&home, &["--html", page.to_str().unwrap()]);
     assert_eq!((code, &*error), (Some(0), ""));
     assert!(text.contains("Aizuchi would have spoken once where it only observes."), "{text}");
-    assert!(text.contains("That cost nothing: its built-in mind decided."), "{text}");
+    assert!(
+        text.contains("That cost nothing: its built-in mind decided (fixed rules, no model)."),
+        "{text}"
+    );
     let page = seen(&fs::read_to_string(page).unwrap());
     for part in
         ["From its own ledger", "does anyone know where the ladder is?", "would have spoken here"]
