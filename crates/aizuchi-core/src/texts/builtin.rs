@@ -11,6 +11,7 @@ texts! {
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、まだ誰も答えていません";
     conversation_ended: "the conversation has come to an end" / "会話は一区切りついています";
+    question_told: "I’ve already asked everyone about this" / "この質問はもう皆さんに伝えました";
     question_answered: "somebody has already responded to the question" / "質問には誰かが応じています";
     question_directed:
         "the question was put to somebody else"

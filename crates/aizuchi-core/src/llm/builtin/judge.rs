@@ -2,12 +2,13 @@
 
 use serde_json::json;
 
-use crate::chat::{Message, to_single_line};
+use crate::chat::{AuthorKind, Message, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
 use crate::llm::builtin::request::News;
+use crate::llm::builtin::vocabulary::truncate_quote;
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::texts::{self, Name};
@@ -69,6 +70,8 @@ fn news_reason(news: News, language: Language) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoOpenQuestion {
     Ended,
+    /// It has told the room of it already.
+    Told,
     Answered,
     Directed,
     TalkingToEachOther,
@@ -79,6 +82,7 @@ impl NoOpenQuestion {
     fn reason(self, language: Language) -> &'static str {
         match self {
             NoOpenQuestion::Ended => texts::builtin::conversation_ended(language),
+            NoOpenQuestion::Told => texts::builtin::question_told(language),
             NoOpenQuestion::Answered => texts::builtin::question_answered(language),
             NoOpenQuestion::Directed => texts::builtin::question_directed(language),
             NoOpenQuestion::TalkingToEachOther => texts::builtin::talking_to_each_other(language),
@@ -98,8 +102,12 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
     let is_question = |question: &&QuestionAnalysis<'_>| {
         question.open >= SURELY_OPEN && News::find(&question.message.text).is_none()
     };
-    if let Some(open) = analysis.open_questions().rfind(is_question) {
-        return Ok(open.message);
+    let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
+    if let Some(untold) = open.iter().rfind(|question| !has_told(context, question.message)) {
+        return Ok(untold.message);
+    }
+    if !open.is_empty() {
+        return Err(NoOpenQuestion::Told);
     }
     if let Some(question) = analysis.questions().last().filter(|it| wonders_aloud(it, context)) {
         return Ok(question.message);
@@ -122,6 +130,15 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
         None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
         None => NoOpenQuestion::NoQuestion,
     })
+}
+
+/// Whether it has repeated a question to the room. Once is enough, however long nobody answers.
+fn has_told(context: &Context, question: &Message) -> bool {
+    let quote = truncate_quote(&to_single_line(&question.text));
+    let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
+    later
+        .filter(|message| message.author.kind == AuthorKind::Persona)
+        .any(|message| message.text.contains(&*quote))
 }
 
 /// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
@@ -157,7 +174,13 @@ mod tests {
                 conversation: conversation.clone(),
                 id: MessageId::new(format!("{number:03}")),
                 at: Timestamp::from_second(number as i64).unwrap(),
-                author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
+                author: Author {
+                    id: UserId::new(*author),
+                    kind: match *author {
+                        "Aizuchi" => AuthorKind::Persona,
+                        _ => AuthorKind::Human,
+                    },
+                },
                 text: (*text).into(),
                 mentions: Vec::new(),
                 edits: 0,
@@ -171,6 +194,26 @@ mod tests {
                 .map(|(author, _)| (UserId::new(*author), (*author).into()))
                 .collect(),
             ..Context::new(conversation, history)
+        }
+    }
+
+    #[test]
+    fn the_room_is_told_of_a_question_once() {
+        let long = "does anyone know which glaze is safe for cups? ".repeat(6);
+        for text in ["does anyone know which glaze is safe for cups?", long.trim()] {
+            let quote = truncate_quote(text);
+            let told =
+                format!("ida’s question hasn’t been answered yet: “{quote}” Can anyone help?");
+            let question = ("ida", text);
+            let told_of = |texts: &[(&str, &str)], number: usize| {
+                let context = context(texts);
+                has_told(&context, &context.target_messages()[number])
+            };
+            assert!(told_of(&[question, ("Aizuchi", &told), ("otto", "hm")], 0), "{text}");
+            // Somebody else's words, what came before, and another question tell nothing.
+            assert!(!told_of(&[question, ("otto", &told)], 0), "{text}");
+            assert!(!told_of(&[("Aizuchi", &told), question], 1), "{text}");
+            assert!(!told_of(&[("otto", "who has the trimming tool?"), ("Aizuchi", &told)], 0));
         }
     }
 
