@@ -43,6 +43,9 @@ const LEASE: Duration = Duration::from_secs(15);
 /// How the active process shows that it is alive, well within [`LEASE`].
 const HEARTBEAT: Heartbeat =
     Heartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
+/// How often a session that may be ending is looked at, and how many times.
+const ENDING_SESSION_POLL: Duration = Duration::from_millis(200);
+const ENDING_SESSION_POLLS: usize = 15;
 /// The oldest supported server, as `server_version_num` counts.
 const MIN_SERVER_VERSION: i64 = 140_000;
 /// More than the number of statements.
@@ -89,9 +92,14 @@ async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreErro
 
 /// A connection that keeps every other process from becoming active.
 pub async fn connect_alone(server: &PostgresUrl) -> Result<Connection, StoreError> {
-    take_over(server).await?.ok_or_else(|| {
-        StoreError::Broken(format!("another Aizuchi is active on {server}; stop it first"))
-    })
+    // The server ends the session of a process that has just ended a moment later.
+    for _ in 0..ENDING_SESSION_POLLS {
+        if let Some(connection) = take_over(server).await? {
+            return Ok(connection);
+        }
+        tokio::time::sleep(ENDING_SESSION_POLL).await;
+    }
+    Err(StoreError::Broken(format!("another Aizuchi is active on {server}; stop it first")))
 }
 
 /// One snapshot of a database that another process may be writing to. Reading all of it may take its time.
