@@ -21,6 +21,7 @@ mod log;
 mod man;
 mod migrate;
 mod model;
+mod person;
 mod prompt;
 mod recording;
 mod reload;
@@ -145,11 +146,7 @@ impl Cli {
         let selection =
             model.as_ref().map_or(ModelSelection::Configured, |model| model.selection());
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
-        anyhow::ensure!(
-            self.model.is_none() || command.takes_model(),
-            "--model works only with run, check, prompt, replay, eval and demo"
-        );
-        self.run.check_fits(&command)?;
+        KnownOptions::of(&command).check(self.model.is_some(), &self.run)?;
         let named_config = self.config.clone();
         let source = ConfigSource::find(self.config);
         match command {
@@ -188,21 +185,29 @@ impl Cli {
     }
 }
 
-impl RunArgs {
-    /// Whether this verb knows what stands before it.
-    fn check_fits(&self, command: &CliCommand) -> anyhow::Result<()> {
-        let without_language = Self { language: None, ..self.clone() };
-        let unknown = match command {
-            CliCommand::Run(_) => &Self::default(),
-            CliCommand::Why(_) => &without_language,
+/// Which of the options before the verb have a meaning for it.
+#[derive(Clone, Copy, Default)]
+struct KnownOptions {
+    model: bool,
+    language: bool,
+    /// `--port` and `--open`.
+    page: bool,
+}
+
+impl KnownOptions {
+    fn of(command: &CliCommand) -> Self {
+        let with_model = Self { model: true, ..Self::default() };
+        match command {
+            CliCommand::Run(_) => Self { model: true, language: true, page: true },
+            CliCommand::Why(_) => Self { language: true, ..Self::default() },
             CliCommand::Check
-            | CliCommand::Status(_)
-            | CliCommand::Search(_)
             | CliCommand::Prompt(_)
             | CliCommand::Replay(_)
+            | CliCommand::Eval(_) => with_model,
+            CliCommand::Status(_)
+            | CliCommand::Search(_)
             | CliCommand::Tune(_)
             | CliCommand::Report(_)
-            | CliCommand::Eval(_)
             | CliCommand::Import(_)
             | CliCommand::Export(_)
             | CliCommand::Forget(_)
@@ -214,49 +219,27 @@ impl RunArgs {
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)
             | CliCommand::Completions(_)
-            | CliCommand::Man(_) => self,
+            | CliCommand::Man(_) => Self::default(),
             #[cfg(feature = "demo")]
-            CliCommand::Demo(_) | CliCommand::Dev(_) => self,
-        };
+            CliCommand::Demo(_) => with_model,
+            #[cfg(feature = "demo")]
+            CliCommand::Dev(_) => Self::default(),
+        }
+    }
+
+    fn check(self, has_model: bool, run: &RunArgs) -> anyhow::Result<()> {
         anyhow::ensure!(
-            *unknown == Self::default(),
+            self.model || !has_model,
+            "--model works only with run, check, prompt, replay, eval and demo"
+        );
+        let without_language = RunArgs { language: None, ..run.clone() };
+        let is_known = (self.page || without_language == RunArgs::default())
+            && (self.language || run.language.is_none());
+        anyhow::ensure!(
+            is_known,
             "--port and --open work only with run, and --language only with run and why"
         );
         Ok(())
-    }
-}
-
-impl CliCommand {
-    /// Whether `--model` has a meaning.
-    fn takes_model(&self) -> bool {
-        match self {
-            CliCommand::Run(_)
-            | CliCommand::Check
-            | CliCommand::Prompt(_)
-            | CliCommand::Replay(_)
-            | CliCommand::Eval(_) => true,
-            CliCommand::Why(_)
-            | CliCommand::Status(_)
-            | CliCommand::Search(_)
-            | CliCommand::Tune(_)
-            | CliCommand::Report(_)
-            | CliCommand::Import(_)
-            | CliCommand::Export(_)
-            | CliCommand::Forget(_)
-            | CliCommand::Backup(_)
-            | CliCommand::Restore(_)
-            | CliCommand::Migrate(_)
-            | CliCommand::Gate(_)
-            | CliCommand::Config(_)
-            | CliCommand::Slack(_)
-            | CliCommand::Discord(_)
-            | CliCommand::Completions(_)
-            | CliCommand::Man(_) => false,
-            #[cfg(feature = "demo")]
-            CliCommand::Demo(_) => true,
-            #[cfg(feature = "demo")]
-            CliCommand::Dev(_) => false,
-        }
     }
 }
 

@@ -15,8 +15,6 @@ use aizuchi_core::store::{
 
 /// How many of a channel's newest messages are searched for the last one of the companion.
 const NEWEST_MESSAGES: usize = 200;
-/// More decisions than a channel has in a day.
-const MAX_DECISIONS: usize = 5000;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
@@ -160,19 +158,16 @@ impl StatusReader<'_> {
         &self,
         channel: &Channel,
     ) -> Result<BTreeMap<&'static str, usize>, StoreError> {
-        let query = DecisionQuery::Channel {
+        let midnight = self.now.to_zoned(self.zone.clone()).start_of_day();
+        let query = DecisionQuery::Since {
             workspace: channel.workspace.clone(),
             channel: channel.id.clone(),
-            limit: MAX_DECISIONS,
+            since: midnight.map_or(self.now, |midnight| midnight.timestamp()),
         };
-        let midnight = self.now.to_zoned(self.zone.clone()).start_of_day();
-        let midnight = midnight.map_or(self.now, |midnight| midnight.timestamp());
         let mut counts = BTreeMap::new();
         for decision in self.archive.decisions(query).await? {
-            if decision.opened >= midnight {
-                let outcome = decision.ended.map_or("open", |ended| ended.name());
-                *counts.entry(outcome).or_default() += 1;
-            }
+            let outcome = decision.ended.map_or("open", |ended| ended.name());
+            *counts.entry(outcome).or_default() += 1;
         }
         Ok(counts)
     }

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{person, print, strip_control_characters};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, UserId, WorkspaceId};
@@ -124,18 +124,7 @@ impl ExportArgs {
         workspaces: &[WorkspaceId],
         wanted: &str,
     ) -> anyhow::Result<()> {
-        let users = store.find_users(wanted).await?;
-        let shown = strip_control_characters(wanted);
-        anyhow::ensure!(!users.is_empty(), "there is no user with the id or name \"{shown}\"");
-        let ids: BTreeSet<&UserId> = users.iter().map(|user| &user.id).collect();
-        anyhow::ensure!(
-            ids.len() == 1,
-            "\"{shown}\" may be any of {}; name one of these ids",
-            ids.iter()
-                .map(|id| strip_control_characters(id.as_str()))
-                .collect::<Vec<_>>()
-                .join(", ")
-        );
+        let users = person::find_one(store, wanted).await?;
         let mut output = self.open()?;
         for user in &users {
             if workspaces.contains(&user.workspace) {

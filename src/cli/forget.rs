@@ -6,10 +6,10 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::print;
+use crate::cli::{person, print};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::chat::{AuthorKind, User, to_single_line};
+use aizuchi_core::chat::AuthorKind;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::ForgetReport;
@@ -49,16 +49,12 @@ impl ForgetArgs {
     }
 
     async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {
-        let users = store.find_users(&self.user).await?;
-        let wanted = to_single_line(&self.user);
-        anyhow::ensure!(!users.is_empty(), "there is no user with the id or name \"{wanted}\"");
+        let users = person::find_one(store, &self.user).await?;
         let is_own = users.iter().any(|user| user.kind == AuthorKind::Persona);
-        anyhow::ensure!(!is_own, "\"{wanted}\" is the companion itself, which cannot be forgotten");
-        let is_one = users.iter().all(|other| other.id == users[0].id);
         anyhow::ensure!(
-            is_one,
-            "\"{wanted}\" may be any of {}; name one of these ids",
-            users.iter().map(describe_user).collect::<Vec<_>>().join(", ")
+            !is_own,
+            "{} is the companion itself, which cannot be forgotten",
+            person::describe(&users[0])
         );
         let mut total = ForgetReport::default();
         // One id may belong to a user in more than one workspace.
@@ -72,15 +68,11 @@ impl ForgetArgs {
         Ok(format!(
             "{} is forgotten: {} messages, {} messages of the companion that repeated them, and {} memos are \
              deleted; {} memories are written anew at the next start",
-            describe_user(&users[0]),
+            person::describe(&users[0]),
             total.messages,
             total.own_messages,
             total.memos,
             total.memories,
         ))
     }
-}
-
-fn describe_user(user: &User) -> String {
-    format!("{} ({})", to_single_line(user.id.as_str()), to_single_line(&user.name))
 }

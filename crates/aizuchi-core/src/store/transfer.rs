@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::{rows, schema, sql};
+use crate::store::database::{Counters, rows, schema};
 use crate::store::transfer::forgotten::ForgottenUser;
 use crate::store::transfer::tables::TransferReport;
 use crate::store::transfer::target::{PartialFile, Target};
@@ -66,7 +66,7 @@ pub async fn restore(
 ) -> Result<RestoreReport, StoreError> {
     let (mut source, _migrated) = open_backup(file).await?;
     let now = Clock::system().now();
-    let mark = installation(&mut source).await?;
+    let mark = Counters::read(&mut source).await?.installation;
     let mut target = Target::open(to, replace, &mark).await?;
     let were_forgotten = target.forgotten_users().to_vec();
     let copied = target.fill(&mut source).await?;
@@ -97,7 +97,7 @@ pub async fn move_to(
         Some(moved_to) => return Err(schema::moved_error(&from.to_string(), &moved_to)),
         None => false,
     };
-    let mark = installation(&mut source).await?;
+    let mark = Counters::read(&mut source).await?.installation;
     if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
         // It may have been in use since.
         return Ok(MoveReport::WasMoved);
@@ -137,11 +137,6 @@ async fn open_backup(file: &Path) -> Result<(Connection, Option<PartialFile>), S
         "ok" => Ok((source, copy)),
         damage => Err(StoreError::Broken(format!("{shown} is damaged: {damage}"))),
     }
-}
-
-async fn installation(connection: &mut Connection) -> Result<String, StoreError> {
-    let counters = query(sql::COUNTERS).fetch_one(connection).await?;
-    rows::column(&counters, "installation")
 }
 
 /// One snapshot of a database that another process may be writing to.

@@ -12,19 +12,24 @@ use crate::decision::learned::JudgedMoment;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
-use crate::store::database::connection::{Row, query};
+use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{DatabaseStore, rows, sql};
 use crate::store::{
     Archive, Backlog, DecisionQuery, MessageQuery, MessageRange, Spending, StoreError,
     StoredMessage,
 };
 
+/// The workspaces in which something was heard.
+pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {
+    let found = query(sql::recall::WORKSPACES).fetch_all(readers).await?;
+    let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
+    found.iter().map(workspace).collect()
+}
+
 #[async_trait]
 impl Archive for DatabaseStore {
     async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
-        let rows = query(sql::recall::WORKSPACES).fetch_all(&self.readers).await?;
-        let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
-        rows.iter().map(workspace).collect()
+        workspaces(&self.readers).await
     }
 
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {

@@ -5,7 +5,7 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::schema::{newer_schema_error, newest_migration, older_schema_error};
-use crate::store::database::{DatabaseStore, recall, rows, sql};
+use crate::store::database::{DatabaseStore, archive, recall, rows, sql};
 use crate::store::sqlite::inspect;
 use crate::store::{StoreError, postgres, sqlite};
 
@@ -37,9 +37,7 @@ impl ReadOnlyDatabase {
     }
 
     pub async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
-        let rows = query(sql::recall::WORKSPACES).fetch_all(&self.readers).await?;
-        let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
-        rows.iter().map(workspace).collect()
+        archive::workspaces(&self.readers).await
     }
 
     pub async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {

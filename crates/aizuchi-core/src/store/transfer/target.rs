@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -95,24 +96,21 @@ impl Target {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
-        let has_tables = !Table::list(&mut old).await?.is_empty();
-        let mut set_aside = None;
         let mut were_forgotten = Vec::new();
-        if has_tables {
+        if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
                 expect_own(&shown, &moved_to, &mut old, replace, mark).await?;
             }
             expect_empty(&shown, &mut old, replace).await?;
             were_forgotten = forgotten::read(&mut old).await?;
-            if !forget::truncate_log(&mut old).await? {
-                return Err(StoreError::Broken(format!(
-                    "something else reads {shown}, so it cannot be replaced now; try again"
-                )));
-            }
-            set_aside = Some(aside_path(path));
+        }
+        if !forget::truncate_log(&mut old).await? {
+            return Err(StoreError::Broken(format!(
+                "something else reads {shown}, so it cannot be replaced now; try again"
+            )));
         }
         old.close().await?;
-        let mut target = Self::file(path, set_aside, Some(lock)).await?;
+        let mut target = Self::file(path, Some(aside_path(path)), Some(lock)).await?;
         target.forgotten = were_forgotten;
         Ok(target)
     }
@@ -249,7 +247,7 @@ impl Target {
 }
 
 /// The installation mark of the database there, if there is one that was not moved away.
-pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<String>, StoreError> {
+pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Arc<str>>, StoreError> {
     let mut connection = match location {
         DatabaseLocation::Sqlite(path) if !path.exists() => return Ok(None),
         DatabaseLocation::Sqlite(path) => sqlite::connect(path).await?.0,
@@ -260,10 +258,9 @@ pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Strin
         connection.close().await?;
         return Ok(None);
     }
-    let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
-    let installation = rows::column(&counters, "installation")?;
+    let counters = Counters::read(&mut connection).await?;
     connection.close().await?;
-    Ok(Some(installation))
+    Ok(Some(counters.installation))
 }
 
 /// A database that was moved away is only replaced by itself.
@@ -319,10 +316,7 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
             std::fs::hard_link(path, set_aside)?;
             std::fs::rename(part, path)?;
         }
-        // A file that has appeared meanwhile is not replaced. The empty one is ours: the lock made it.
-        None if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) => {
-            std::fs::rename(part, path)?;
-        }
+        // A file that has appeared meanwhile is not replaced.
         None => {
             std::fs::hard_link(part, path)?;
             std::fs::remove_file(part)?;
