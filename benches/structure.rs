@@ -42,11 +42,14 @@ fn benches(criterion: &mut Criterion) {
         bencher.iter(|| TEXTS.map(|text| Utterance::new(0, 0.0, black_box(text), &[], &names)));
     });
     let messages = messages(&names);
-    let mut before = ConversationStructure::new(Models::shipped());
-    messages[..2 * WINDOW].iter().for_each(|message| before.push(message.clone()));
+    let before = || {
+        let mut structure = ConversationStructure::new(Models::shipped());
+        messages[..2 * WINDOW].iter().for_each(|message| structure.push(message.clone()));
+        structure
+    };
     criterion.bench_function("link forty messages", |bencher| {
         bencher.iter_batched(
-            || before.clone(),
+            before,
             |mut structure| {
                 messages[2 * WINDOW..].iter().for_each(|message| structure.push(message.clone()));
                 structure

@@ -31,6 +31,7 @@ use crate::web::health::HealthStatus;
 use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
+use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey, random_hex};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
@@ -97,6 +98,11 @@ fn page_cursor(address: SocketAddr) -> Cursor {
     Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
 }
 
+fn link_key_cursor(secret: String) -> Cursor {
+    let value = secret.into();
+    Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
+}
+
 /// The settings that can be replaced while the program runs.
 #[derive(Clone)]
 pub struct LiveSettings {
@@ -104,6 +110,7 @@ pub struct LiveSettings {
     pub rulebook: Current<Rulebook>,
     /// The prompts of each language that is spoken.
     pub prompts: Vec<(Language, Current<PromptBuilder>)>,
+    pub models: Arc<ModelsInUse>,
 }
 
 impl App {
@@ -150,6 +157,7 @@ impl App {
         let memory_delay = Some(config.memory_delay());
         let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep, memory_delay);
         room_inbox.load_workspace(&*store, &local::workspace_id()).await?;
+        let orders_inbox = room_inbox.clone();
         let room = Arc::new(LocalRoom::new(
             room_inbox,
             store.clone(),
@@ -187,6 +195,12 @@ impl App {
             seed,
         )?;
         store.put_cursor(page_cursor(address)).await.context("storing the page's address")?;
+        let link_secret = random_hex().context("making the key of sign-in links")?;
+        let link_key = LinkKey::new(&link_secret, &config.http);
+        store
+            .put_cursor(link_key_cursor(link_secret))
+            .await
+            .context("storing the key of sign-in links")?;
         let models = ModelsInUse::new(
             current_config.clone(),
             agent.minds.clone(),
@@ -199,7 +213,8 @@ impl App {
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
         let prompts = prompts.collect();
-        let live = LiveSettings { config: current_config, rulebook, prompts };
+        let live =
+            LiveSettings { config: current_config, rulebook, prompts, models: models.clone() };
         let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
         let learner = Learner {
             archive: store.clone(),
@@ -236,6 +251,7 @@ impl App {
             revisions,
             archive: store.clone(),
             store,
+            inbox: orders_inbox,
             clock,
             metrics: metrics.clone(),
             heartbeat: runner.heartbeat(),
@@ -245,7 +261,9 @@ impl App {
             models: models.clone(),
             currency: config.models.currency.0.clone(),
             address,
-            authenticator: config.http.token.as_ref().map(|token| Authenticator::new(&token.0)),
+            authenticator: Authenticator::new(&config.http, link_key),
+            zone: config.time_zone_or(TimeZone::system()),
+            database: config.database_address().to_string(),
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
@@ -330,7 +348,19 @@ impl App {
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
         let learner_stop = shutdown.clone();
-        tasks.spawn(async move { ("learner".to_owned(), learner.run(learner_stop).await) });
+        // Learning computes for up to half a second, so it keeps to a thread of its own, which the guard ends with this
+        // function however that ends.
+        let _learner_guard = shutdown.clone().drop_guard();
+        let handle = tokio::runtime::Handle::current();
+        tasks.spawn_blocking(move || {
+            let learning = async {
+                tokio::select! {
+                    () = learner_stop.cancelled() => Ok(()),
+                    ended = learner.run(learner_stop.clone()) => ended,
+                }
+            };
+            ("learner".to_owned(), handle.block_on(learning))
+        });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
         for remote in remotes {
@@ -372,7 +402,7 @@ impl App {
             None => writer.await,
         };
         writer_end.context("the writer's task")??;
-        anyhow::ensure!(was_asked, "the database's writer ended without being asked to");
+        anyhow::ensure!(was_asked, "the database's writer stopped unexpectedly");
         failure.map_or(Ok(()), Err)
     }
 }
@@ -476,7 +506,7 @@ fn unexpected_end(
     ended: Result<(String, anyhow::Result<()>), tokio::task::JoinError>,
 ) -> anyhow::Error {
     match ended {
-        Ok((name, Ok(()))) => anyhow::anyhow!("the {name} ended without being asked to"),
+        Ok((name, Ok(()))) => anyhow::anyhow!("the {name} stopped unexpectedly"),
         Ok((name, Err(error))) => error.context(format!("the {name} ended")),
         Err(error) => anyhow::anyhow!("a task ended: {error}"),
     }

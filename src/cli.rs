@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod completions;
 mod config;
+mod console;
 #[cfg(feature = "demo")]
 mod demo;
 #[cfg(feature = "demo")]
@@ -87,7 +88,7 @@ enum CliCommand {
     /// Explain why it spoke, or why it stayed silent.
     Why(why::WhyArgs),
     Status(status::StatusArgs),
-    /// Find old messages by their words.
+    /// Search old messages.
     Search(search::SearchArgs),
     /// Show what a language model would be asked in a channel now.
     Prompt(prompt::PromptArgs),
@@ -96,11 +97,11 @@ enum CliCommand {
     /// Look for settings that suit recorded messages better.
     ///
     /// It searches wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks on the
-    /// rest. What the rest confirms is printed as a part of a config; where the data cannot tell, nothing is recommended
+    /// rest. What holds up there is printed as part of a config; if the data is inconclusive, nothing is recommended
     /// and the exit code is 2.
     Tune(tune::TuneArgs),
     Report(report::ReportArgs),
-    /// Measure how well the built-in mind or a model decides, on labeled examples.
+    /// Measure how well the built-in rules or a model decide, on labeled examples.
     Eval(eval::EvalArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
@@ -111,11 +112,12 @@ enum CliCommand {
     Gate(gate::GateArgs),
     /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
+    Console(console::ConsoleArgs),
     /// Print the manifest that creates the Slack app.
     Slack(slack::SlackArgs),
     /// Print the link that adds the bot to a Discord server.
     Discord(discord::DiscordArgs),
-    /// Print a script with which your shell completes what you type.
+    /// Print a shell completion script.
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write all of them into a folder.
     Man(man::ManArgs),
@@ -169,13 +171,14 @@ impl Cli {
             CliCommand::Migrate(migrate) => migrate.run(&source),
             CliCommand::Gate(gate) => gate.run(&source),
             CliCommand::Config(config) => config.run(),
+            CliCommand::Console(console) => console.run(&source),
             CliCommand::Slack(slack) => slack.run(),
             CliCommand::Discord(discord) => discord.run(&source),
             CliCommand::Completions(completions) => completions.run(),
             CliCommand::Man(man) => man.run(),
             #[cfg(feature = "demo")]
             CliCommand::Demo(_) if named_config.is_some() => {
-                anyhow::bail!("--config does not go with demo, which has settings of its own")
+                anyhow::bail!("--config cannot be used with demo, which has settings of its own")
             }
             #[cfg(feature = "demo")]
             CliCommand::Demo(demo) => demo.run(selection),
@@ -216,6 +219,7 @@ impl KnownOptions {
             | CliCommand::Migrate(_)
             | CliCommand::Gate(_)
             | CliCommand::Config(_)
+            | CliCommand::Console(_)
             | CliCommand::Slack(_)
             | CliCommand::Discord(_)
             | CliCommand::Completions(_)

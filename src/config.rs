@@ -110,13 +110,13 @@ pub struct Config {
     pub persona: PersonaConfig,
     /// The language of everything that people see: `en`, `ja`, or `auto`, which in the chat is what people write there.
     pub language: LanguageSetting,
-    /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
+    /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. If omitted: the system's.
     pub timezone: Option<ZoneName>,
-    /// A folder of prompts, from the config's folder; a file there takes the place of the prompt of the same name.
+    /// A folder of prompts, relative to the config's folder; a file there takes the place of the prompt of the same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
     /// Whether to look on this machine for programs that run models (Ollama, LM Studio, llama.cpp, vLLM), to offer
-    /// theirs while the built-in mind is used.
+    /// theirs while the built-in rules are used.
     pub discover: Discover,
     pub models: ModelsConfig,
     pub response: ResponseConfig,
@@ -130,12 +130,12 @@ pub struct Config {
     pub http: HttpConfig,
     pub health_check: HealthCheckConfig,
     pub logging: LoggingConfig,
-    /// A Slack workspace. Left out: none.
+    /// A Slack workspace. If omitted: none.
     pub slack: Option<SlackConfig>,
-    /// A Discord bot. Left out: none.
+    /// A Discord bot. If omitted: none.
     pub discord: Option<DiscordConfig>,
     pub tools: ToolsConfig,
-    /// What holds for single channels, by `"#name"` or by id.
+    /// Settings for individual channels, by `"#name"` or by id.
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
     /// Users whose messages are not looked at, by id.
@@ -157,7 +157,7 @@ pub struct Config {
 pub struct PersonaConfig {
     /// Its name in the chat.
     pub name: DisplayName,
-    /// Who it is and how it speaks. It stands first in every prompt.
+    /// Who it is and how it speaks. It comes first in every prompt.
     pub system_prompt: String,
 }
 
@@ -204,9 +204,9 @@ impl Config {
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
             let mut config = Self { folder: current_folder, ..Self::default() };
-            config
-                .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
-                .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
+            let resolved = config.resolve_minds(selection, &ConfigNode::parse("")?, &environment);
+            environment.check_files()?;
+            resolved.map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
             config.model_sources.env_file = config.folder.join(".env");
             let (warnings, fingerprints) = (Vec::new(), Fingerprints::default());
             return Ok(LoadedConfig { config, warnings, fingerprints });
@@ -253,8 +253,10 @@ impl Config {
         environment: &Environment,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let parsed = Self::parse_with_notices(text, folder, environment, selection)
-            .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
+        let parsed = Self::parse_with_notices(text, folder, environment, selection);
+        // A value that cannot be read is why it is missing.
+        environment.check_files()?;
+        let parsed = parsed.map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
         let fingerprints = Fingerprints::new(&parsed.tree);
         Ok(LoadedConfig { config: parsed.config, warnings, fingerprints })
@@ -312,7 +314,7 @@ impl Config {
     fn check(&self, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let location = |path: &[&str]| tree.location_of(path);
         let listen = self.http.listen.0;
-        if !listen.ip().is_loopback() && self.http.token.is_none() {
+        if !listen.ip().is_loopback() && !self.http.is_closed() {
             let sentence = "http.listen can be reached from other machines, so http.token must be \
                             set; without one, listen on 127.0.0.1";
             return Err(ConfigProblem::for_file(location(&["http", "listen"]), sentence));
@@ -380,7 +382,7 @@ impl Config {
         Some((backup, self.resolve(&backup.folder.0)))
     }
 
-    /// A location that somebody wrote as `storage.url` is written: a path begins in the config's folder.
+    /// A location that someone wrote as `storage.url` is written: a path begins in the config's folder.
     pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
         match location {
             DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),

@@ -3,6 +3,7 @@
 
 pub mod case;
 pub mod answers;
+mod language_prompts;
 pub mod prompts;
 pub mod baseline;
 pub mod score;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
+use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 use aizuchi_core::texts::{self, Name};
@@ -16,6 +17,8 @@ use aizuchi_core::texts::{self, Name};
 pub struct DecisionDetails {
     pub decision: Decision,
     pub channel_name: Arc<str>,
+    /// Of the channel now.
+    pub visibility: Visibility,
     /// The messages that it covers, oldest first.
     pub considered: Vec<StoredMessage>,
     pub posted_messages: Vec<StoredMessage>,
@@ -61,6 +64,7 @@ impl DecisionDetails {
             Ok::<_, StoreError>(read(id.map(std::slice::from_ref).unwrap_or_default()).await?.pop())
         };
         Ok(Self {
+            visibility: known.as_ref().map_or(Visibility::Private, |known| known.visibility),
             channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
             considered: read(&decision.messages).await?,
             posted_messages: read(&decision.posted_messages).await?,
@@ -76,10 +80,7 @@ impl DecisionDetails {
         self.posted_messages.clear();
         self.about = None;
         self.answer = None;
-        self.decision.why = None;
-        if let Some(judgment) = &mut self.decision.judgment {
-            judgment.reason = String::new();
-        }
+        self.decision = self.decision.without_texts();
         self
     }
 
@@ -119,11 +120,13 @@ impl DecisionDetails {
     pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
         let next = &self.decision.follow_up;
         let reply = next.first_reply.as_ref().map(|reply| {
-            let message = self.answer.as_ref();
-            let name =
-                message.map_or(texts::ledger::somebody(language), |message| &*message.author_name);
             let after = format_duration(reply.delay, language);
-            texts::ledger::replied_after(language, Name(name), &after)
+            match &self.answer {
+                Some(message) => {
+                    texts::ledger::replied_after(language, Name(&message.author_name), &after)
+                }
+                None => texts::ledger::someone_replied_after(language, &after),
+            }
         });
         let reactions = match next.reactions {
             0 => None,
@@ -216,11 +219,9 @@ fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue>
 
 /// What a model call was for, and its result.
 pub fn call_title(attempt: &Attempt, language: Language) -> String {
-    format!(
-        "{}: {}",
-        texts::ledger::verb(language, &attempt.verb),
-        texts::ledger::attempt_result(language, attempt.result)
-    )
+    let verb = texts::ledger::verb(language, &attempt.verb);
+    let result = texts::ledger::attempt_result(language, attempt.result);
+    texts::ledger::call_title(language, verb, result)
 }
 
 pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec<LabeledValue> {
@@ -232,8 +233,13 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         usage.input_tokens, usage.cached_tokens, usage.output_tokens
     );
     let tokens_name = texts::ledger::tokens(language);
+    let is_builtin = *attempt.model == *ModelId::Builtin.to_string();
+    let model = match is_builtin {
+        true => texts::ledger::builtin_rules(language).to_owned(),
+        false => attempt.model.to_string(),
+    };
     let mut values = vec![
-        LabeledValue::new(texts::ledger::model(language), attempt.model.to_string()),
+        LabeledValue::new(texts::ledger::model(language), model),
         LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
         LabeledValue::new(texts::ledger::took(language), took),
     ];

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, watch};
 use tracing::{error, info};
 
 use crate::config::Config;
-use crate::config::minds::{ResolvedMind, ResolvedModel};
+use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
 use aizuchi_core::clock::Clock;
@@ -84,6 +84,14 @@ impl ModelsInUse {
     /// The model that judges, or `builtin`.
     pub fn judgment(&self) -> String {
         self.minds.judgment.models.name()
+    }
+
+    /// Where the model that answers is, if that is not its provider's own address: a name like `openai/qwen` would
+    /// otherwise look as if OpenAI got what is said.
+    pub fn address(&self) -> Option<String> {
+        let settings = self.config.read().minds.response.model.settings()?;
+        let is_elsewhere = settings.api_base != settings.provider.default_api_base();
+        is_elsewhere.then_some(settings.api_base)
     }
 
     pub fn is_builtin(&self) -> bool {
@@ -160,8 +168,27 @@ impl ModelsInUse {
 
     /// Uses the models of this config from now on.
     fn adopt(&self, config: Config) -> anyhow::Result<()> {
+        self.replace_models(&config.minds)?;
+        self.config.replace(config);
+        info!(model = self.response(), "the model is now {}", self.response());
+        self.notify();
+        Ok(())
+    }
+
+    /// Calls the same models with the keys and headers of this config from now on. Calls in flight end with the old
+    /// ones. Does nothing if they are the same.
+    pub fn renew_keys(&self, config: &Config) -> anyhow::Result<()> {
+        if self.config.read().minds == config.minds {
+            return Ok(());
+        }
+        self.replace_models(&config.minds)?;
+        info!(model = self.response(), "the models are called with the keys of the config");
+        self.notify();
+        Ok(())
+    }
+
+    fn replace_models(&self, resolved: &ResolvedMinds) -> anyhow::Result<()> {
         let Minds { response, judgment, memory, state } = &self.minds;
-        let resolved = &config.minds;
         let pairs = [
             (response, &resolved.response),
             (judgment, &resolved.judgment),
@@ -172,15 +199,12 @@ impl ModelsInUse {
             .into_iter()
             .map(|(mind, resolved)| Ok((mind, build_models(resolved, &self.clock)?)))
             .collect::<anyhow::Result<_>>()?;
-        for key in config.minds.keys() {
+        for key in resolved.keys() {
             self.secrets.learn(key.expose());
         }
         for (mind, (primary, fallback)) in built {
             mind.models.replace(primary, fallback);
         }
-        self.config.replace(config);
-        info!(model = self.response(), "the model is now {}", self.response());
-        self.notify();
         Ok(())
     }
 }

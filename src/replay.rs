@@ -1,8 +1,9 @@
 //! Runs the whole pipeline over a recorded history on a virtual clock. It measures how often the judge would have
 //! been asked, which open questions it would have reached, and how often it would have interrupted a conversation.
 //!
-//! A replay is single-threaded and takes one channel after the other, each in a workspace of its own. It is
-//! deterministic: equal input, policy and seed give the same events, byte for byte.
+//! Each channel is replayed by one thread, in a workspace of its own, and several channels side by side. Their results are
+//! taken in the order of the channels, so a replay is deterministic: equal input, policy and seed give the same events,
+//! byte for byte, however many processors the machine has.
 
 pub mod json_lines;
 pub mod history;
@@ -16,6 +17,7 @@ pub mod learning;
 mod simulation;
 mod side_by_side;
 pub mod judge;
+pub mod gate_trial;
 pub mod checkpoint;
 pub mod to_import;
 
@@ -30,7 +32,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{ChannelSource, RecordedChannel};
-use crate::replay::learning::ReplayLearning;
+use crate::replay::learning::{LearningPurpose, ReplayLearning};
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
@@ -133,7 +135,8 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// With the judge that the settings name. A model must be given with [`Self::judged_by`].
+    /// With the judge that the settings name, and as many channels side by side as the machine has processors. A model
+    /// must be given with [`Self::judged_by`].
     pub fn new(policy: &'a Policy, settings: ReplaySettings) -> anyhow::Result<Self> {
         let mind: Arc<dyn Llm> = match settings.judge {
             ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
@@ -144,31 +147,37 @@ impl<'a> Replay<'a> {
             policy.config.language.own(),
             policy.config.prompts_dir().as_deref(),
         )?;
+        let miss = policy.config.response.learned_miss();
+        let purpose = miss.map_or(LearningPurpose::None, LearningPurpose::Learn);
         Ok(Self {
             policy,
             settings,
             mind,
             prompts: Arc::new(prompts),
-            learning: Arc::new(ReplayLearning::new(policy.config.response.learned_miss())),
-            threads: 1,
+            learning: Arc::new(ReplayLearning::new(purpose)),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
             is_observed: false,
         })
     }
 
-    /// With this judge, and so many channels side by side, each on a clock of its own.
-    pub fn judged_by(self, mind: Arc<dyn Llm>, threads: usize) -> Self {
-        Self { mind, threads, ..self }
+    /// With this judge.
+    pub fn judged_by(self, mind: Arc<dyn Llm>) -> Self {
+        Self { mind, ..self }
+    }
+
+    /// With so many channels side by side, each on a clock of its own.
+    pub fn on_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// With this memory of what was judged.
+    pub fn learning_with(self, learning: Arc<ReplayLearning>) -> Self {
+        Self { learning, ..self }
     }
 
     /// Takes down what was decided and why, for a report.
     pub fn observed(self) -> Self {
         Self { is_observed: true, ..self }
-    }
-
-    /// As many channels side by side as the machine has processors.
-    pub fn side_by_side(self) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { threads, ..self }
     }
 
     /// Replays the channels from the one with the number `first` on, and passes on what happened in each.
@@ -180,8 +189,7 @@ impl<'a> Replay<'a> {
         take: ChannelTaker<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         match self.threads {
-            // What one channel teaches counts in the next.
-            _ if self.policy.learns() => self.run_in_turn(channels, first, events, take),
+            _ if self.learning.keeps_moments() => self.run_in_turn(channels, first, events, take),
             0 | 1 => self.run_in_turn(channels, first, events, take),
             threads => side_by_side::run(self, threads, channels, first, events, take),
         }
@@ -194,9 +202,11 @@ impl<'a> Replay<'a> {
         mut events: Option<EventOutput>,
         take: ChannelTaker<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
+        let mut stopwatch = Stopwatch::start();
         for index in first..channels.channel_count() {
             let channel = channels.channel(index)?;
             let mut record = self.channel(&channel, events.take())?;
+            record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
             events = record.output;
         }
@@ -208,18 +218,31 @@ impl<'a> Replay<'a> {
         channel: &RecordedChannel,
         events: Option<EventOutput>,
     ) -> anyhow::Result<Record> {
-        let started = Instant::now();
         let mut record = empty_record(channel, self.policy, events);
         record.moments = self.is_observed.then(Moments::default);
         let recorder = Arc::new(Recorder::new(record));
         let Self { policy, settings, mind, prompts, learning, .. } = self;
         simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)?;
         let mut record = into_record(recorder)?;
-        record.elapsed_seconds = started.elapsed().as_secs_f64();
         match record.first_error.take() {
             Some(error) => Err(error),
             None => Ok(record),
         }
+    }
+}
+
+/// Measures the time that passes between the results of two channels, which add up to what the replay takes.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The seconds since the last lap.
+    fn lap(&mut self) -> f64 {
+        let began = std::mem::replace(&mut self.0, Instant::now());
+        self.0.duration_since(began).as_secs_f64()
     }
 }
 

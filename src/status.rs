@@ -1,20 +1,17 @@
 //! How every workspace and channel stands now, as the database knows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, Visibility, WorkspaceId};
+use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::rules::{Mode, Rulebook};
-use aizuchi_core::store::{
-    Archive, DecisionQuery, MessageQuery, MessageRange, Spending, StandingOrders, StoreError,
-};
+use aizuchi_core::store::{Archive, ChannelActivity, Spending, StandingOrders, StoreError};
 
-/// How many of a channel's newest messages are searched for the last one of the companion.
-const NEWEST_MESSAGES: usize = 200;
+const PUBLIC: &str = "public";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
@@ -29,6 +26,9 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkspaceStatus {
     pub workspace: WorkspaceId,
+    /// Only the running program knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionStatus>,
     /// When a mute of the whole workspace ends, in epoch seconds.
     pub muted_until: Option<f64>,
     pub channels: Vec<ChannelStatus>,
@@ -36,6 +36,20 @@ pub struct WorkspaceStatus {
     /// In the price table's currency.
     pub money_today: f64,
     pub money_this_month: f64,
+}
+
+/// Whether a workspace is heard.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConnectionStatus {
+    /// As users call the platform; `None` is the local room.
+    pub platform: Option<&'static str>,
+    /// Why it is not heard, if so.
+    pub outage: Option<String>,
+    /// The channels that are not read since the last gap, of all its channels, on platforms that can miss messages.
+    pub behind: usize,
+    pub channels: usize,
+    /// The channels that cannot be read.
+    pub failing: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,6 +80,18 @@ pub struct PendingStatus {
     pub in_progress: bool,
 }
 
+/// How many decisions ended alike, by outcome.
+type OutcomeCounts = BTreeMap<&'static str, usize>;
+
+/// What was read of a workspace.
+struct Known<'a> {
+    orders: &'a StandingOrders,
+    spending: &'a [Spending],
+    steps: &'a [Step],
+    activity: HashMap<ChannelId, ChannelActivity>,
+    decisions: HashMap<ChannelId, OutcomeCounts>,
+}
+
 /// What a status is read with.
 pub struct StatusReader<'a> {
     pub archive: &'a dyn Archive,
@@ -83,14 +109,27 @@ impl StatusReader<'_> {
     ) -> Result<WorkspaceStatus, StoreError> {
         let spending = self.archive.spending(workspace, self.now).await?;
         let steps = self.archive.pending_steps(workspace).await?;
-        let mut channels = Vec::new();
-        for channel in self.archive.channels(workspace).await? {
-            channels.push(self.channel(&channel, orders, &spending, &steps).await?);
+        let activity = self.archive.channel_activity(workspace).await?.into_iter();
+        let mut decisions: HashMap<ChannelId, OutcomeCounts> = HashMap::new();
+        for counted in self.archive.decision_counts(workspace, self.midnight()).await? {
+            let outcome = counted.ended.map_or("open", |ended| ended.name());
+            let count = usize::try_from(counted.count).unwrap_or(usize::MAX);
+            decisions.entry(counted.channel).or_default().insert(outcome, count);
         }
+        let known = Known {
+            orders,
+            spending: &spending,
+            steps: &steps,
+            activity: activity.map(|activity| (activity.channel.clone(), activity)).collect(),
+            decisions,
+        };
+        let channels = self.archive.channels(workspace).await?.into_iter();
+        let mut channels: Vec<_> = channels.map(|channel| self.channel(channel, &known)).collect();
         channels.sort_by(|one, other| one.name.cmp(&other.name));
         let whole = spending.iter().find(|spending| spending.channel.is_none());
         Ok(WorkspaceStatus {
             workspace: workspace.clone(),
+            connection: None,
             muted_until: orders.workspace_mute(self.now).map(|mute| seconds(mute.until)),
             channels,
             tokens_today: whole.map_or(0, |whole| whole.spent.tokens_in_day),
@@ -99,43 +138,26 @@ impl StatusReader<'_> {
         })
     }
 
-    async fn channel(
-        &self,
-        channel: &Channel,
-        orders: &StandingOrders,
-        spending: &[Spending],
-        steps: &[Step],
-    ) -> Result<ChannelStatus, StoreError> {
-        let query = MessageQuery {
-            workspace: channel.workspace.clone(),
-            channel: channel.id.clone(),
-            thread: None,
-            range: MessageRange::Newest,
-            limit: NEWEST_MESSAGES,
-        };
-        let messages = self.archive.messages(query).await?;
-        let newest_of = |is_own: bool| {
-            let of_kind = messages
-                .iter()
-                .map(|stored| &stored.message)
-                .rfind(|message| (message.author.kind == AuthorKind::Persona) == is_own);
-            of_kind.map(|message| seconds(message.at))
-        };
-        let spent = spending.iter().find(|spending| spending.channel.as_ref() == Some(&channel.id));
-        let here = steps.iter().filter(|step| step.event.conversation().channel == channel.id);
-        Ok(ChannelStatus {
-            id: channel.id.clone(),
+    fn channel(&self, channel: Channel, known: &Known<'_>) -> ChannelStatus {
+        let mut spent = known.spending.iter();
+        let spent = spent.find(|spending| spending.channel.as_ref() == Some(&channel.id));
+        let steps = known.steps.iter();
+        let here = steps.filter(|step| step.event.conversation().channel == channel.id);
+        let activity = known.activity.get(&channel.id);
+        let mute = known.orders.channel_mute(&channel.id, self.now);
+        ChannelStatus {
             name: channel.name.to_string(),
             visibility: visibility_name(channel.visibility),
-            mode: self.mode(channel, orders).name(),
-            muted_until: orders.channel_mute(&channel.id, self.now).map(|mute| seconds(mute.until)),
-            last_heard: newest_of(false),
-            last_spoke: newest_of(true),
+            mode: self.mode(&channel, known.orders).name(),
+            muted_until: mute.map(|mute| seconds(mute.until)),
+            last_heard: activity.and_then(|activity| activity.last_heard).map(seconds),
+            last_spoke: activity.and_then(|activity| activity.last_spoke).map(seconds),
             pending: here.map(|step| self.pending(step)).collect(),
-            decisions_today: self.decisions_today(channel).await?,
+            decisions_today: known.decisions.get(&channel.id).cloned().unwrap_or_default(),
             tokens_today: spent.map_or(0, |spent| spent.spent.tokens_in_day),
             money_today: spent.map_or(0.0, |spent| money(spent.spent.micros_in_day)),
-        })
+            id: channel.id,
+        }
     }
 
     fn mode(&self, channel: &Channel, orders: &StandingOrders) -> Mode {
@@ -154,28 +176,27 @@ impl StatusReader<'_> {
         }
     }
 
-    async fn decisions_today(
-        &self,
-        channel: &Channel,
-    ) -> Result<BTreeMap<&'static str, usize>, StoreError> {
+    /// When today began.
+    pub fn midnight(&self) -> Timestamp {
         let midnight = self.now.to_zoned(self.zone.clone()).start_of_day();
-        let query = DecisionQuery::Since {
-            workspace: channel.workspace.clone(),
-            channel: channel.id.clone(),
-            since: midnight.map_or(self.now, |midnight| midnight.timestamp()),
-        };
-        let mut counts = BTreeMap::new();
-        for decision in self.archive.decisions(query).await? {
-            let outcome = decision.ended.map_or("open", |ended| ended.name());
-            *counts.entry(outcome).or_default() += 1;
+        midnight.map_or(self.now, |midnight| midnight.timestamp())
+    }
+}
+
+impl Status {
+    /// The same with ids in place of the names of private channels.
+    pub fn without_private_names(mut self) -> Self {
+        let channels = self.workspaces.iter_mut().flat_map(|workspace| &mut workspace.channels);
+        for channel in channels.filter(|channel| channel.visibility != PUBLIC) {
+            channel.name = channel.id.to_string();
         }
-        Ok(counts)
+        self
     }
 }
 
 fn visibility_name(visibility: Visibility) -> &'static str {
     match visibility {
-        Visibility::Public => "public",
+        Visibility::Public => PUBLIC,
         Visibility::Private => "private",
         Visibility::Direct => "direct",
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::history::{ChannelSource, History, RecordedChannel};
 use crate::replay::{Policy, Replay, ReplaySettings};
 use crate::tune::figures::{Day, Figures, day_of};
 
@@ -19,12 +19,16 @@ use crate::tune::figures::{Day, Figures, day_of};
 const LEARNED_SHARE: f64 = 0.6;
 /// The search takes at most so many of the newest messages of its part.
 const MAX_LEARNED_MESSAGES: u64 = 30_000;
+/// It looks at about so many of the newest of them first, where there are far more.
+const COARSE_MESSAGES: u64 = 6_000;
 
 /// The days of a history, and where it is split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The first day that the search takes.
     pub begin: Day,
+    /// The first day of those that it looks at first, to see what is worth the whole.
+    pub coarse: Day,
     /// The first day that only the check takes.
     pub middle: Day,
     /// The last day.
@@ -43,46 +47,57 @@ impl Split {
         let days: Vec<Day> = messages.keys().copied().collect();
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };
         let middle = days[((days.len() as f64 * LEARNED_SHARE) as usize).min(days.len() - 1)];
-        let mut begin = *first;
-        let mut taken = 0;
-        for (day, count) in messages.range(..middle).rev() {
-            taken += count;
-            if taken > MAX_LEARNED_MESSAGES {
-                break;
-            }
-            begin = *day;
-        }
-        Ok(Some(Self { begin, middle, end: *last }))
+        // The first of the newest days before the middle that have no more messages than this; one day at least.
+        let newest = |most: u64| {
+            let mut taken = 0;
+            let days = messages.range(..middle).rev().enumerate();
+            let days = days.take_while(|(place, (_, count))| {
+                taken += **count;
+                *place == 0 || taken <= most
+            });
+            days.last().map_or(*first, |(_, (day, _))| *day)
+        };
+        let begin = newest(MAX_LEARNED_MESSAGES);
+        let learned: u64 = messages.range(begin..middle).map(|(_, count)| count).sum();
+        let coarse = match learned > 2 * COARSE_MESSAGES {
+            true => newest(COARSE_MESSAGES),
+            false => begin,
+        };
+        Ok(Some(Self { begin, coarse, middle, end: *last }))
     }
 }
 
-/// Replays the channels, as far as they lie within these days, and sums up each day.
+/// Replays the channels, and sums up each day.
 pub fn measure(
     channels: &dyn ChannelSource,
     policy: &Policy,
     settings: &ReplaySettings,
-    begin: Day,
-    end: Day,
 ) -> anyhow::Result<BTreeMap<Day, Figures>> {
-    let part = Part { channels, begin, end };
     let mut days = BTreeMap::new();
-    Replay::new(policy, *settings)?.side_by_side().run(
-        &part,
-        0,
-        None,
-        &mut |_, channel, record| {
-            figures::add(&mut days, channel, record);
-            Ok(())
-        },
-    )?;
+    Replay::new(policy, *settings)?.run(channels, 0, None, &mut |_, channel, record| {
+        figures::add(&mut days, channel, record);
+        Ok(())
+    })?;
     Ok(days)
 }
 
 /// The channels between two days, the second one included.
-struct Part<'a> {
-    channels: &'a dyn ChannelSource,
-    begin: Day,
-    end: Day,
+pub struct Part<'a> {
+    pub channels: &'a dyn ChannelSource,
+    pub begin: Day,
+    pub end: Day,
+}
+
+impl Part<'_> {
+    /// Reads it into memory, to be replayed often.
+    pub fn read(&self) -> anyhow::Result<History> {
+        let mut history = History::default();
+        for index in 0..self.channel_count() {
+            let channel = self.channel(index)?.into_owned();
+            history.channels.extend((!channel.messages.is_empty()).then_some(channel));
+        }
+        Ok(history)
+    }
 }
 
 impl ChannelSource for Part<'_> {

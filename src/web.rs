@@ -1,18 +1,23 @@
-//! The local room in a browser, its JSON API, health checks and web hooks. Without `http.token`, pages and API answer
-//! only requests from this machine.
+//! The local room in a browser, the console of all workspaces, their JSON API, health checks and web hooks. Without a
+//! token, pages and API answer only requests from this machine.
 
 pub mod peer;
 pub mod server;
 mod attempts;
+pub mod holder;
+pub mod sign_in_link;
 mod sessions;
+mod access;
 mod language;
 mod problem_page;
 pub mod auth;
 mod sign_in;
 mod markdown;
 pub mod views;
+mod workspaces;
 mod api;
 mod orders;
+mod dead_letters;
 mod models;
 mod demo;
 pub mod event_streams;
@@ -21,6 +26,7 @@ mod events;
 mod decision;
 mod page;
 pub mod health;
+mod console;
 mod webhooks;
 
 use std::net::SocketAddr;
@@ -30,9 +36,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch, post};
-use axum::{Extension, Router};
-use serde_json::json;
+use axum::routing::{delete, get, patch, post};
+use axum::{Extension, Json, Router};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +52,7 @@ use crate::web::health::HealthStatus;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::Platforms;
@@ -62,6 +70,8 @@ pub struct Web {
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
+    /// Takes orders.
+    pub inbox: Arc<Inbox>,
     /// The changes of the room, for all open pages.
     pub room_feed: RoomFeed,
     /// The store's newest committed revision.
@@ -80,8 +90,12 @@ pub struct Web {
     pub address: SocketAddr,
     /// The currency of all prices.
     pub currency: String,
-    /// Opens the pages to other machines. Without it, only requests from this machine are answered.
-    pub authenticator: Option<Authenticator>,
+    /// Opens the pages to other machines. Without a token, only requests from this machine are answered.
+    pub authenticator: Authenticator,
+    /// Today begins at midnight here.
+    pub zone: TimeZone,
+    /// Where the database is, without credentials.
+    pub database: String,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
     /// What the health port says.
@@ -152,6 +166,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/decisions", get(api::decisions))
         .route("/api/mute", post(orders::mute))
         .route("/api/unmute", post(orders::unmute))
+        .route("/api/stop", post(orders::stop))
         .route("/api/mode", post(orders::set_mode))
         .route("/api/opt-out", post(orders::opt_out))
         .route("/api/spending", get(orders::spending))
@@ -161,7 +176,21 @@ fn router(web: Arc<Web>) -> Router {
         )
         .route("/api/models/look", post(models::look))
         .route("/api/demo", post(demo::start).delete(demo::skip))
-        .route("/api/dead-letters", get(api::dead_letters))
+        .route("/api/dead-letters", get(dead_letters::list))
+        .route("/api/dead-letters/{id}", delete(dead_letters::drop))
+        .route("/api/dead-letters/{id}/retry", post(dead_letters::retry))
+        .route("/api/workspaces", get(workspaces::workspaces))
+        .route("/api/status", get(console::api::status))
+        .route("/api/health", get(console::api::health))
+        .route("/api/private-reads", get(console::api::private_reads))
+        .route("/console", get(console::overview::page))
+        .route("/console/queue", get(console::queue::page))
+        .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
+        .route("/console/events", get(console::events::events))
+        .route(
+            "/console/orders",
+            post(console::orders::order).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
         .route(
@@ -190,6 +219,9 @@ fn router(web: Arc<Web>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(web)
 }
+
+/// What the API answers.
+type ApiResult = Result<Json<Value>, ApiProblem>;
 
 /// An error response with a message for the user.
 #[derive(Clone, Debug)]
@@ -220,7 +252,7 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        let json = axum::Json(json!({ "error": self.detail }));
+        let json = Json(json!({ "error": self.detail }));
         // A browser gets a page in its place.
         (self.status, Extension(self), json).into_response()
     }

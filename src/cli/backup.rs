@@ -14,11 +14,11 @@ use aizuchi_core::store::transfer;
 
 /// Write everything that Aizuchi knows into a new file.
 ///
-/// Aizuchi may go on running. The file is read again and compared before it gets its name. It holds all messages in clear
+/// Aizuchi can keep running. The file is read back and verified before it gets its name. It holds all messages in clear
 /// text, so only you can read it. `aizuchi restore` brings it back, into a file or onto a server.
 #[derive(Debug, Args)]
 pub struct BackupArgs {
-    /// A file that is not there yet.
+    /// A new file.
     file: PathBuf,
 }
 
@@ -30,7 +30,7 @@ impl BackupArgs {
         let work = transfer::back_up(&address, &self.file);
         let report = runtime.block_on(spin("writing the backup", work)).map_err(without_prefix)?;
         print(&format!(
-            "{} holds {}, {} and {} of {address}; it was read again, and nothing is missing",
+            "{} holds {}, {} and {} of {address}; it was read back and verified",
             self.file.display(),
             count(report.rows_of("messages"), "message"),
             count(report.rows_of("decisions"), "decision"),

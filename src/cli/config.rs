@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::print;
 use crate::config;
 use crate::config::environment::Environment;
-use aizuchi_import::kotonoha;
+use aizuchi_import::kotonoha::{self, VariableSource};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -36,7 +36,8 @@ impl ConfigArgs {
         match self.command {
             ConfigCommand::Example => print(config::EXAMPLE.trim_end())?,
             ConfigCommand::FromEnv { file } => {
-                print(&kotonoha::from_env(load_variables(file.as_deref())?.variables())?)?;
+                let (environment, source) = load_variables(file.as_deref())?;
+                print(&kotonoha::from_env(environment.variables(), source)?)?;
             }
             ConfigCommand::Schema => {
                 print(&serde_json::to_string_pretty(&config::schema::schema())?)?
@@ -46,12 +47,12 @@ impl ConfigArgs {
     }
 }
 
-fn load_variables(file: Option<&Path>) -> anyhow::Result<Environment> {
+fn load_variables(file: Option<&Path>) -> anyhow::Result<(Environment, VariableSource)> {
     let default = Path::new(".env");
     let Some(file) = file.or_else(|| default.exists().then_some(default)) else {
-        return Environment::from_process(Path::new(""));
+        return Ok((Environment::from_process(Path::new(""))?, VariableSource::Process));
     };
     let file_name = file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file_name}"))?;
-    Environment::new([], &text, &file_name)
+    Ok((Environment::new([], &text, &file_name)?, VariableSource::File))
 }

@@ -28,13 +28,13 @@ use aizuchi_core::texts;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A platform to try without an account. Left out: a minute of two scripted people in the local room.
+    /// A platform to try without an account. If omitted: a minute of two scripted people in the local room.
     #[arg(value_enum)]
     platform: Option<DemoPlatform>,
-    /// The port of the page, on this machine. Left out: any that is free.
+    /// The port of the page, on this machine. If omitted: any that is free.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// The language of the demo. Left out: Japanese if the environment's language is, else English.
+    /// The language of the demo. If omitted: Japanese if the environment's language is, else English.
     #[arg(long, value_enum)]
     language: Option<DemoLanguage>,
     /// Open the page in a browser.

@@ -29,7 +29,7 @@ enum DevCommand {
 
 #[derive(Debug, Args)]
 struct FakeSlackArgs {
-    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
+    /// The address to listen on. Anyone who can reach it has full control, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -38,7 +38,7 @@ struct FakeSlackArgs {
 
 #[derive(Debug, Args)]
 struct FakeDiscordArgs {
-    /// The address to listen on. Everybody who reaches it can do everything there, so keep it on this machine.
+    /// The address to listen on. Anyone who can reach it has full control, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
     listen: SocketAddr,
     #[command(flatten)]
@@ -142,7 +142,7 @@ fn slack_welcome(settings: &slack::FakeSlackSettings, address: SocketAddr) -> St
          \n    slack:\n      api_base: http://{address}/api\n      bot_token: {bot_token}\n      app_token: {app_token}\n\
          \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state. Events over HTTP are signed with {signing_secret}.\n\
-         \nNothing is stored. Ctrl-C stops."
+         \nNothing is stored. Press Ctrl-C to stop."
     )
 }
 
@@ -154,6 +154,6 @@ fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr)
          \n    discord:\n      api_base: http://{address}\n      gateway_url: ws://{address}/gateway\n      token: {token}\n\
          \n  Programs control it by POST http://{address}/control/…, and read its state at\n  \
          http://{address}/control/state.\n\
-         \nNothing is stored. Ctrl-C stops."
+         \nNothing is stored. Press Ctrl-C to stop."
     )
 }

@@ -27,13 +27,13 @@ use aizuchi_core::rules::ChannelRules;
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// Files with labeled cases, one JSON object a line.
+    /// Files with labeled cases, one JSON object per line.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
     /// What to measure: whether it joins in where it should, or whether it names the state of a conversation.
     #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
     task: EvalTask,
-    /// What answers: the built-in mind, or the model of `agents.judgment` or `agents.state` in the config.
+    /// What answers: the built-in rules, or the model of `agents.judgment` or `agents.state` in the config.
     #[arg(long, value_enum, default_value_t = MindChoice::Builtin)]
     mind: MindChoice,
     /// Ask no model; write the prompt of each case to DIR/<id>.txt instead.
@@ -71,7 +71,7 @@ impl EvalArgs {
         anyhow::ensure!(
             asks_model
                 || !matches!(selection, ModelSelection::Override(_) | ModelSelection::Found { .. }),
-            "--model goes with --mind model, where no answers are given and no prompts are written"
+            "--model needs --mind model, without --answers and --dump-prompts"
         );
         let selection = if asks_model { selection } else { ModelSelection::NoModel };
         let config = self.config(source, selection)?;

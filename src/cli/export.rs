@@ -24,15 +24,15 @@ use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
 /// How many messages are read at once.
 const PAGE: usize = 1000;
 
-/// Write out all messages, or what is known of one person.
+/// Export all messages, or what is known about one person.
 ///
-/// Messages are written as JSON Lines, which `replay` and `import` read. What is known of a person is a text that can be given
-/// to them. Aizuchi may go on running.
+/// Messages are written as JSON Lines, which `replay` and `import` read. What is known about a person is a text that can be given
+/// to them. Aizuchi can keep running.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The file to write; it must not be there yet. Without it: standard output.
+    /// The file to write; it must not exist yet. If omitted: standard output.
     file: Option<PathBuf>,
-    /// Only what is known of this person: their id or name.
+    /// Only what is known about this person: their id or name.
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Only this channel: its name or its id.

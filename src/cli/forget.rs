@@ -67,7 +67,7 @@ impl ForgetArgs {
         }
         Ok(format!(
             "{} is forgotten: {} messages, {} messages of the companion that repeated them, and {} memos are \
-             deleted; {} memories are written anew at the next start",
+             deleted; {} memories are written again at the next start",
             person::describe(&users[0]),
             total.messages,
             total.own_messages,

@@ -1,21 +1,31 @@
 //! `aizuchi gate`: what was learned from the judge's verdicts, and forgets it. It reads the database read-only, so it also
 //! works while an Aizuchi is running; to forget it needs the database for itself.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{log, print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
+use crate::replay::gate_trial::{GateSavings, GateTrial, Missable};
+use crate::replay::history::ChannelSource;
+use crate::replay::input::{InputOptions, PrivateChannels, Recording};
+use crate::replay::judge::recorded::RecordedAnswers;
+use crate::replay::{Policy, ReplayJudge, ReplaySettings};
+use crate::tune::figures::hindsight;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
 };
+use aizuchi_core::llm::Llm;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive, Order, Store};
@@ -29,16 +39,56 @@ const DEFAULT_MISS: f64 = 0.02;
 /// more about those. Without that setting this shows what the gate would save.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// Forget what was learned, and learn anew from later verdicts. Stop Aizuchi first.
-    #[arg(long)]
+    /// Try a gate on recorded messages, which may be any input of `replay`: it learns from their first half, and what it
+    /// saves and misses is counted on the second.
+    #[arg(long, value_name = "INPUT")]
+    r#try: Option<PathBuf>,
+    /// With --try: who judges. `builtin` is the built-in mind; `hindsight` says yes to each question that nobody answered;
+    /// or a file with recorded answers, as for `replay --judge`.
+    #[arg(long, value_name = "JUDGE", default_value = "builtin", requires = "try")]
+    judge: TrialJudge,
+    /// With --try: the share of the yes that may be missed.
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MISS, value_parser = parse_share, requires = "try")]
+    miss: f64,
+    /// Forget what was learned, and start learning again from later verdicts. Stop Aizuchi first.
+    #[arg(long, conflicts_with = "try")]
     reset: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
+/// Who judges when a gate is tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum TrialJudge {
+    Builtin,
+    Hindsight,
+    Recorded(PathBuf),
+}
+
+impl FromStr for TrialJudge {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "builtin" => Ok(TrialJudge::Builtin),
+            "hindsight" => Ok(TrialJudge::Hindsight),
+            file if file.contains(['.', '/']) => Ok(TrialJudge::Recorded(file.into())),
+            _ => Err("it must be builtin, hindsight, or a file with answers"),
+        }
+    }
+}
+
+fn parse_share(text: &str) -> Result<f64, &'static str> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=0.5).contains(share));
+    share.ok_or("it must be a share from 0 to 0.5, such as 0.02")
+}
+
 impl GateArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        if let Some(input) = &self.r#try {
+            return self.run_trial(input);
+        }
         let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let address = config.database_address();
@@ -59,6 +109,62 @@ impl GateArgs {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+impl GateArgs {
+    /// Tries a gate on recorded messages, with the defaults.
+    fn run_trial(&self, input: &Path) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
+        let policy = Policy::default_settings();
+        let options = InputOptions {
+            from: None,
+            to: None,
+            private: PrivateChannels::LeftOut,
+            language: policy.config.language.own(),
+        };
+        let recording = Recording::open(input, &options, &|_| {})?;
+        anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages", input.display());
+        let mind: Option<Arc<dyn Llm>> = match &self.judge {
+            TrialJudge::Builtin => None,
+            TrialJudge::Hindsight => Some(Arc::new(hindsight(&recording)?)),
+            TrialJudge::Recorded(file) => Some(Arc::new(RecordedAnswers::open(file)?)),
+        };
+        let judge = if mind.is_none() { ReplayJudge::Builtin } else { ReplayJudge::Model };
+        let settings = ReplaySettings { judge, latency_ms: 4000, seed: 1 };
+        let trial = GateTrial::new(&recording, &policy, settings, mind, &|_| {})?;
+        let savings =
+            [Missable::Yes, Missable::Seen].map(|misses| trial.savings(misses, self.miss));
+        match self.json {
+            true => print(&serde_json::to_string_pretty(&json!({ "savings": savings }))?)?,
+            false => print(&savings.iter().map(describe_savings).collect::<Vec<_>>().join("\n\n"))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn describe_savings(savings: &GateSavings) -> String {
+    let share = |part: usize, whole: usize| match whole {
+        0 => "–".to_owned(),
+        whole => format!("{:.1} %", part as f64 / whole as f64 * 100.0),
+    };
+    let per_1000 = |calls: usize| calls as f64 / savings.messages.max(1) as f64 * 1000.0;
+    let goal = match savings.misses {
+        Missable::Yes => "It must not miss a yes:",
+        Missable::Seen => "It must not miss a yes of which something was seen:",
+    };
+    let &GateSavings { calls, yes, seen, saved, .. } = savings;
+    format!(
+        "{goal}\n  judge calls per 1000 messages: {:.1} -> {:.1} (saved: {}, at most {:.1} % if every verdict were known)\n  \
+         missed: {} of {yes} yes ({}), {} of {seen} that were seen ({})",
+        per_1000(calls),
+        per_1000(calls - saved),
+        share(saved, calls),
+        savings.ceiling * 100.0,
+        savings.missed_yes,
+        share(savings.missed_yes, yes),
+        savings.missed_seen,
+        share(savings.missed_seen, seen),
+    )
 }
 
 /// The gate of each workspace with verdicts.
@@ -110,7 +216,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
     let head = match training.verdicts {
         0 => format!("{name}: fewer than {MIN_VERDICTS} verdicts, so nothing was learned"),
         verdicts => format!(
-            "{name}: learned from {verdicts} verdicts of {judge}, {} of them a yes (features {}, up to decision {})",
+            "{name}: learned from {verdicts} verdicts of {judge}, {} of them yes (features {}, up to decision {})",
             training.yes,
             training.version,
             training.cutoff.map_or("–".to_owned(), |cutoff| cutoff.to_string()),
@@ -119,7 +225,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let does = match &gate.skipping {
         Some(skipping) => format!(
-            "It {} {} of the judge's calls, and misses {} of its yes, {} at most (allowed: {}).",
+            "It {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}).",
             if config.response.learned_gate.is_some() { "saves" } else { "would save" },
             percent(skipping.skipped),
             percent(skipping.missed),
@@ -127,12 +233,10 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
             percent(training.miss),
         ),
         None if training.yes < MIN_YES => {
-            format!(
-                "Nothing is skipped: it takes {MIN_VERDICTS} verdicts with {MIN_YES} yes among them."
-            )
+            format!("Nothing is skipped: it takes {MIN_VERDICTS} verdicts, {MIN_YES} of them yes.")
         }
         None => format!(
-            "Nothing is skipped: by these verdicts nothing can be without missing more than {} of the yes.",
+            "Nothing is skipped: by these verdicts nothing can be without missing more than {} of the yes verdicts.",
             percent(training.miss)
         ),
     };

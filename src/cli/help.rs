@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try before", &["demo", "replay", "tune", "eval"]),
     ("Move in and out", &["import", "export", "forget"]),
     ("Keep it", &["backup", "restore", "migrate"]),
-    ("Set up", &["config", "slack", "discord", "completions", "man"]),
+    ("Set up", &["config", "console", "slack", "discord", "completions", "man"]),
     ("Develop", &["dev"]),
 ];
 

@@ -41,7 +41,7 @@ pub struct ImportArgs {
     /// configured Slack token; recorded messages belong to the local room if no platform is configured.
     #[arg(long, value_name = "TEAM")]
     workspace: Option<String>,
-    /// The user id of the bot, like U0123456789. Without it, myao2's database says.
+    /// The user id of the bot, like U0123456789. Without it, the id is taken from myao2's database.
     #[arg(long, value_name = "USER")]
     bot: Option<String>,
     /// Make every memo known in every channel, as in myao2. Otherwise a memo stays in the channel where it was made.
@@ -84,7 +84,7 @@ impl ImportArgs {
         }
         let slack = config.resolved_slack().context(
             "the input does not say which workspace it comes from; give --workspace the id of the Slack \
-             team, which begins with T and stands in the address of the workspace's web page",
+             team, which begins with T and is in the address of the workspace's web page",
         )?;
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity

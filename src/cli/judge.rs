@@ -26,26 +26,26 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
-    /// How to judge: `silent` never joins in, `speak` always does, `builtin` decides as the built-in mind, `model` asks the
-    /// model of agents.judgment or of --model. Or a file with recorded answers, one JSON object a line: `room`, `message`,
+    /// How to judge: `silent` never joins in, `speak` always does, `builtin` decides by the built-in rules, `model` asks the
+    /// model of agents.judgment or of --model. Or a file with recorded answers, one JSON object per line: `room`, `message`,
     /// `should_respond` and, if known, `confidence`, `delay_seconds`, `about` and `reason`; or `prompt_hash` and `answer`.
     #[arg(long, value_name = "JUDGE", default_value = "builtin")]
     judge: JudgeChoice,
-    /// With --judge model: spend at most this much, in the currency of models.currency. What is not asked any more is
-    /// unknown.
+    /// With --judge model: spend at most this much, in the currency of models.currency. Judgments after
+    /// that are counted as unknown.
     #[arg(long, value_name = "AMOUNT", default_value_t = 1.0, value_parser = parse_amount)]
     max_cost: f64,
     /// With --judge model: call it at most N times.
     #[arg(long, value_name = "N")]
     max_calls: Option<u64>,
-    /// With --judge model: keep its answers in this file, and ask nothing that stands there. Without it:
-    /// replay-answers.jsonl beside the database.
+    /// With --judge model: keep its answers in this file, and do not ask again for those already in it. If
+    /// omitted: replay-answers.jsonl beside the database.
     #[arg(long, value_name = "FILE")]
     cache: Option<PathBuf>,
     /// With --judge model: replay up to N channels at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = value_parser!(u64).range(1..=64))]
     parallel: u64,
-    /// With --judge model: do not ask whether the estimate is all right.
+    /// With --judge model: do not ask to confirm the cost estimate.
     #[arg(long)]
     yes: bool,
 }
@@ -92,7 +92,7 @@ pub struct PreparedModel {
     skips_question: bool,
     /// Where the calls run.
     runtime: Runtime,
-    /// `None` until somebody has agreed to the estimate.
+    /// `None` until someone has agreed to the estimate.
     judge: Option<Arc<ModelJudge>>,
 }
 
@@ -106,7 +106,7 @@ impl JudgeArgs {
             matches!(selection, ModelSelection::Override(_) | ModelSelection::Found { .. });
         anyhow::ensure!(
             !names_model || self.judge == JudgeChoice::Model,
-            "--model goes with --judge model"
+            "--model needs --judge model"
         );
         match &self.judge {
             JudgeChoice::Silent => Ok(Judge::Plain(ReplayJudge::Silent)),
@@ -227,10 +227,10 @@ impl Judge {
         let replay = Replay::new(policy, settings)?;
         Ok(match self {
             Judge::Plain(_) => replay,
-            Judge::Recorded(answers) => replay.judged_by(answers.clone(), 1),
+            Judge::Recorded(answers) => replay.judged_by(answers.clone()),
             Judge::Model(model) => {
                 let judge = model.judge.clone().context("nobody has agreed to the estimate")?;
-                replay.judged_by(judge, model.threads)
+                replay.judged_by(judge).on_threads(model.threads)
             }
         })
     }
@@ -273,7 +273,7 @@ impl PreparedModel {
         let dry = ModelJudge::dry(llm.clone(), parameters.clone(), cache.clone(), limits.clone());
         let dry = Arc::new(dry);
         for policy in policies {
-            let replay = Replay::new(policy, *settings)?.judged_by(dry.clone(), 1);
+            let replay = Replay::new(policy, *settings)?.judged_by(dry.clone()).on_threads(1);
             replay.run(channels, 0, None, &mut |_, channel, _| {
                 progress(channel.messages.len() as u64);
                 Ok(())

@@ -10,11 +10,11 @@ use crate::cli::transfer::{count, spin, without_prefix};
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::store::transfer::{self, MoveReport};
+use aizuchi_core::store::transfer::{self, IfOccupied, MoveReport};
 
 /// Move everything to another database: from a file to a PostgreSQL server, or back.
 ///
-/// Stop Aizuchi first. From the first step on the old database refuses to be used, so that the two never answer side by
+/// Stop Aizuchi first. From the first step on the old database can no longer be used, so that the two never answer side by
 /// side. If the move is interrupted, run it again.
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
@@ -35,18 +35,22 @@ impl MigrateArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let (from, to) = (config.database_address(), config.locate(self.to.0));
+        let occupied = match self.replace {
+            true => IfOccupied::Replace,
+            false => IfOccupied::Refuse,
+        };
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let work = transfer::move_to(&from, &to, self.replace);
+        let work = transfer::move_to(&from, &to, occupied);
         let report = runtime.block_on(spin("moving", work)).map_err(without_prefix)?;
         let moved = match report {
             MoveReport::Moved(report) => {
-                format!("{} and all else", count(report.rows_of("messages"), "message"))
+                format!("{} and everything else", count(report.rows_of("messages"), "message"))
             }
             MoveReport::WasMoved => "everything, as an earlier call had left it,".to_owned(),
         };
         print(&format!(
-            "moved {moved} from {from} to {to}; now have storage.url name the new place, and start Aizuchi. The old \
-             database is kept, and refuses to be used."
+            "moved {moved} from {from} to {to}; now point storage.url to the new location and start Aizuchi. The old \
+             database is kept but can no longer be used."
         ))?;
         Ok(ExitCode::SUCCESS)
     }

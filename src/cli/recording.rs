@@ -26,8 +26,8 @@ pub struct RecordingArgs {
     /// or gzipped.
     #[arg(required_unless_present = "from_store", conflicts_with = "from_store")]
     pub input: Option<PathBuf>,
-    /// Take what Aizuchi has heard itself, from the database of the config or from the one named. It is only read, and
-    /// the program may be running.
+    /// Use what Aizuchi itself has heard, from the configured database or the one named here. It is only read; Aizuchi
+    /// may be running.
     #[arg(long, value_name = "URL", num_args = 0..=1)]
     from_store: Option<Option<String>>,
     /// Leave out what was written before: a date (2026-11-01, from midnight UTC) or a time (2026-11-01T09:00:00Z).
@@ -36,7 +36,7 @@ pub struct RecordingArgs {
     /// Leave out what was written then or later.
     #[arg(long, value_name = "T", value_parser = parse_time)]
     to: Option<Timestamp>,
-    /// Take private channels and direct messages, too.
+    /// Include private channels and direct messages.
     #[arg(long)]
     private: bool,
 }

@@ -51,6 +51,7 @@ impl Reload<'_> {
             .map(|(language, prompts)| anyhow::Ok((prompts, load_prompts_in(&config, *language)?)))
             .collect::<anyhow::Result<_>>()?;
         self.levels.replace(&config.logging)?;
+        self.live.models.renew_keys(&config)?;
         self.live.rulebook.replace(config.with_room_for_models().app_rulebook());
         for (current, prompts) in prompts {
             current.replace(prompts);

@@ -32,7 +32,7 @@ use crate::report::figures::{LeftOut, Report};
 pub struct ReplayArgs {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// The settings to replay with: a config, or a part of one. Several are compared. Without any: --config, or else the
+    /// The settings to replay with: a config, or a part of one. Give several to compare them. If omitted: --config, or else the
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
@@ -41,14 +41,14 @@ pub struct ReplayArgs {
     /// How long a model call takes, as a median in virtual milliseconds; a day at most.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
-    /// The number that chance is drawn from; the same number gives the same result.
+    /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Write everything that happened to a file, one JSON object a line.
+    /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Write to this file how far the replay has come. If it was stopped, the same command goes on from there and ends with
-    /// the same result. It prints the benchmark's figures: a report needs every channel.
+    /// Record progress in this file. If the replay was stopped, the same command continues from there and ends with the
+    /// same result. It prints the benchmark's figures: a report needs every channel.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -86,11 +86,11 @@ impl ReplayArgs {
         }
         anyhow::ensure!(
             self.resume.is_none() || !self.report.writes_page(),
-            "--report does not go with --resume: a report needs every channel"
+            "--report cannot be used with --resume: a report needs every channel"
         );
         anyhow::ensure!(
             self.resume.is_none() || !policies.iter().any(Policy::learns),
-            "--resume does not go with response.learned_gate: what was learned in the first channels would be lost"
+            "--resume cannot be used with response.learned_gate: what was learned in the first channels would be lost"
         );
         let mut judge = self.judge.prepare(source, selection)?;
         if judge.kind() == ReplayJudge::Model {

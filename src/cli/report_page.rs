@@ -20,11 +20,11 @@ use aizuchi_core::persona::Language;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
-    /// Replace the names of people by neutral ones, also inside texts, and mask addresses; with `all`, the names of
+    /// Replace people’s names with neutral ones, inside messages too, and mask addresses; with `all`, the names of
     /// channels, too.
     #[arg(long, value_enum, value_name = "WHOM", num_args = 0..=1, require_equals = true, default_missing_value = "people")]
     pub anonymous: Option<AnonymousArg>,
-    /// The language of the report. Left out: the config's. In a replay of the default settings, what it would have said is
+    /// The language of the report. If omitted: the config's. In a replay of the default settings, what it would have said is
     /// in that language, too.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub language: Option<PageLanguageArg>,

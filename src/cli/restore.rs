@@ -11,12 +11,12 @@ use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::store::transfer;
+use aizuchi_core::store::transfer::{self, IfOccupied};
 
-/// Bring back what a backup holds.
+/// Restore a backup.
 ///
-/// Stop Aizuchi first. Whoever was forgotten since the backup was made is forgotten anew, as far as the database that is
-/// replaced knows it.
+/// Stop Aizuchi first. Anyone forgotten since the backup was made is forgotten again, provided the database being
+/// replaced has a record of it.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// The file that `aizuchi backup` wrote.
@@ -30,8 +30,12 @@ impl RestoreArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load_without_database(ModelSelection::NoModel)?;
         let address = config.database_address();
+        let occupied = match self.replace {
+            true => IfOccupied::Replace,
+            false => IfOccupied::Refuse,
+        };
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let work = transfer::restore(&self.file, &address, self.replace);
+        let work = transfer::restore(&self.file, &address, occupied);
         let report = runtime.block_on(spin("restoring", work)).map_err(without_prefix)?;
         let mut text = format!(
             "{address} holds {} of {}",
@@ -45,7 +49,7 @@ impl RestoreArgs {
         if report.forgotten > 0 {
             let _ = write!(
                 text,
-                "; {} who had been forgotten since is forgotten anew at the next start",
+                "; {} forgotten since then will be forgotten again at the next start",
                 count(report.forgotten as u64, "person"),
             );
         }

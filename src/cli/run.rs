@@ -7,7 +7,7 @@ use crate::config::language::LanguageSetting;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct RunArgs {
-    /// For run: serve the page at this port instead of the config's; 0 takes any free port.
+    /// For run: serve the page on this port instead of the config's; 0 takes any free port.
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
     /// For run and why: use this language instead of the config's.

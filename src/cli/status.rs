@@ -17,7 +17,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, Store as _};
 
-/// Show how every channel stands, what waits, and what today has cost.
+/// Show the state of every channel, what is pending, and today’s cost.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.
@@ -66,16 +66,13 @@ fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
         text.push_str(&format_workspace(workspace, currency, now));
     }
     if status.workspaces.is_empty() {
-        text.push_str("\nNothing was heard yet.\n");
+        text.push_str("\nNothing has been heard yet.\n");
     }
     if status.dead_letters > 0 {
         let posts = if status.dead_letters == 1 { "post was" } else { "posts were" };
         // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "\n{} {posts} given up; /api/dead-letters lists them.",
-            status.dead_letters
-        );
+        let _ =
+            writeln!(text, "\n{} {posts} given up; the console shows them.", status.dead_letters);
     }
     text.truncate(text.trim_end().len());
     text

@@ -18,9 +18,9 @@ use crate::config::source::ConfigSource;
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
 use crate::tune::figures::{Day, Figures};
 use crate::tune::knobs::Knob;
-use crate::tune::search::{Goal, max_replays, search};
+use crate::tune::search::{Goal, Grain, max_replays, search};
 use crate::tune::verdict::{Gain, lack};
-use crate::tune::{Split, measure};
+use crate::tune::{Part, Split, measure};
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -32,13 +32,13 @@ pub struct TuneArgs {
     /// What to look for.
     #[arg(long, value_enum, default_value_t = GoalArg::Balanced)]
     goal: GoalArg,
-    /// Who judges: the built-in mind, or one that always wants to speak.
+    /// Who judges: the built-in rules, or one that always wants to speak.
     #[arg(long, value_enum, default_value_t = TuneJudge::Builtin)]
     judge: TuneJudge,
     /// How long a model call takes, as a median in virtual milliseconds; a day at most.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
-    /// The number that chance is drawn from; the same number gives the same result.
+    /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Print JSON instead of a part of a config.
@@ -48,22 +48,24 @@ pub struct TuneArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum GoalArg {
-    /// Seldom heard, and hardly ever in the way.
+    /// Speaks rarely and hardly ever interrupts.
     Quiet,
     /// Between the two.
     Balanced,
-    /// Reaches questions that nobody answers, even if it is heard more often.
+    /// Responds to questions that nobody answers, even if it speaks more often.
     Helpful,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TuneJudge {
-    /// As the built-in mind decides.
+    /// As the built-in rules decide.
     Builtin,
     /// Always join in.
     Speak,
 }
 
+/// Days with fewer questions that nobody answered say nothing about what is worth more.
+const MIN_COARSE_QUESTIONS: u64 = 12;
 /// The exit code where nothing is recommended.
 const NO_ADVICE: u8 = 2;
 
@@ -114,26 +116,39 @@ impl TuneArgs {
         bar: &ProgressBar,
     ) -> anyhow::Result<Outcome> {
         let settings = self.settings();
-        let Split { begin, middle, end } = split;
+        let Split { begin, coarse, middle, end } = split;
+        let part = |begin: Day, end: Day| Part { channels: recording, begin, end };
         // The check begins earlier, so that the tempo of the channels is known when its days begin.
         let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<Day, Figures>> {
-            let mut days = measure(recording, policy, &settings, begin, end)?;
+            let mut days = measure(&part(begin, end), policy, &settings)?;
             bar.inc(1);
             days.retain(|day, _| *day >= middle);
             Ok(days)
         };
-        let mut measure_learned = |policy: &Policy| {
+        let whole = part(begin, middle - 1).read()?;
+        let newest = part(coarse, middle - 1).read()?;
+        let mut measure_learned = |policy: &Policy, grain: Grain| {
             bar.inc(1);
-            measure(recording, policy, &settings, begin, middle - 1)
+            let channels = match grain {
+                Grain::Coarse => &newest,
+                Grain::Whole => &whole,
+            };
+            measure(channels, policy, &settings)
         };
-        let learned = Figures::sum(measure_learned(base)?.values());
+        let learned = Figures::sum(measure_learned(base, Grain::Whole)?.values());
         let before = measure_checked(base)?;
         let refused =
             |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
         if let Some(why) = lack(&learned, &Figures::sum(before.values())) {
             return Ok(refused(0, format!("The history is too short to tell: {why}.")));
         }
-        let found = search(base, self.goal.into(), &mut measure_learned)?;
+        let is_coarse = |few: &Figures| coarse > begin && few.questions >= MIN_COARSE_QUESTIONS;
+        let first = match coarse > begin {
+            true => Figures::sum(measure_learned(base, Grain::Coarse)?.values()),
+            false => learned,
+        };
+        let first = if is_coarse(&first) { Grain::Coarse } else { Grain::Whole };
+        let found = search(base, self.goal.into(), first, &mut measure_learned)?;
         if found.changed.is_empty() {
             let why = format!("None of {} other settings did better.", found.tried - 1);
             return Ok(refused(found.tried, why));
@@ -166,7 +181,7 @@ impl TuneArgs {
 
     /// A part of a config, with what it changes as comments.
     fn describe(&self, outcome: &Outcome) -> String {
-        let Split { begin, middle, end } = outcome.split;
+        let Split { begin, middle, end, .. } = outcome.split;
         let goal =
             self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
         let mut text = format!(
@@ -200,7 +215,7 @@ impl TuneArgs {
     }
 
     fn to_json(&self, outcome: &Outcome) -> anyhow::Result<String> {
-        let Split { begin, middle, end } = outcome.split;
+        let Split { begin, middle, end, .. } = outcome.split;
         let figures = |figures: &Figures| {
             json!({
                 "sums": figures,

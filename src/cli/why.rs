@@ -36,14 +36,15 @@ const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// The message: its id, or the link to it that you copy from Slack, Discord or the page.
-    #[arg(value_name = "MESSAGE", required_unless_present = "last")]
+    /// The message: its id, or the link to it that you copy from Slack, Discord or the page. If omitted: the newest
+    /// decision.
+    #[arg(value_name = "MESSAGE")]
     message: Option<String>,
     /// Look only in this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
-    /// Explain the newest N decisions in the channel instead of a message, at most 100.
-    #[arg(long, value_name = "N", requires = "channel", conflicts_with = "message",
+    /// Explain the newest N decisions instead of a message, at most 100.
+    #[arg(long, value_name = "N", conflicts_with = "message",
           value_parser = value_parser!(u64).range(1..=100))]
     last: Option<u64>,
     /// Explain in this language instead of the config's or, without one there, your locale's.
@@ -157,7 +158,7 @@ impl WhyArgs {
         channels: Vec<(WorkspaceId, ChannelId)>,
         archive: &DatabaseStore,
     ) -> anyhow::Result<Found> {
-        let limit = self.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(0);
+        let limit = self.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(1);
         let mut newest = Vec::new();
         for (workspace, channel) in channels {
             newest.extend(
@@ -166,8 +167,11 @@ impl WhyArgs {
         }
         newest.sort_by_key(|decision| (decision.opened, decision.id));
         let shown = newest.split_off(newest.len().saturating_sub(limit));
-        let channel = strip_control_characters(self.channel.as_deref().unwrap_or_default());
-        anyhow::ensure!(!shown.is_empty(), "nothing was decided in {channel:?} yet");
+        if shown.is_empty() {
+            let place = self.channel.as_deref().map(strip_control_characters);
+            let place = place.map_or(String::new(), |channel| format!(" in {channel:?}"));
+            anyhow::bail!("nothing has been decided{place} yet");
+        }
         let mut decisions = Vec::new();
         for decision in shown {
             decisions.push(DecisionDetails::load(archive, decision).await?);

@@ -11,8 +11,8 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
-/// The models, by what they do. An agent that is left out takes what `response` has. Without any agent the built-in
-/// mind answers: a set of rules, no model.
+/// The models, by what they do. An agent that is omitted uses the settings of `response`. Without any agent the
+/// built-in rules answer, without a model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
@@ -22,7 +22,7 @@ pub struct AgentsConfig {
     pub judgment: Option<AgentConfig>,
     /// Makes memories from conversations.
     pub memory: Option<AgentConfig>,
-    /// Names the state of a conversation, with `decision.state: separate`. Left out: the model that the variable
+    /// Names the state of a conversation, with `decision.state: separate`. If omitted: the model that the variable
     /// `EAVESDROP_JUDGE_MODEL` names, else `anthropic/claude-haiku-4-5` if there is a key for it, else that of
     /// `judgment`.
     pub state: Option<AgentConfig>,
@@ -33,11 +33,11 @@ pub struct AgentsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
     /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama or openrouter; or
-    /// `builtin`, which is a set of rules and no model. Any server that is compatible with OpenAI is
-    /// `openai/NAME` with `client_args.api_base`. Left out: what `response` has.
+    /// `builtin`, which is a set of rules and no model. Any OpenAI-compatible server is
+    /// `openai/NAME` with `client_args.api_base`. If omitted: that of `response`.
     #[schemars(with = "Option<String>")]
     pub model_id: Option<ModelId>,
-    /// Stands in this agent's prompts, after the persona's.
+    /// Added to this agent's prompts, after the persona's.
     pub system_prompt: Option<String>,
     /// Passed to the model.
     pub params: Option<ModelParamsConfig>,
@@ -54,7 +54,7 @@ pub struct FallbackConfig {
     /// `PROVIDER/MODEL`, or `builtin`.
     #[schemars(with = "String")]
     pub model_id: ModelId,
-    /// Passed to the model. Left out: what the agent has.
+    /// Passed to the model. If omitted: what the agent has.
     pub params: Option<ModelParamsConfig>,
     /// How the model is reached.
     #[serde(default)]
@@ -107,14 +107,14 @@ pub enum ReasoningEffort {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
-    /// The provider's key. Left out: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
+    /// The provider's key. If omitted: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
     /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, which is sent to the provider's own address only.
     pub api_key: Option<Secret>,
     /// The address of the API, if it is not the provider's own.
     pub api_base: Option<WebUrl>,
-    /// The longest that one call may take, in seconds. Left out: `models.timeout_seconds`.
+    /// The longest that one call may take, in seconds. If omitted: `models.timeout_seconds`.
     pub timeout: Option<CallSeconds>,
-    /// How often a call that failed is tried again. Left out: one less than `models.attempts`.
+    /// How many times a failed call is retried. If omitted: one less than `models.attempts`.
     #[serde(alias = "num_retries")]
     pub max_retries: Option<BoundedInteger<0, 10>>,
     /// Sent with every call.

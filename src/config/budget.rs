@@ -42,17 +42,17 @@ enum LimitOff {
     None,
 }
 
-/// What the whole workspace may use up. 0 allows nothing, `off` removes the limit.
+/// Limits for the whole workspace. 0 allows nothing, `off` removes the limit.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetConfig {
-    /// The most tokens that models read and write within 24 hours. Left out: 2000000, or `off` if no model is named.
+    /// The most tokens that models read and write within 24 hours. If omitted: 2000000, or `off` if no model is named.
     pub tokens_per_day: Option<LimitSetting>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
-    /// The most unasked posts within an hour, in all channels together. Left out: `off`.
+    /// The most unasked posts within an hour, in all channels together. If omitted: `off`.
     pub posts_per_hour: Option<LimitSetting>,
     /// The most unasked posts within an hour in one channel.
     pub posts_per_channel_per_hour: LimitSetting,
@@ -62,23 +62,23 @@ pub struct BudgetConfig {
     pub judge_calls_per_person_per_hour: LimitSetting,
     /// How many model calls one decision may take.
     pub calls_per_decision: LimitSetting,
-    /// From this share of a limit on, it posts nothing unasked.
+    /// Once this share of a limit is used, it posts nothing unasked.
     pub soft_share: Ratio,
     /// This share of the tokens is kept for mentions.
     pub mention_share: Ratio,
 }
 
-/// What may be used up in one channel. 0 allows nothing, `off` removes the limit.
+/// Limits for one channel. 0 allows nothing, `off` removes the limit.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowanceConfig {
-    /// The most tokens that models read and write within 24 hours. Left out: `off`.
+    /// The most tokens that models read and write within 24 hours. If omitted: `off`.
     pub tokens_per_day: Option<LimitSetting>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
-    /// The most unasked posts within an hour. Left out: `budget.posts_per_channel_per_hour`.
+    /// The most unasked posts within an hour. If omitted: `budget.posts_per_channel_per_hour`.
     pub posts_per_hour: Option<LimitSetting>,
 }
 

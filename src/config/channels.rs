@@ -12,7 +12,7 @@ use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
-/// The settings of one channel. What is left out is as `response`, `facilitator` and `budget` say.
+/// The settings of one channel. What is omitted is as in `response`, `facilitator` and `budget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
@@ -27,7 +27,7 @@ pub struct ChannelConfig {
     pub max_share: Option<Ratio>,
     /// The emoji that it may react with.
     pub reactions: Option<Vec<EmojiName>>,
-    /// How long it posts nothing unasked in a channel after it has done so.
+    /// After an unasked post, how long it waits before the next one in the same channel.
     pub cooldown_seconds: Option<Seconds>,
     /// How it takes part there, if its mode is `facilitator`.
     pub facilitator: FacilitatorConfig,
@@ -35,7 +35,7 @@ pub struct ChannelConfig {
     pub threads: Option<ThreadsSetting>,
     /// The language there: `en`, `ja`, or `auto`, which is what people write.
     pub language: Option<LanguageSetting>,
-    /// What it may use up there: a section of limits, or the most money in 30 days.
+    /// The limits there: a section of them, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
 }
 

@@ -1,5 +1,7 @@
 //! Checks that involve more than one setting.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use crate::config::Config;
@@ -19,12 +21,36 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
                         how long the talk rests before it is judged";
         return Err(ConfigProblem::for_file(Some(location), sentence));
     }
+    check_http(config, tree)?;
     check_slack(config, tree)?;
     check_discord(config, tree)?;
     let book = config.rulebook();
     check_facilitation(&book.default_rules, tree, &["facilitator"])?;
     for (key, rules) in &book.channels {
         check_facilitation(rules, tree, &["channels", key, "facilitator"])?;
+    }
+    Ok(())
+}
+
+fn check_http(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+    let http = &config.http;
+    let mut names = BTreeSet::new();
+    let mut secrets: BTreeSet<&str> =
+        http.token.iter().map(|token| token.0.expose().trim()).collect();
+    let is_repeated = http.tokens.iter().any(|named| {
+        let is_new_secret = secrets.insert(named.token.0.expose().trim());
+        !names.insert(named.name.0.as_str()) || !is_new_secret
+    });
+    if is_repeated {
+        let sentence = "http.tokens must have names and tokens that differ from each other, and from http.token";
+        return Err(ConfigProblem::for_file(tree.location_of(&["http", "tokens"]), sentence));
+    }
+    if http.proxy_sign_in.is_some() && http.trusted_proxies.is_empty() {
+        let sentence = "http.proxy_sign_in believes only proxies that http.trusted_proxies names, and it names none";
+        return Err(ConfigProblem::for_file(
+            tree.location_of(&["http", "proxy_sign_in"]),
+            sentence,
+        ));
     }
     Ok(())
 }

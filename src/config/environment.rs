@@ -1,5 +1,9 @@
 //! Environment variables: those of the process first, then those of a `.env` file. The environment of the process is
 //! never changed.
+//!
+//! Where `NAME` is not set, `NAME_FILE` may name a file with its value, as container platforms mount secrets.
+
+mod value_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,16 +12,25 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use crate::config::environment::value_file::ValueFile;
+
+/// What follows the name of a variable in the name of the one that says which file holds its value.
+const FILE_SUFFIX: &str = "_FILE";
+
 /// The variables by name.
 #[derive(Clone, Default, PartialEq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
     /// The names of those that the process has.
     of_process: BTreeSet<String>,
+    /// The files that hold values, by the name of the variable. Each is read once, when its variable is asked for: what
+    /// nobody asks for may be anything.
+    files: BTreeMap<String, ValueFile>,
 }
 
 impl Environment {
-    /// The variables of the process, and of the `.env` file in a folder.
+    /// The variables of the process, and of the `.env` file in a folder. Relative files of values belong to that
+    /// folder.
     pub fn from_process(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(".env");
         let text = match std::fs::read_to_string(&file) {
@@ -33,10 +46,10 @@ impl Environment {
         let process = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Self::new(process, &text, &file.display().to_string())
+        Ok(Self::new(process, &text, &file.display().to_string())?.with_files_in(folder))
     }
 
-    /// Variables of the process take precedence over those of the file.
+    /// Variables of the process take precedence over those of the file. No file of values is read.
     pub fn new(
         process: impl IntoIterator<Item = (String, String)>,
         text: &str,
@@ -56,7 +69,27 @@ impl Environment {
                 variables.insert(name, value);
             }
         }
-        Ok(Self { variables, of_process })
+        Ok(Self { variables, of_process, files: BTreeMap::new() })
+    }
+
+    /// The same with the files that variables name. Relative paths belong to this folder.
+    pub fn with_files_in(mut self, folder: &Path) -> Self {
+        let named = self.variables.iter().filter_map(|(variable, path)| {
+            let name = variable.strip_suffix(FILE_SUFFIX).filter(|name| !name.is_empty())?;
+            let path = Some(path.trim()).filter(|path| !path.is_empty())?;
+            Some((name.to_owned(), ValueFile::new(variable, folder.join(path))))
+        });
+        self.files = named.collect();
+        self
+    }
+
+    /// Fails if a file could not be read whose value was asked for. Its sentence names the variable and the file, never
+    /// what it holds.
+    pub fn check_files(&self) -> anyhow::Result<()> {
+        match self.files.values().find_map(ValueFile::problem) {
+            Some(problem) => anyhow::bail!("{problem}"),
+            None => Ok(()),
+        }
     }
 
     /// The same after these changes to the file, where `None` removes a variable.
@@ -71,16 +104,25 @@ impl Environment {
         changed
     }
 
-    /// Whether the process has this variable, so that one of the file does not count.
+    /// Whether the process has this variable or names its file, so that one of the `.env` file does not count.
     pub fn is_from_process(&self, name: &str) -> bool {
-        self.of_process.contains(name) && self.get_non_empty(name).is_some()
+        let names_file = || self.of_process.contains(&format!("{name}{FILE_SUFFIX}"));
+        let has_variable = self.variables.get(name).is_some_and(|value| !value.is_empty());
+        let is_of_process =
+            if has_variable { self.of_process.contains(name) } else { names_file() };
+        is_of_process && self.get_non_empty(name).is_some()
     }
 
+    /// The value of a variable, or what the file holds that `NAME_FILE` names if the variable is not set or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str)
+        let value = self.variables.get(name).map(String::as_str);
+        match value.filter(|value| !value.is_empty()) {
+            Some(value) => Some(value),
+            None => self.files.get(name).and_then(ValueFile::value).or(value),
+        }
     }
 
-    /// The variables by name.
+    /// The variables by name, without what files hold.
     pub fn variables(&self) -> &BTreeMap<String, String> {
         &self.variables
     }

@@ -11,18 +11,17 @@ use aizuchi_core::rules::FacilitationRules;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FacilitatorConfig {
-    /// How long a conversation must rest before it is judged. Left out: 5.
+    /// How long a conversation must rest before it is judged. If omitted: 5.
     pub rest_seconds: Option<Seconds>,
-    /// How long after the first message that was not judged a conversation is judged even if people still talk. Left
-    /// out: 30.
+    /// The longest that new messages wait to be judged, even while people keep talking. If omitted: 30.
     pub max_rest_seconds: Option<Seconds>,
-    /// With fewer messages than this, a conversation is not judged. Left out: 3.
+    /// With fewer messages than this, a conversation is not judged. If omitted: 3.
     pub min_messages: Option<BoundedInteger<1, 1000>>,
-    /// How many of the newest messages it looks at. Left out: 20.
+    /// How many of the newest messages it looks at. If omitted: 20.
     pub buffer_size: Option<BoundedInteger<1, 1000>>,
-    /// How long it posts nothing unasked after it has done so. Left out: 10.
+    /// After an unasked post, how long it waits before the next one. If omitted: 10.
     pub cooldown_minutes: Option<BoundedInteger<0, 525_600>>,
-    /// How many messages before its last unasked post are compared with the conversation now. Left out: 5.
+    /// How many messages before its last unasked post are compared with the conversation now. If omitted: 5.
     pub compare_window: Option<BoundedInteger<1, 1000>>,
 }
 

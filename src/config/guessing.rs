@@ -54,7 +54,7 @@ const ROWS: [&str; 5] =
 /// A run of neighbors or of one character counts from this length on. Shorter ones happen by chance.
 const MIN_RUN: usize = 3;
 
-/// Whether the secret would fall to somebody who tries the likely ones first.
+/// Whether the secret would fall to someone who tries the likely ones first.
 pub fn is_guessable(secret: &str) -> bool {
     let secret: Vec<char> = secret.trim().to_lowercase().chars().collect();
     let surprises = surprises(once(&secret));

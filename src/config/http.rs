@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use strum::{EnumString, IntoStaticStr};
 
 use crate::config::guessing::is_guessable;
 use crate::config::network::Network;
@@ -16,19 +17,135 @@ use crate::config::values::Port;
 pub struct HttpConfig {
     /// Where the pages are. An address that other machines can reach needs `http.token`.
     pub listen: ListenAddress,
-    /// What a visitor must know: at least 16 characters that are hard to guess. Its holder reads and writes in the
-    /// local room under any name, and reads the pages of decisions and what could not be posted in any workspace.
+    /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin: reads and
+    /// writes in the local room under any name, and reads and orders everything in any workspace.
     pub token: Option<HttpToken>,
-    /// The proxies that say in `X-Forwarded-For` whom they stand for: addresses, or networks like 10.0.0.0/8. What
-    /// other peers say of themselves there is not believed.
+    /// More tokens, each with a name and a role.
+    pub tokens: Vec<NamedToken>,
+    /// A header in which a proxy names who has signed in there.
+    pub proxy_sign_in: Option<ProxySignIn>,
+    /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
+    /// the header is ignored.
     pub trusted_proxies: Vec<Network>,
+}
+
+/// A token of its own for a person or a program.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedToken {
+    /// Stands in the record of who read private channels.
+    pub name: ReaderName,
+    pub role: AccessRole,
+    /// At least 16 characters that are hard to guess.
+    pub token: HttpToken,
+}
+
+/// Who may do what on the pages and through the API.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Deserialize,
+    JsonSchema,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[schemars(inline)]
+pub enum AccessRole {
+    /// Reads figures.
+    Viewer,
+    /// Also gives orders, and reads what was said in public channels.
+    Operator,
+    /// Also reads what was said in private channels, which is recorded, and what models were asked.
+    Admin,
+}
+
+impl AccessRole {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// What a proxy of `http.trusted_proxies` says about who has signed in there. People that no list names have no access.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProxySignIn {
+    /// The header with a name or an address. The proxy has to remove it from what its clients send.
+    pub header: HeaderText,
+    /// Who is an admin, as the header names them.
+    #[serde(default)]
+    pub admins: Vec<ReaderName>,
+    /// Who is an operator.
+    #[serde(default)]
+    pub operators: Vec<ReaderName>,
+    /// Who is a viewer.
+    #[serde(default)]
+    pub viewers: Vec<ReaderName>,
+}
+
+impl ProxySignIn {
+    /// The role of somebody whom the header names: the highest whose list has them.
+    pub fn role_of(&self, name: &str) -> Option<AccessRole> {
+        let lists = [
+            (AccessRole::Admin, &self.admins),
+            (AccessRole::Operator, &self.operators),
+            (AccessRole::Viewer, &self.viewers),
+        ];
+        let has = |list: &[ReaderName]| list.iter().any(|known| known.0 == name);
+        lists.into_iter().find(|(_, list)| has(list)).map(|(role, _)| role)
+    }
+}
+
+/// The name of somebody who signs in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", inline, extend("minLength" = 1, "maxLength" = 100))]
+pub struct ReaderName(pub String);
+
+/// The name of an HTTP header.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", inline, extend("minLength" = 1))]
+pub struct HeaderText(pub String);
+
+impl TryFrom<String> for ReaderName {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_known = |letter: char| letter.is_alphanumeric() || "._-+@".contains(letter);
+        match (1..=100).contains(&value.chars().count()) && value.chars().all(is_known) {
+            true => Ok(Self(value)),
+            false => {
+                Err("it must be a name or an address of at most 100 letters, digits and . _ - + @")
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for HeaderText {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_known = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        match !value.is_empty() && value.chars().all(is_known) {
+            true => Ok(Self(value)),
+            false => Err("it must be the name of a header, like X-Forwarded-Email"),
+        }
+    }
 }
 
 /// A second listener, on all interfaces, that says only whether it lives and is ready.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthCheckConfig {
-    /// Its port. Left out: there is none.
+    /// Its port. If omitted: there is none.
     pub port: Option<Port>,
 }
 
@@ -54,11 +171,20 @@ pub fn page_address(mut listen: SocketAddr) -> String {
     format!("http://{listen}")
 }
 
+impl HttpConfig {
+    /// Whether only visitors who sign in have access.
+    pub fn is_closed(&self) -> bool {
+        self.token.is_some() || !self.tokens.is_empty() || self.proxy_sign_in.is_some()
+    }
+}
+
 impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))),
             token: None,
+            tokens: Vec::new(),
+            proxy_sign_in: None,
             trusted_proxies: Vec::new(),
         }
     }

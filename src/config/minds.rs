@@ -72,7 +72,42 @@ impl Default for ResolvedMinds {
     }
 }
 
+impl ResolvedModel {
+    /// The same model with the key and the headers that `newer` has for it, if that is the same model at the same place.
+    fn with_key_of(&self, newer: &Self) -> Self {
+        let mut renewed = self.clone();
+        if let (Some(endpoint), Some(newer_endpoint)) = (&mut renewed.endpoint, &newer.endpoint)
+            && self.id == newer.id
+            && endpoint.base == newer_endpoint.base
+        {
+            endpoint.key = newer_endpoint.key.clone();
+            endpoint.headers = newer_endpoint.headers.clone();
+        }
+        renewed
+    }
+}
+
+impl ResolvedMind {
+    fn with_keys_of(&self, newer: &Self) -> Self {
+        let fallback = self.fallback.as_ref().map(|fallback| match &newer.fallback {
+            Some(newer) => fallback.with_key_of(newer),
+            None => fallback.clone(),
+        });
+        Self { model: self.model.with_key_of(&newer.model), fallback, ..self.clone() }
+    }
+}
+
 impl ResolvedMinds {
+    /// The same models with the keys and headers that a newer config has for them.
+    pub fn with_keys_of(&self, newer: &Self) -> Self {
+        Self {
+            response: self.response.with_keys_of(&newer.response),
+            judgment: self.judgment.with_keys_of(&newer.judgment),
+            memory: self.memory.with_keys_of(&newer.memory),
+            state: self.state.with_keys_of(&newer.state),
+        }
+    }
+
     /// The built-in mind for all agents.
     pub fn builtin() -> Self {
         Self::default()

@@ -12,7 +12,7 @@ use aizuchi_core::llm::price::{ModelPrice, Prices};
 /// What list prices are in.
 const LIST_CURRENCY: &str = "USD";
 
-/// What holds for all models.
+/// Settings for all models.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelsConfig {
@@ -20,11 +20,11 @@ pub struct ModelsConfig {
     pub connect_timeout_seconds: BoundedInteger<1, 600>,
     /// The longest that one call to a model may take.
     pub timeout_seconds: BoundedInteger<1, 600>,
-    /// How often a call is tried, the first time included.
+    /// How many times a call is tried, including the first.
     pub attempts: BoundedInteger<1, 11>,
     /// What prices are in: three letters.
     pub currency: Currency,
-    /// Prices by model, for a million tokens; they fill the ledger's column of costs. Left out: the list prices of
+    /// Prices by model, for a million tokens; they fill the ledger's column of costs. If omitted: the list prices of
     /// common models, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, PriceConfig>")]
     pub prices: BTreeMap<ModelId, PriceConfig>,
@@ -35,11 +35,11 @@ pub struct ModelsConfig {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Price")]
 pub struct PriceConfig {
-    /// Tokens that are sent.
+    /// Input tokens.
     pub input: Money,
-    /// Tokens that are sent and that the provider had in its cache. Left out: like `input`.
+    /// Input tokens that the provider had in its cache. If omitted: like `input`.
     pub cached_input: Option<Money>,
-    /// Tokens that are answered.
+    /// Output tokens.
     pub output: Money,
 }
 

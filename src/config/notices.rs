@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 
 use crate::config::Config;
 use crate::config::agents::{CLIENT_ARGS, PARAMS};
+use crate::config::deserialize::deserialize;
 use crate::config::problem::{ConfigLocation, ConfigProblem};
 use crate::config::secret::displayable;
 use crate::config::suggestions::{join_list, misspelled_word};
+use crate::config::tools::ToolsConfig;
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
 use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
+use aizuchi_import::kotonoha::to_model_id;
 
 struct Notice {
     path: &'static [&'static str],
@@ -88,7 +91,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
     if tree.value == ConfigValue::Empty {
         problems.push(ConfigProblem::for_file(
             None,
-            "the file sets nothing, so all settings have their defaults",
+            "the file sets nothing, so all settings are at their defaults",
         ));
     }
     for notice in NOTICES {
@@ -120,12 +123,15 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
+    take_unusable_tools(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
+        name_provider(&mut agent.node, &path, &mut problems);
         take_unknown_client_args(&mut agent.node, &path, &mut problems);
         check_param_spelling(&agent.node, &path, &mut problems);
         if let Some(fallback) = entry(&mut agent.node, "fallback") {
             let path = format!("{path}.fallback");
+            name_provider(&mut fallback.node, &path, &mut problems);
             take_unknown_client_args(&mut fallback.node, &path, &mut problems);
             check_param_spelling(&fallback.node, &path, &mut problems);
         }
@@ -150,8 +156,8 @@ fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProb
     let has_no_mode = has_platform && is_builtin && config.response.mode.is_none();
     let location = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
     let location = location.map(|entry| entry.key_location);
-    let sentence = "no model is named in agents, so the built-in mind judges and nothing is said \
-                    unasked; response.mode: companion lets it";
+    let sentence = "no model is named in agents, so the built-in rules judge and nothing is said \
+                    unasked; response.mode: companion allows it";
     has_no_mode.then(|| ConfigProblem::for_file(location, sentence))
 }
 
@@ -230,6 +236,33 @@ fn is_set(entry: &ConfigEntry) -> bool {
     }
 }
 
+/// Writes a model's provider before its name where myao2 and kotonoha know it without.
+fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
+    let Some(model) = entry(agent, "model_id") else { return };
+    let location = model.node.location;
+    let ConfigValue::Text(text) = &mut model.node.value else { return };
+    let full = to_model_id(&text.text);
+    if full == text.text || full.parse::<ModelId>().is_err() {
+        return;
+    }
+    let sentence = format!(
+        "{path}.model_id is taken for {full}; write the provider before the name of the model"
+    );
+    text.text = full;
+    problems.push(ConfigProblem::for_file(Some(location), sentence));
+}
+
+/// Removes a section of tools that cannot be used. As long as tools have no effect, nothing in them is a reason to
+/// refuse a config of myao2.
+fn take_unusable_tools(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+    let Some(tools) = entry(tree, "tools") else { return };
+    let Err(problem) = deserialize::<ToolsConfig>(&tools.node) else { return };
+    let problem = problem.within("tools");
+    let sentence = format!("{}; the section is left out", problem.description());
+    problems.push(ConfigProblem::for_file(problem.location, sentence));
+    remove(tree, &["tools"]);
+}
+
 /// Removes unknown client arguments. Configs of myao2 may have any argument of LiteLLM.
 fn take_unknown_client_args(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
     let Some(client_args) = entry(agent, "client_args") else { return };
@@ -251,7 +284,7 @@ fn check_param_spelling(agent: &ConfigNode, path: &str, problems: &mut Vec<Confi
         if let Some(suggestion) = misspelled_word(&param.key, &PARAMS) {
             let key = displayable(&param.key).unwrap_or("a key".to_owned());
             let sentence = format!(
-                "{path}.params.{key} is passed to the model as it stands; did you mean \"{suggestion}\"?"
+                "{path}.params.{key} is passed to the model as it is; did you mean \"{suggestion}\"?"
             );
             problems.push(ConfigProblem::for_file(Some(param.key_location), sentence));
         }

@@ -25,7 +25,7 @@ pub struct SlackConfig {
     pub reply_in: ReplyInSetting,
     /// How many connections are open at once in Socket Mode.
     pub connections: BoundedInteger<1, 5>,
-    /// How long after a post that Slack did not confirm Aizuchi looks for it. It posts again only if the post is not
+    /// If Slack does not confirm a post, how long Aizuchi waits before looking for it. It posts again only if the post is not
     /// there. It must be more than 15, since a post may take that long.
     pub settle_seconds: Seconds,
     /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
@@ -57,7 +57,7 @@ pub struct SigningSecret(pub Secret);
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ReplyInSetting {
-    /// Where it stands.
+    /// Where it was written.
     #[default]
     Same,
     /// In a thread below it.
@@ -95,14 +95,14 @@ pub struct DiscordConfig {
     pub token: Option<Secret>,
     /// Whether a mention at a channel's top level opens a thread.
     pub threads: ThreadsSetting,
-    /// After how many minutes of silence Discord archives such a thread. Left out: as the channel has it.
+    /// After how many minutes of silence Discord archives such a thread. If omitted: as the channel has it.
     pub auto_archive_minutes: Option<ArchiveMinutes>,
-    /// How long after a post that Discord did not confirm Aizuchi looks for it. It posts again only if the post is not
+    /// If Discord does not confirm a post, how long Aizuchi waits before looking for it. It posts again only if the post is not
     /// there. It must be more than 15, since a post may take that long.
     pub settle_seconds: Seconds,
     /// How many days of a channel's history are read when the channel is first seen. 0 reads nothing.
     pub history_days: BoundedInteger<0, 3650>,
-    /// How many connections share the servers. Left out: as many as Discord recommends.
+    /// How many connections share the servers. If omitted: as many as Discord recommends.
     pub shards: Option<BoundedInteger<1, 1024>>,
     /// Where Discord's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
@@ -117,7 +117,7 @@ pub struct DiscordConfig {
 pub enum ThreadsSetting {
     /// It does, and messages in the thread need no mention.
     Auto,
-    /// It is answered where it stands.
+    /// It is answered where it was written.
     #[default]
     Never,
 }

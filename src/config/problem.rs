@@ -129,7 +129,7 @@ impl ConfigProblem {
         }
     }
 
-    fn description(&self) -> String {
+    pub fn description(&self) -> String {
         let path: Vec<String> =
             self.path.iter().rev().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
         let within = path.join(".");

@@ -26,6 +26,8 @@ const RELOADABLE: &[&str] = &[
     "budget",
     "channels",
 ];
+/// What of a model in `agents` can be replaced: what proves to its server who asks.
+const RELOADABLE_OF_MODELS: &[&str] = &["client_args.api_key", "client_args.extra_headers"];
 /// The keys of a channel that need a restart all the same.
 const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language"];
 
@@ -107,7 +109,9 @@ fn is_reloadable(key: &str) -> bool {
     };
     let last = key.rsplit('.').next().unwrap_or_default();
     let is_at_start = key.starts_with("channels.") && OF_CHANNELS_ONLY_AT_START.contains(&last);
-    RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_at_start
+    let is_of_model = key.starts_with("agents.")
+        && RELOADABLE_OF_MODELS.iter().any(|name| format!("{key}.").contains(&format!(".{name}.")));
+    is_of_model || RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_at_start
 }
 
 impl Config {
@@ -134,7 +138,9 @@ impl Config {
             facilitator: newer.facilitator.clone(),
             budget: newer.budget.clone(),
             channels: channels.collect(),
-            // The models in use stay; what is chosen from now on finds the keys that stand there now.
+            // The models in use stay, with the keys that the config has now. What is chosen from now on finds those of
+            // the environment.
+            minds: self.minds.with_keys_of(&newer.minds),
             model_sources: ModelSources {
                 environment: newer.model_sources.environment.clone(),
                 ..self.model_sources.clone()

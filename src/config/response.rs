@@ -19,8 +19,8 @@ use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
-    /// The mode of channels that set no other. Left out: `companion`, and `mention_only` while the built-in mind
-    /// judges in a real workspace.
+    /// The mode of channels that set no other. If omitted: `companion`, and `mention_only` while the built-in rules
+    /// judge in a real workspace.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
     /// How Aizuchi finds out how long to wait before a judgment.
@@ -28,14 +28,14 @@ pub struct ResponseConfig {
     pub wait: WaitStrategy,
     /// An adaptive wait is no shorter than this, and no longer than `min_wait_seconds`.
     pub min_wait_floor_seconds: Seconds,
-    /// How long a conversation must rest before it is judged. Left out: 300, and 12 in the local room, or
+    /// How long a conversation must rest before it is judged. If omitted: 300, and 12 in the local room, or
     /// `max_wait_seconds` if that is less.
     pub min_wait_seconds: Option<Seconds>,
     /// A fixed wait is made longer or shorter at random, by up to this share of it.
     pub jitter_ratio: Ratio,
-    /// How long after the first message that was not judged a conversation is judged even if people still talk.
+    /// The longest that new messages wait to be judged, even while people keep talking.
     pub max_wait_seconds: Seconds,
-    /// When it posts unasked, if the judge names no moment. Left out: `human` if `wait` is `adaptive`; `plain` if it
+    /// When it posts unasked, if the judge names no moment. If omitted: `human` if `wait` is `adaptive`; `plain` if it
     /// is `fixed`, and in the local room.
     pub timing: Option<TimingSetting>,
     /// The longest delay before a post, whether a judge asks for it or `timing: human` leads to it.
@@ -45,14 +45,14 @@ pub struct ResponseConfig {
     /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
     /// asked whenever a conversation rests.
     pub gates: Vec<JudgeGate>,
-    /// Learn from the judge's verdicts in each workspace which moments it always declines, and ask it no more about
-    /// those. Left out: the judge is always asked.
+    /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
+    /// about those. If omitted: the judge is always asked.
     pub learned_gate: Option<LearnedGateConfig>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,
-    /// How long it posts nothing unasked in a channel after it has done so.
+    /// After an unasked post, how long it waits before the next one in the same channel.
     pub cooldown_seconds: Seconds,
     /// It posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Ratio,
@@ -62,9 +62,9 @@ pub struct ResponseConfig {
     pub quiet_hours: Option<QuietHoursSetting>,
     /// How many of a channel's newest messages a prompt contains.
     pub channel_messages_limit: BoundedInteger<1, 1000>,
-    /// A public channel's memory is in other channels' prompts if somebody wrote in it within this many days.
+    /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
     pub active_channel_days: BoundedInteger<0, 3650>,
-    /// A thread's memory is in prompts if somebody wrote in it within this many days.
+    /// A thread's memory is in prompts if someone wrote in it within this many days.
     pub thread_memory_days: BoundedInteger<0, 3650>,
     /// How often the list of a workspace's channels is read again.
     pub channel_sync_interval_seconds: IntervalSeconds,
@@ -103,7 +103,7 @@ pub enum TimingSetting {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum JudgeGate {
-    /// Everything new was said to somebody else.
+    /// Everything new was said to someone else.
     Directed,
     /// It spoke last, and nobody has said anything since.
     SpokeLast,

@@ -12,20 +12,20 @@ use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
-    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. A file is looked for from the config's folder. Left
-    /// out: `sqlite://data/aizuchi.db`.
+    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. A file path is relative to the config's folder. If
+    /// omitted: `sqlite://data/aizuchi.db`.
     pub url: Option<StorageUrl>,
-    /// Has Aizuchi write backups while it runs. Left out: it writes none by itself.
+    /// Scheduled backups while Aizuchi runs. If omitted: none.
     pub backup: Option<BackupConfig>,
 }
 
-/// Backups that are written while Aizuchi runs.
+/// Scheduled backups while Aizuchi runs.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackupConfig {
-    /// The folder that they are written into, from the config's folder.
+    /// The folder that they are written into, relative to the config's folder.
     pub folder: FolderPath,
-    /// How many hours lie between two backups.
+    /// Hours between backups.
     pub every_hours: BoundedInteger<1, 8760>,
     /// How many are kept; the oldest goes first.
     pub keep: BoundedInteger<1, 10_000>,
@@ -61,7 +61,7 @@ impl TryFrom<String> for FolderPath {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryConfig {
-    /// The database's file, from the config's folder, where `storage.url` is not set.
+    /// The database's file, relative to the config's folder, where `storage.url` is not set.
     pub database_path: Option<DatabasePath>,
     /// How long after a message it becomes part of a memory.
     pub long_term_update_interval_seconds: Seconds,

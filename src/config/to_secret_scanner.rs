@@ -14,7 +14,8 @@ impl Config {
             bot_token.chain(app_token).chain(signing_secret)
         });
         let discord = self.discord.iter().flat_map(|discord| &discord.token);
-        let http = self.http.token.iter().map(|token| &token.0);
+        let named = self.http.tokens.iter().map(|named| &named.token.0);
+        let http = self.http.token.iter().map(|token| &token.0).chain(named);
         let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
         let secrets = slack.chain(discord).chain(http).chain(search).chain(self.minds.keys());
         SecretScanner::new(secrets.map(Secret::expose))

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, WebUrl};
 
-/// What it may look up while it writes an answer. (Not yet.) A tool whose section is left out is off.
+/// What it may look up while it writes an answer. (Not implemented yet.) A tool whose section is omitted is off.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
-    /// Reads a page that somebody named.
+    /// Reads a page that someone named.
     pub web_fetch: Option<WebFetchConfig>,
     /// Searches the web, with Tavily.
     pub web_search: Option<WebSearchConfig>,
@@ -22,7 +22,7 @@ pub struct ToolsConfig {
 pub struct WebFetchConfig {
     /// Whether the tool is on.
     pub enabled: bool,
-    /// A service that reads pages. Left out: pages are read directly.
+    /// A service that reads pages. If omitted: pages are read directly.
     pub api_endpoint: Option<WebUrl>,
     /// The longest that reading a page may take.
     pub timeout_seconds: BoundedInteger<1, 600>,

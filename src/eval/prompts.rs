@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::config::Config;
 use crate::eval::StateAnswer;
 use crate::eval::case::Case;
+use crate::eval::language_prompts::LanguagePrompts;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
@@ -16,10 +17,10 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::persona::Persona;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+use aizuchi_core::prompt::builder::PromptOptions;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
@@ -29,8 +30,7 @@ const REST_BEFORE_JUDGING: SignedDuration = SignedDuration::from_secs(60);
 /// Builds the prompts of cases.
 pub struct CasePrompts {
     persona: Arc<Persona>,
-    en: PromptBuilder,
-    ja: PromptBuilder,
+    prompts: LanguagePrompts,
     /// The number of newest messages that a prompt holds.
     max_messages: usize,
     budget: PromptBudget,
@@ -38,16 +38,10 @@ pub struct CasePrompts {
 }
 
 impl CasePrompts {
-    /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
-        let prompts = |language: Language| {
-            let folder = config.prompts_dir().filter(|_| language == config.language.own());
-            PromptBuilder::load(language, folder.as_deref())
-        };
         Ok(Self {
             persona: persona.clone(),
-            en: prompts(Language::En)?,
-            ja: prompts(Language::Ja)?,
+            prompts: LanguagePrompts::load(config)?,
             max_messages: config.limits().channel_messages,
             budget: config.context.budget(),
             // The prompts are the same on every machine, whatever its time zone.
@@ -62,11 +56,7 @@ impl CasePrompts {
         let (budget, zone) = (self.budget, self.zone.clone());
         let options =
             PromptOptions { budget, zone, ..PromptOptions::new(newest + REST_BEFORE_JUDGING) };
-        let prompts = match case.language {
-            Language::En => &self.en,
-            Language::Ja => &self.ja,
-        };
-        prompts.state(&persona, &context, &options)
+        self.prompts.of(case.language).state(&persona, &context, &options)
     }
 
     fn context(&self, case: &Case) -> Context {

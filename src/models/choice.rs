@@ -47,6 +47,7 @@ pub enum Choice {
 pub enum ChoiceError {
     NamedBy(ModelOrigin),
     NamedByVariable(&'static str),
+    ModelNeeded,
     MalformedModel,
     MalformedAddress,
     MalformedKey,
@@ -74,6 +75,7 @@ impl ChoiceError {
                 ModelOrigin::Config | ModelOrigin::Default | ModelOrigin::Saved,
             ) => texts::models::named_by_config(language).to_owned(),
             ChoiceError::NamedByVariable(name) => texts::models::named_by_variable(language, name),
+            ChoiceError::ModelNeeded => texts::models::model_needed(language).to_owned(),
             ChoiceError::MalformedModel => texts::models::malformed_model(language).to_owned(),
             ChoiceError::MalformedAddress => texts::models::malformed_address(language).to_owned(),
             ChoiceError::MalformedKey => texts::models::malformed_key(language).to_owned(),
@@ -180,10 +182,10 @@ fn changes(
 }
 
 fn hosted(provider: Provider, name: String) -> Result<ModelId, ChoiceError> {
-    if is_plain(&name) {
-        Ok(ModelId::Hosted { provider, name })
-    } else {
-        Err(ChoiceError::MalformedModel)
+    match name.as_str() {
+        "" => Err(ChoiceError::ModelNeeded),
+        name if !is_plain(name) => Err(ChoiceError::MalformedModel),
+        _ => Ok(ModelId::Hosted { provider, name }),
     }
 }
 

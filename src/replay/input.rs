@@ -5,6 +5,7 @@
 pub mod spool;
 mod export_files;
 mod document;
+mod room_names;
 mod slack;
 mod discord;
 mod matrix;
@@ -19,6 +20,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
+use crate::replay::input::room_names::RoomNames;
 use crate::replay::input::spool::{Spool, SpoolWriter};
 use aizuchi_core::persona::Language;
 
@@ -126,6 +128,7 @@ struct InputWriter<'a> {
     left_out: LeftOut,
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
+    rooms: RoomNames,
     progress: &'a dyn Fn(u64),
 }
 
@@ -187,7 +190,8 @@ impl ChannelSource for Recording {
 impl<'a> InputWriter<'a> {
     fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let (spool, left_out) = (SpoolWriter::new()?, LeftOut::default());
-        Ok(Self { options, spool, left_out, span: None, messages: 0, progress })
+        let rooms = RoomNames::default();
+        Ok(Self { options, spool, left_out, span: None, messages: 0, rooms, progress })
     }
 
     fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {

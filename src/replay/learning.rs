@@ -17,16 +17,29 @@ use aizuchi_core::event::{Claim, Outcome, StepResult};
 /// The learned gate of a replay, and every moment that was judged.
 #[derive(Debug, Default)]
 pub struct ReplayLearning {
-    /// The share of the yes that may be missed. `None` learns nothing.
-    miss: Option<f64>,
+    purpose: LearningPurpose,
     pub gates: Arc<LearnedGates>,
     state: Mutex<LearningState>,
+}
+
+/// What becomes of the moments that were judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum LearningPurpose {
+    /// They are not kept.
+    #[default]
+    None,
+    /// They are kept, to be measured.
+    Measure,
+    /// A gate is learned from them, which may miss this share of the yes.
+    Learn(f64),
 }
 
 #[derive(Debug, Default)]
 struct LearningState {
     /// The moments of decisions that are still open, in the channel that is replayed.
     open: HashMap<DecisionId, Moment>,
+    /// The judged moment of each decision that was a yes and may yet lead to words.
+    joined: HashMap<DecisionId, usize>,
     judged: Vec<TimedMoment>,
     gate: Option<LearnedGate>,
 }
@@ -37,17 +50,29 @@ pub struct TimedMoment {
     pub at: Timestamp,
     pub workspace: WorkspaceId,
     pub judged: JudgedMoment,
+    /// Whether something was seen of it: a post or a reaction. A yes may also be superseded or dropped.
+    pub was_seen: bool,
 }
 
 impl ReplayLearning {
-    pub fn new(miss: Option<f64>) -> Self {
-        Self { miss, ..Self::default() }
+    pub fn new(purpose: LearningPurpose) -> Self {
+        Self { purpose, ..Self::default() }
+    }
+
+    /// Whether anything of the moments is kept. Then one channel follows the other, since what one teaches counts in the
+    /// next.
+    pub fn keeps_moments(&self) -> bool {
+        self.purpose != LearningPurpose::None
     }
 
     /// Takes over what was learned so far for the next channel.
     pub fn begin(&self, workspace: &WorkspaceId) {
+        if !self.keeps_moments() {
+            return;
+        }
         let mut state = self.state.lock();
         state.open.clear();
+        state.joined.clear();
         if let Some(gate) = &state.gate {
             self.gates.replace(workspace.clone(), gate.clone());
         }
@@ -55,7 +80,15 @@ impl ReplayLearning {
 
     /// Records the outcome of a step.
     pub fn record(&self, claim: &Claim, outcome: &Outcome, at: Timestamp) {
+        if !self.keeps_moments() {
+            return;
+        }
         let state = &mut *self.state.lock();
+        if matches!(outcome.result, StepResult::Posted(_))
+            && let Some(index) = state.joined.remove(&claim.decision)
+        {
+            state.judged[index].was_seen = true;
+        }
         let moment = outcome.evaluation.as_ref().and_then(|evaluation| evaluation.moment.as_ref());
         if let Some(moment) = moment {
             state.open.insert(claim.decision, moment.clone());
@@ -63,8 +96,12 @@ impl ReplayLearning {
         let Some(is_yes) = verdict(&outcome.result).map(Judgment::is_yes) else { return };
         let Some(moment) = state.open.remove(&claim.decision) else { return };
         let workspace = claim.event.conversation().workspace.clone();
+        if is_yes {
+            state.joined.insert(claim.decision, state.judged.len());
+        }
         let judged = JudgedMoment { decision: claim.decision, moment, is_yes };
-        state.judged.push(TimedMoment { at, workspace: workspace.clone(), judged });
+        let timed = TimedMoment { at, workspace: workspace.clone(), judged, was_seen: false };
+        state.judged.push(timed);
         self.learn(state, workspace);
     }
 
@@ -75,7 +112,10 @@ impl ReplayLearning {
 
     fn learn(&self, state: &mut LearningState, workspace: WorkspaceId) {
         let total = state.judged.len();
-        let Some(miss) = self.miss.filter(|_| learned_at(total) == total) else { return };
+        let miss = match self.purpose {
+            LearningPurpose::Learn(miss) if learned_at(total) == total => miss,
+            LearningPurpose::Learn(_) | LearningPurpose::Measure | LearningPurpose::None => return,
+        };
         let newest = &state.judged[total.saturating_sub(MAX_MOMENTS)..];
         let newest = newest.iter().map(|timed| timed.judged.clone()).collect();
         let gate = LearnedGate::learn(&JudgedMoments { newest, total }, miss);

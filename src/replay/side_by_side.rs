@@ -1,5 +1,5 @@
-//! Replays several channels at once, for judges that keep a replay waiting. Each channel has a clock of its own, and the
-//! results are taken in the order of the channels, so they are the same as one after the other.
+//! Replays several channels at once. Each channel has a clock, a store and a workspace of its own, and the results are
+//! taken in the order of the channels, so they are the same as one after the other.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use tempfile::SpooledTempFile;
 
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Record;
-use crate::replay::{ChannelTaker, EventOutput, Replay};
+use crate::replay::{ChannelTaker, EventOutput, Replay, Stopwatch};
 
 /// The events of a channel that waits for its turn take at most this much memory.
 const BUFFERED_BYTES: usize = 1 << 20;
@@ -55,6 +55,7 @@ pub fn run(
         // However this ends, no thread waits for a turn that never comes.
         let _stop = StopGuard(&turns);
         let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
+        let mut stopwatch = Stopwatch::start();
         for index in first..channels.channel_count() {
             let result = loop {
                 match waiting.remove(&index) {
@@ -70,6 +71,7 @@ pub fn run(
                 buffer.copy_to(events).context("writing the events")?;
             }
             record.output = events.take();
+            record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
             events = record.output;
             turns.advance(index + 1);

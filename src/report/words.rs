@@ -91,9 +91,23 @@ pub fn time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%H:%M").to_string()
 }
 
-/// A channel with its sign.
+/// A channel with its sign. An id has none: settings would take it for a name.
 pub fn channel(name: &str) -> String {
-    format!("#{}", name.trim_start_matches('#'))
+    match is_channel_id(name) {
+        true => name.to_owned(),
+        false => format!("#{}", name.trim_start_matches('#')),
+    }
+}
+
+/// Whether a channel is called by its id, as Slack (`C0123ABCD`) and Discord (a long number) make them, since its name is
+/// not known.
+fn is_channel_id(name: &str) -> bool {
+    let is_slack = name.len() >= 9
+        && name.starts_with(['C', 'D', 'G'])
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && name.bytes().any(|byte| byte.is_ascii_digit());
+    let is_discord = name.len() >= 17 && name.bytes().all(|byte| byte.is_ascii_digit());
+    is_slack || is_discord
 }
 
 #[cfg(test)]
@@ -117,6 +131,20 @@ mod tests {
         assert_eq!(period(1.2, Language::En), "one day");
         assert_eq!(period(0.2, Language::Ja), "5 時間");
         assert_eq!((&*count(1_234_567), &*count(999)), ("1,234,567", "999"));
+    }
+
+    #[test]
+    fn a_channel_without_a_name_is_called_by_its_id() {
+        for (name, shown) in [
+            ("porch", "#porch"),
+            ("#porch", "#porch"),
+            ("C0PORCH42", "C0PORCH42"),
+            ("CHANGELOG", "#CHANGELOG"),
+            ("1100110011001100110", "1100110011001100110"),
+            ("2026", "#2026"),
+        ] {
+            assert_eq!(channel(name), shown);
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
+use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::record::{PostRecord, Record};
 use crate::replay::score::{lands_in_exchange, open_questions};
 
@@ -80,10 +81,7 @@ pub fn day_of(at: Timestamp) -> Day {
 
 /// Adds what happened in a channel to the days on which it did.
 pub fn add(days: &mut BTreeMap<Day, Figures>, channel: &RecordedChannel, record: &Record) {
-    let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
-    for message in channel.messages.iter().filter(|message| !message.bot) {
-        conversations.entry(message.thread.as_deref()).or_default().push(message);
-    }
+    let conversations = by_conversation(channel);
     let questions = unanswered_questions(channel, &conversations);
     let mut posts: HashMap<Option<&str>, Vec<&PostRecord>> = HashMap::new();
     for post in &record.all_posts {
@@ -125,6 +123,39 @@ fn on_day(days: &mut BTreeMap<Day, Figures>, at: Timestamp) -> &mut Figures {
     let figures = days.entry(day_of(at)).or_default();
     figures.days = 1;
     figures
+}
+
+/// A judge that knows what people did: it says yes as long as a question stands there that nobody answered.
+pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers> {
+    let mut open = HashMap::new();
+    for index in 0..channels.channel_count() {
+        let channel = channels.channel(index)?;
+        let conversations = by_conversation(&channel);
+        let questions = unanswered_questions(&channel, &conversations);
+        for messages in conversations.values() {
+            for (place, newest) in messages.iter().enumerate() {
+                let seen = &messages[(place + 1).saturating_sub(REACHED_MESSAGES)..=place];
+                let is_open = |message: &&&RecordedMessage| {
+                    questions.contains(&*message.id)
+                        && newest.at().duration_since(message.at()) <= REACHED_WITHIN
+                };
+                if let Some(asked) = seen.iter().rev().find(is_open) {
+                    let key = (channel.name.clone(), newest.id.clone());
+                    open.insert(key, asked.id.clone());
+                }
+            }
+        }
+    }
+    Ok(RecordedAnswers::of_questions(open))
+}
+
+/// The messages of people in each thread and at the top level.
+fn by_conversation(channel: &RecordedChannel) -> BTreeMap<Option<&str>, Vec<&RecordedMessage>> {
+    let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
+    for message in channel.messages.iter().filter(|message| !message.bot) {
+        conversations.entry(message.thread.as_deref()).or_default().push(message);
+    }
+    conversations
 }
 
 /// Questions that nobody answered: as the recording says it, else as it looks, because nobody wrote after them.

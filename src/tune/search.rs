@@ -1,6 +1,7 @@
-//! Coordinate descent: one setting after the other takes the value with the best figures, until none does better.
+//! Coordinate descent: one setting after the other takes the value with the best figures, until none does better. Where
+//! there are many messages, a few of them say first which value is worth replaying all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -41,6 +42,14 @@ impl Goal {
     }
 }
 
+/// How much of what may be learned from is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grain {
+    /// Its newest days.
+    Coarse,
+    Whole,
+}
+
 /// The best settings that the search found.
 pub struct Found {
     pub policy: Policy,
@@ -53,43 +62,77 @@ pub struct Found {
 /// The number of replays that a search takes at most, for its progress.
 pub fn max_replays() -> u64 {
     let values: usize = Knob::ALL.iter().map(|knob| knob.values().len()).sum();
-    (1 + values * MAX_ROUNDS) as u64
+    (2 + (values + Knob::ALL.len()) * MAX_ROUNDS) as u64
 }
 
-/// Searches from these settings on. `measure` replays the days that may be learned from.
+/// Replays the days that may be learned from.
+pub type Measure<'m> = &'m mut dyn FnMut(&Policy, Grain) -> anyhow::Result<BTreeMap<Day, Figures>>;
+
+/// What was measured so far.
+struct Measured<'m> {
+    goal: Goal,
+    measure: Measure<'m>,
+    utilities: BTreeMap<(Grain, Vec<u64>), f64>,
+}
+
+impl Measured<'_> {
+    fn utility(&mut self, policy: &Policy, grain: Grain) -> anyhow::Result<f64> {
+        let values = Knob::ALL.iter().map(|knob| knob.value(policy).to_bits()).collect();
+        let key = (grain, values);
+        if let Some(utility) = self.utilities.get(&key) {
+            return Ok(*utility);
+        }
+        let days = (self.measure)(policy, grain)?;
+        let utility = self.goal.utility(&Figures::sum(days.values()));
+        self.utilities.insert(key, utility);
+        Ok(utility)
+    }
+
+    /// How many settings were measured.
+    fn tried(&self) -> usize {
+        self.utilities.keys().map(|(_, values)| values).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The value of a setting that promises most, if one promises anything.
+    fn most_promising(
+        &mut self,
+        knob: Knob,
+        best: &Policy,
+        grain: Grain,
+    ) -> anyhow::Result<Option<Policy>> {
+        let mut most = self.utility(best, grain)?;
+        let mut winner = None;
+        for value in knob.values() {
+            let mut candidate = best.clone();
+            knob.set(&mut candidate, *value);
+            let utility = self.utility(&candidate, grain)?;
+            if utility > most + MIN_GAIN {
+                most = utility;
+                winner = Some(candidate);
+            }
+        }
+        Ok(winner)
+    }
+}
+
+/// Searches from these settings on. What is coarse decides which value of a setting is replayed as a whole.
 pub fn search(
     base: &Policy,
     goal: Goal,
-    measure: &mut dyn FnMut(&Policy) -> anyhow::Result<BTreeMap<Day, Figures>>,
+    first: Grain,
+    measure: Measure<'_>,
 ) -> anyhow::Result<Found> {
-    let mut known: BTreeMap<Vec<u64>, f64> = BTreeMap::new();
-    let mut utility_of = |policy: &Policy| -> anyhow::Result<(f64, usize)> {
-        let key: Vec<u64> = Knob::ALL.iter().map(|knob| knob.value(policy).to_bits()).collect();
-        if let Some(utility) = known.get(&key) {
-            return Ok((*utility, known.len()));
-        }
-        let utility = goal.utility(&Figures::sum(measure(policy)?.values()));
-        known.insert(key, utility);
-        Ok((utility, known.len()))
-    };
+    let mut measured = Measured { goal, measure, utilities: BTreeMap::new() };
     let mut best = base.clone();
-    let (mut best_utility, mut tried) = utility_of(&best)?;
     for _ in 0..MAX_ROUNDS {
         let mut has_changed = false;
         for knob in Knob::ALL {
-            let mut winner = None;
-            for value in knob.values() {
-                let mut candidate = best.clone();
-                knob.set(&mut candidate, *value);
-                let utility;
-                (utility, tried) = utility_of(&candidate)?;
-                if utility > best_utility + MIN_GAIN {
-                    best_utility = utility;
-                    winner = Some(candidate);
-                }
+            let Some(candidate) = measured.most_promising(knob, &best, first)? else { continue };
+            let before = measured.utility(&best, Grain::Whole)?;
+            if measured.utility(&candidate, Grain::Whole)? > before + MIN_GAIN {
+                best = candidate;
+                has_changed = true;
             }
-            has_changed |= winner.is_some();
-            best = winner.unwrap_or(best);
         }
         if !has_changed {
             break;
@@ -97,7 +140,7 @@ pub fn search(
     }
     let is_changed = |knob: &Knob| knob.value(&best) != knob.value(base);
     let changed = Knob::ALL.into_iter().filter(is_changed).collect();
-    Ok(Found { policy: best, changed, tried })
+    Ok(Found { policy: best, changed, tried: measured.tried() })
 }
 
 #[cfg(test)]
@@ -125,7 +168,7 @@ mod tests {
         Knob::Cooldown.set(&mut base, 3600.0);
         Knob::MinWait.set(&mut base, 60.0);
         let mut replays = 0;
-        let found = search(&base, Goal::Balanced, &mut |policy| {
+        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
             replays += 1;
             Ok(figures(policy))
         })
@@ -141,7 +184,33 @@ mod tests {
     fn settings_without_an_effect_stay() {
         let base = Policy::default_settings();
         let same = Figures { days: 1, messages: 10, ..Figures::default() };
-        let found = search(&base, Goal::Quiet, &mut |_| Ok(BTreeMap::from([(0, same)]))).unwrap();
+        let mut measure = |_: &Policy, _| Ok(BTreeMap::from([(0, same)]));
+        let found = search(&base, Goal::Quiet, Grain::Whole, &mut measure).unwrap();
         assert_eq!(found.changed, []);
+    }
+
+    #[test]
+    fn only_what_promises_something_on_a_few_days_is_replayed_as_a_whole() {
+        let mut base = Policy::default_settings();
+        Knob::Cooldown.set(&mut base, 3600.0);
+        Knob::MinWait.set(&mut base, 60.0);
+        let (mut coarse, mut whole) = (0, 0);
+        let found = search(&base, Goal::Balanced, Grain::Coarse, &mut |policy, grain| {
+            // The newest days do not show what the wait costs, and seem to gain by another floor.
+            let floor = Knob::MinWaitFloor.value(policy);
+            let mut days = figures(policy);
+            let day = days.get_mut(&0).unwrap();
+            match grain {
+                Grain::Coarse => {
+                    coarse += 1;
+                    day.calls = if floor < 15.0 { 0 } else { 100 };
+                }
+                Grain::Whole => whole += 1,
+            }
+            Ok(days)
+        })
+        .unwrap();
+        assert_eq!(found.changed, [Knob::Cooldown]);
+        assert!(whole <= 5 && coarse > 4 * whole, "{coarse} {whole}");
     }
 }

@@ -1,22 +1,26 @@
-//! The JSON API of the local room.
+//! The JSON API of channels, messages and decisions, in every workspace. Messages are written in the local room only.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::web::{ApiProblem, MAX_BODY_BYTES, Web, views};
-use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange};
-use aizuchi_core::event::DeadLetter;
+use crate::web::access::{Access, Visitor};
+use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
+use aizuchi_core::chat::{
+    AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, Visibility, WorkspaceId,
+};
+use aizuchi_core::decision::Decision;
 use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, PrivateText, StoredMessage};
 use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
@@ -29,11 +33,29 @@ const EDIT_FORMAT: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
 const REACT_FORMAT: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
 const NAME_FORMAT: &str = r#"{"name": "…"}"#;
 
-pub(super) type ApiResult = Result<Json<Value>, ApiProblem>;
+/// The most talks of another workspace in one response.
+const MAX_TALKS: usize = 50;
 
-pub async fn channels(State(web): State<Arc<Web>>) -> ApiResult {
+#[derive(Deserialize)]
+pub struct WorkspaceQuery {
+    workspace: Option<String>,
+}
+
+type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
+
+async fn named_workspace(web: &Web, query: WorkspaceParameter) -> Result<WorkspaceId, ApiProblem> {
+    let workspace = query.ok().and_then(|Query(query)| query.workspace);
+    workspaces::find(web, workspace.as_deref()).await
+}
+
+pub async fn channels(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: WorkspaceParameter,
+) -> ApiResult {
+    let workspace = named_workspace(&web, query).await?;
     let revision = *web.revisions.borrow();
-    let (channels, muted_until) = views::participation(&web.room.controls().await?);
+    let (channels, muted_until) = participation(&web, &visitor.access, &workspace).await?;
     Ok(Json(json!({
         "persona": { "name": web.persona.name },
         "channels": channels,
@@ -42,14 +64,49 @@ pub async fn channels(State(web): State<Arc<Web>>) -> ApiResult {
     })))
 }
 
-/// All that a page shows at first: the channels, and the newest messages of each with the decisions about them.
-pub async fn room(State(web): State<Arc<Web>>) -> ApiResult {
+/// The mode and mute of each channel, and the end of a mute of the whole workspace.
+async fn participation(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+) -> Result<(Vec<Value>, Option<f64>), ApiProblem> {
+    if *workspace == workspace_id() {
+        return Ok(views::participation(&web.room.controls().await?));
+    }
+    let (orders, now) = (web.store.orders(workspace).await?, web.clock.now());
+    let cache = &web.inbox.channel_cache;
+    let view = |channel: &Channel| {
+        let mute = orders.channel_mute(&channel.id, now);
+        json!({
+            "id": channel.id,
+            "name": access.may_name(channel.visibility).then_some(&channel.name),
+            "visibility": channel.visibility,
+            "mode": cache.mode(workspace, &channel.id),
+            "ordered": cache.ordered_mode(workspace, &channel.id).is_some(),
+            "muted_until": mute.map(|mute| views::seconds(mute.until)),
+        })
+    };
+    let channels = web.archive.channels(workspace).await?.iter().map(view).collect();
+    Ok((channels, orders.workspace_mute(now).map(|mute| views::seconds(mute.until))))
+}
+
+/// All that a page shows at first: the channels, and the newest messages of each with the decisions about them. Of
+/// another workspace, only the first channels that may be read.
+pub async fn room(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: WorkspaceParameter,
+) -> ApiResult {
+    let workspace = named_workspace(&web, query).await?;
+    if workspace != workspace_id() {
+        return other_room(&web, &visitor.access, &workspace).await;
+    }
     // Read the revision before everything else, so that this is at least as new.
     let revision = *web.revisions.borrow();
     let controls = web.room.controls().await?;
     let mut talks = Vec::new();
     for ChannelControls { channel, .. } in &controls.channels {
-        talks.push(talk(&web, &channel.id).await?);
+        talks.push(talk(&web, &visitor.access, channel).await?);
     }
     let (channels, muted_until) = views::participation(&controls);
     Ok(Json(json!({
@@ -60,35 +117,105 @@ pub async fn room(State(web): State<Arc<Web>>) -> ApiResult {
     })))
 }
 
-async fn talk(web: &Web, channel: &ChannelId) -> Result<Value, ApiProblem> {
+async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiResult {
+    let revision = *web.revisions.borrow();
+    let readable = web.archive.channels(workspace).await?.into_iter();
+    let readable = readable.filter(|channel| access.may_read(workspace, channel.visibility));
+    let mut talks = Vec::new();
+    for channel in readable.take(MAX_TALKS) {
+        talks.push(talk(web, access, &channel).await?);
+    }
+    let (channels, muted_until) = participation(web, access, workspace).await?;
+    Ok(Json(json!({
+        "channels": channels,
+        "muted_until": muted_until,
+        "talks": talks,
+        "revision": revision,
+    })))
+}
+
+async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<Value, ApiProblem> {
     let query = MessageQuery {
-        workspace: workspace_id(),
-        channel: channel.clone(),
+        workspace: channel.workspace.clone(),
+        channel: channel.id.clone(),
         thread: None,
         range: MessageRange::Newest,
         limit: PAGE,
     };
     let stored = web.archive.messages(query).await?;
-    let messages: Vec<Value> = stored.iter().map(views::message).collect();
-    let decisions = decisions_about(web, channel, &stored).await?;
-    Ok(json!({ "channel": channel, "messages": messages, "decisions": decisions }))
+    let messages = message_views(web, access, &stored).await?;
+    let decisions = decisions_about(web, access, channel, &stored).await?;
+    Ok(json!({ "channel": channel.id, "messages": messages, "decisions": decisions }))
+}
+
+/// The messages as this visitor may read them. Reads of private ones are recorded.
+async fn message_views(
+    web: &Web,
+    access: &Access,
+    stored: &[StoredMessage],
+) -> Result<Vec<Value>, ApiProblem> {
+    workspaces::record_messages_read(web, access, stored).await?;
+    let view = |stored| match access.may_read_message(stored) {
+        true => views::message(stored),
+        false => views::message_without_text(stored),
+    };
+    Ok(stored.iter().map(view).collect())
 }
 
 async fn decisions_about(
     web: &Web,
-    channel: &ChannelId,
+    access: &Access,
+    channel: &Channel,
     messages: &[StoredMessage],
 ) -> Result<Vec<Value>, ApiProblem> {
     let messages = messages.iter().map(|message| message.message.id.clone()).collect();
-    let channel = channel.clone();
-    let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages };
+    let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
+    let query = DecisionQuery::Messages { workspace, channel: id, messages };
     let decisions = web.archive.decisions(query).await?;
+    decision_views(web, access, &channel.workspace, decisions).await
+}
+
+/// The decisions as this visitor may read them. Reads of those in private channels are recorded.
+async fn decision_views(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    decisions: Vec<Decision>,
+) -> Result<Vec<Value>, ApiProblem> {
+    if !access.may_read_models(workspace) {
+        let stripped = decisions.into_iter().map(Decision::without_texts);
+        return Ok(stripped.map(|decision| views::decision(&decision)).collect());
+    }
+    record_decisions_read(web, access, workspace, &decisions).await?;
     Ok(decisions.iter().map(views::decision).collect())
+}
+
+async fn record_decisions_read(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    decisions: &[Decision],
+) -> Result<(), ApiProblem> {
+    if *workspace == workspace_id() || access.reader().is_none() {
+        return Ok(());
+    }
+    let channels = web.archive.channels(workspace).await?;
+    let is_public = |id: &ChannelId| {
+        let found = channels.iter().find(|channel| channel.id == *id);
+        found.is_some_and(|channel| channel.visibility == Visibility::Public)
+    };
+    let read = decisions.iter().map(|decision| &decision.conversation.channel);
+    let private: BTreeSet<&ChannelId> = read.filter(|channel| !is_public(channel)).collect();
+    for channel in private {
+        workspaces::record_read(web, access, (workspace, channel), PrivateText::Decisions).await?;
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
 pub struct NameBody {
     name: String,
+    workspace: Option<String>,
 }
 
 pub async fn add_channel(
@@ -96,13 +223,28 @@ pub async fn add_channel(
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
+    workspaces::require_local(body.workspace.as_deref())?;
     let added = web.room.add_channel(&body.name).await;
     let channel = added.map_err(|error| local_room_problem(&web, &error))?;
     Ok((StatusCode::CREATED, Json(views::channel(&channel))))
 }
 
-pub async fn users(State(web): State<Arc<Web>>) -> Json<Value> {
-    Json(json!({ "people": views::users(&web.room.user_names()) }))
+pub async fn users(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: WorkspaceParameter,
+) -> ApiResult {
+    let workspace = named_workspace(&web, query).await?;
+    if workspace == workspace_id() {
+        return Ok(Json(json!({ "people": views::users(&web.room.user_names()) })));
+    }
+    if visitor.access.role().is_none() {
+        let sentence = "the people of other workspaces are named to those who sign in";
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+    }
+    let users = web.archive.users(&workspace).await?;
+    let view = |user: &User| json!({ "id": user.id, "name": user.name, "bot": user.kind != AuthorKind::Human });
+    Ok(Json(json!({ "people": users.iter().map(view).collect::<Vec<_>>() })))
 }
 
 pub async fn add_user(
@@ -110,6 +252,7 @@ pub async fn add_user(
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
+    workspaces::require_local(body.workspace.as_deref())?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(|error| local_room_problem(&web, &error))?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -118,6 +261,7 @@ pub async fn add_user(
 
 #[derive(Deserialize)]
 pub struct MessagesQuery {
+    workspace: Option<String>,
     channel: String,
     thread: Option<String>,
     after: Option<String>,
@@ -129,38 +273,44 @@ pub struct MessagesQuery {
 
 pub async fn messages(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> ApiResult {
     let Query(query) =
         query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
     // Read the revision before the messages, so that these are at least as new.
     let revision = *web.revisions.borrow();
-    let channel = known_channel(&web, query.channel).await?;
+    let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
+    let channel = known_channel(&web, &workspace, query.channel).await?;
+    workspaces::require_readable(&visitor.access, &channel)?;
     let range = message_range(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
     let (parent, wants_decisions) = (thread.clone(), query.decisions);
     let query = MessageQuery {
-        workspace: workspace_id(),
-        channel: channel.clone(),
+        workspace: workspace.clone(),
+        channel: channel.id.clone(),
         thread,
         range,
         limit: PAGE,
     };
     let stored = web.archive.messages(query).await?;
-    let messages: Vec<Value> = stored.iter().map(views::message).collect();
+    let messages = message_views(&web, &visitor.access, &stored).await?;
     let mut response = json!({ "messages": messages, "revision": revision });
     if let Some(parent) = parent {
-        let parent = web.archive.message(&workspace_id(), &channel, &parent).await?;
-        response["parent"] = json!(parent.as_ref().map(views::message));
+        let parent = web.archive.message(&workspace, &channel.id, &parent).await?;
+        let parent: Vec<StoredMessage> = parent.into_iter().collect();
+        response["parent"] = json!(message_views(&web, &visitor.access, &parent).await?.pop());
     }
     if wants_decisions {
-        response["decisions"] = decisions_about(&web, &channel, &stored).await?.into();
+        let decisions = decisions_about(&web, &visitor.access, &channel, &stored).await?;
+        response["decisions"] = decisions.into();
     }
     Ok(Json(response))
 }
 
 #[derive(Deserialize)]
 pub struct PostBody {
+    workspace: Option<String>,
     id: Option<String>,
     channel: String,
     thread: Option<String>,
@@ -173,6 +323,7 @@ pub async fn post_message(
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
+    workspaces::require_local(body.workspace.as_deref())?;
     let message = LocalMessage {
         id: body.id,
         channel: ChannelId::new(body.channel),
@@ -187,6 +338,7 @@ pub async fn post_message(
 
 #[derive(Deserialize)]
 pub struct EditBody {
+    workspace: Option<String>,
     channel: String,
     user: String,
     text: String,
@@ -199,6 +351,7 @@ pub async fn edit(
 ) -> ApiResult {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, EDIT_FORMAT))?;
+    workspaces::require_local(body.workspace.as_deref())?;
     let id = MessageId::new(id);
     let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
     let at = web
@@ -211,6 +364,7 @@ pub async fn edit(
 
 #[derive(Deserialize)]
 pub struct DeleteQuery {
+    workspace: Option<String>,
     channel: String,
     user: String,
 }
@@ -223,6 +377,7 @@ pub async fn delete(
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let usage = "say where and whose it is: /api/messages/…?channel=…&user=…";
     let Query(query) = query.map_err(|_| bad_request(usage))?;
+    workspaces::require_local(query.workspace.as_deref())?;
     let id = MessageId::new(id);
     let own =
         OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
@@ -232,6 +387,7 @@ pub async fn delete(
 
 #[derive(Deserialize)]
 pub struct ReactBody {
+    workspace: Option<String>,
     channel: String,
     message: String,
     user: String,
@@ -245,6 +401,7 @@ pub async fn react(
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, REACT_FORMAT))?;
+    workspaces::require_local(body.workspace.as_deref())?;
     let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
         message: MessageId::new(body.message),
@@ -258,56 +415,52 @@ pub async fn react(
 
 #[derive(Deserialize)]
 pub struct DecisionsQuery {
+    workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
 }
 
 pub async fn decisions(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
 ) -> ApiResult {
     let usage = "say of what: /api/decisions?message=… or ?channel=…";
     let Query(query) = query.map_err(|_| bad_request(usage))?;
     let revision = *web.revisions.borrow();
+    let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     let query = match (query.message, query.channel) {
-        (Some(message), _) => {
-            DecisionQuery::Message { workspace: workspace_id(), message: MessageId::new(message) }
-        }
+        (Some(message), _) => DecisionQuery::Message {
+            workspace: workspace.clone(),
+            message: MessageId::new(message),
+        },
         (None, Some(channel)) => {
-            let channel = known_channel(&web, channel).await?;
-            DecisionQuery::Channel { workspace: workspace_id(), channel, limit: PAGE }
+            let channel = known_channel(&web, &workspace, channel).await?.id;
+            DecisionQuery::Channel { workspace: workspace.clone(), channel, limit: PAGE }
         }
         (None, None) => return Err(bad_request(usage)),
     };
     let decisions = web.archive.decisions(query).await?;
-    let decisions: Vec<Value> = decisions.iter().map(views::decision).collect();
+    let decisions = decision_views(&web, &visitor.access, &workspace, decisions).await?;
     Ok(Json(json!({ "decisions": decisions, "revision": revision })))
 }
 
-/// Without a token, anybody on this machine reads the pages, so they show what was said in the local room only.
-pub async fn dead_letters(State(web): State<Arc<Web>>) -> ApiResult {
-    let letters = web.archive.dead_letters().await?;
-    let may_read = |letter: &DeadLetter| {
-        web.authenticator.is_some() || letter.conversation.workspace == workspace_id()
-    };
-    let view = |letter: &DeadLetter| match may_read(letter) {
-        true => views::dead_letter(letter),
-        false => views::dead_letter_without_text(letter),
-    };
-    let letters: Vec<Value> = letters.iter().map(view).collect();
-    Ok(Json(json!({ "dead_letters": letters })))
-}
-
-async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, ApiProblem> {
-    let channel = ChannelId::new(channel);
-    web.room.require_channel(&channel).await.map_err(|error| local_room_problem(web, &error))?;
-    Ok(channel)
+async fn known_channel(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: String,
+) -> Result<Channel, ApiProblem> {
+    if *workspace == workspace_id() {
+        let id = ChannelId::new(channel.as_str());
+        web.room.require_channel(&id).await.map_err(|error| local_room_problem(web, &error))?;
+    }
+    workspaces::channel(web, workspace, &channel).await
 }
 
 /// The range of messages to return. `after` is the id of a message or a time in epoch seconds.
 async fn message_range(
     web: &Web,
-    channel: &ChannelId,
+    channel: &Channel,
     after: Option<String>,
     before: Option<String>,
 ) -> Result<MessageRange, ApiProblem> {
@@ -322,13 +475,13 @@ async fn message_range(
         (Some(_), Some(_)) => return Err(bad_request("give either after or before")),
         (None, Some(before)) => {
             let id = MessageId::new(before.as_str());
-            let message = web.archive.message(&workspace_id(), channel, &id).await?;
+            let message = web.archive.message(&channel.workspace, &channel.id, &id).await?;
             return message.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(&before));
         }
         (Some(after), None) => after,
     };
     let id = MessageId::new(after.as_str());
-    if web.archive.message(&workspace_id(), channel, &id).await?.is_some() {
+    if web.archive.message(&channel.workspace, &channel.id, &id).await?.is_some() {
         return Ok(MessageRange::After(id));
     }
     let time = after.parse::<f64>().ok().filter(|seconds| seconds.is_finite());

@@ -1,5 +1,5 @@
-//! Access to the pages and the API: with `http.token` for every client that presents the token or the session that it
-//! opened, otherwise only for this machine.
+//! Access to the pages and the API: with tokens for every client that presents one or the session that it opened,
+//! otherwise only for this machine.
 
 use std::sync::Arc;
 
@@ -10,50 +10,73 @@ use axum::response::{IntoResponse, Redirect, Response};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
-use crate::config::secret::Secret;
+use crate::config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
+use crate::web::access::{Access, Visitor};
 use crate::web::attempts::Attempts;
+use crate::web::holder::Holder;
 use crate::web::language::language_of;
 use crate::web::peer::{Client, Peer};
 use crate::web::problem_page::{is_for_people, page_for};
 use crate::web::sessions::{Session, Sessions};
+use crate::web::sign_in_link::{LinkKey, SignInLinks};
 use crate::web::{ApiProblem, Web};
 
 const STATIC_PATH: &str = "/static/";
 /// The cookie with a session's id.
 pub const SESSION_COOKIE: &str = "aizuchi_session";
 
-/// The token that opens the pages to other machines, and what it opened.
+/// The name of whoever holds `http.token`.
+const TOKEN_HOLDER: &str = "http.token";
+
+/// The tokens that open the pages to other machines, and what they opened.
 pub struct Authenticator {
-    /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
-    digest: [u8; 32],
+    credentials: Vec<Credential>,
+    proxy_sign_in: Option<ProxySignIn>,
     pub sessions: Sessions,
+    pub links: SignInLinks,
     attempts: Attempts,
 }
 
+struct Credential {
+    /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
+    digest: [u8; 32],
+    holder: Holder,
+}
+
 /// The result of looking at a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenCheck {
-    Right,
+    Right(Holder),
     Wrong,
     /// The token was not looked at, because its client has sent too many wrong ones. It may try again after this time.
     TooSoon(SignedDuration),
 }
 
-/// Who sent a request.
-#[derive(Clone, Debug)]
-pub struct Visitor {
-    /// May read what is private.
-    pub is_trusted: bool,
-    pub session: Option<Session>,
-}
-
 impl Authenticator {
-    pub fn new(token: &Secret) -> Self {
+    pub fn new(http: &HttpConfig, link_key: LinkKey) -> Self {
+        let admin = Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
+        let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
+        let named = http.tokens.iter().map(|named| {
+            let holder = Holder { name: named.name.0.as_str().into(), role: named.role };
+            Credential::new(&named.token, holder)
+        });
         Self {
-            digest: Sha256::digest(token.expose()).into(),
+            credentials: admin.chain(named).collect(),
+            proxy_sign_in: http.proxy_sign_in.clone(),
             sessions: Sessions::default(),
+            links: SignInLinks::new(link_key),
             attempts: Attempts::default(),
         }
+    }
+
+    /// Whether only visitors who sign in have access.
+    pub fn is_closed(&self) -> bool {
+        !self.credentials.is_empty() || self.proxy_sign_in.is_some()
+    }
+
+    /// Whether there is a token to ask for.
+    pub fn has_tokens(&self) -> bool {
+        !self.credentials.is_empty()
     }
 
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
@@ -61,9 +84,10 @@ impl Authenticator {
             return TokenCheck::TooSoon(wait);
         }
         let offered: [u8; 32] = Sha256::digest(offered.trim()).into();
-        if offered == self.digest {
+        let mut credentials = self.credentials.iter();
+        if let Some(known) = credentials.find(|known| known.digest == offered) {
             self.attempts.succeed(client);
-            return TokenCheck::Right;
+            return TokenCheck::Right(known.holder.clone());
         }
         let (failures, wait) = self.attempts.fail(client, now);
         let wait_seconds = wait.as_secs();
@@ -71,11 +95,32 @@ impl Authenticator {
         TokenCheck::Wrong
     }
 
+    /// Who has signed in at a trusted proxy, as it says. `None` if it says nothing, `Err` if they have no access.
+    fn proxied(&self, client: Option<&Client>, headers: &HeaderMap) -> Option<Result<Holder, ()>> {
+        let proxy = self.proxy_sign_in.as_ref()?;
+        client.filter(|client| client.is_from_proxy)?;
+        let mut names = headers.get_all(&proxy.header.0).into_iter();
+        let name = names.next()?;
+        // A second one may be the client's own.
+        if names.next().is_some() {
+            return Some(Err(()));
+        }
+        let name = name.to_str().unwrap_or_default().trim();
+        let holder = |role| Holder { name: name.into(), role };
+        Some(proxy.role_of(name).map(holder).ok_or(()))
+    }
+
     fn session(&self, headers: &HeaderMap, now: Timestamp) -> Option<Session> {
         let cookies = text(headers, header::COOKIE).unwrap_or_default().split(';');
         let cookies = cookies.filter_map(|cookie| cookie.trim().split_once('='));
         let mut ids = cookies.filter(|(name, _)| *name == SESSION_COOKIE).map(|(_, id)| id);
         ids.find_map(|id| self.sessions.find(id, now))
+    }
+}
+
+impl Credential {
+    fn new(token: &HttpToken, holder: Holder) -> Self {
+        Self { digest: Sha256::digest(token.0.expose()).into(), holder }
     }
 }
 
@@ -122,7 +167,8 @@ fn add_security_headers(headers: &mut HeaderMap) {
 fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let headers = request.headers();
     let is_foreign = is_foreign(request);
-    let Some(authenticator) = &web.authenticator else {
+    let (authenticator, now) = (&web.authenticator, web.clock.now());
+    if !authenticator.is_closed() {
         if is_foreign || !is_host_local(headers) {
             let sentence = "the room answers only pages of its own on this machine";
             return Err(refusal(StatusCode::FORBIDDEN, sentence));
@@ -131,25 +177,42 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
             let sentence = "what a proxy forwards to the room needs http.token";
             return Err(refusal(StatusCode::FORBIDDEN, sentence));
         }
-        return Ok(Visitor { is_trusted: true, session: None });
-    };
+        // Without a token, a link from the command line makes somebody an admin, or less.
+        let session = authenticator.session(headers, now);
+        let access = match &session {
+            Some(session) => Access::SignedIn(session.holder.clone()),
+            None => Access::ThisMachine,
+        };
+        return permit(request, Visitor { access, is_trusted: true, session });
+    }
     if is_foreign {
         return Err(refusal(StatusCode::FORBIDDEN, "the room answers only pages of its own"));
     }
-    let now = web.clock.now();
     if let Some(session) = authenticator.session(headers, now) {
-        return Ok(Visitor { is_trusted: true, session: Some(session) });
+        let access = Access::SignedIn(session.holder.clone());
+        return permit(request, Visitor { access, is_trusted: true, session: Some(session) });
     }
     let bearer =
         text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
     let client = request.extensions().get::<Client>();
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
-    if check == Some(TokenCheck::Right) {
-        return Ok(Visitor { is_trusted: true, session: None });
+    let proxied = authenticator.proxied(client, headers);
+    let signed_in = match (&check, &proxied) {
+        (Some(TokenCheck::Right(holder)), _) | (None, Some(Ok(holder))) => Some(holder.clone()),
+        (Some(TokenCheck::Wrong | TokenCheck::TooSoon(_)) | None, _) => None,
+    };
+    if let Some(holder) = signed_in {
+        let access = Access::SignedIn(holder);
+        return permit(request, Visitor { access, is_trusted: true, session: None });
     }
     if is_public_path(request.uri().path()) {
-        return Ok(Visitor { is_trusted: is_from_here(request), session: None });
+        let is_trusted = is_from_here(request);
+        return Ok(Visitor { access: Access::Public, is_trusted, session: None });
+    }
+    if proxied == Some(Err(())) {
+        let sentence = "http.proxy_sign_in gives no access to whoever the proxy says you are";
+        return Err(refusal(StatusCode::FORBIDDEN, sentence));
     }
     if let Some(TokenCheck::TooSoon(wait)) = check {
         let sentence = "there were too many wrong tokens; try again later";
@@ -161,6 +224,20 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return Err(Box::new(Redirect::to("/login").into_response()));
     }
     Err(refusal(StatusCode::UNAUTHORIZED, "this needs the token of http.token, as a bearer"))
+}
+
+/// Lets a visitor in, if their role has any business at this address.
+fn permit(request: &Request, visitor: Visitor) -> Result<Visitor, Box<Response>> {
+    let path = request.uri().path();
+    if is_public_path(path) || visitor.access.allows(request.method(), path) {
+        return Ok(visitor);
+    }
+    if path == "/" {
+        return Err(Box::new(Redirect::to("/console").into_response()));
+    }
+    let role = visitor.access.role().map_or("nobody", AccessRole::name);
+    let sentence = format!("the role {role} does not reach this");
+    Err(refusal(StatusCode::FORBIDDEN, &sentence))
 }
 
 fn refusal(status: StatusCode, sentence: &str) -> Box<Response> {
@@ -203,7 +280,9 @@ fn is_public_path(path: &str) -> bool {
 
 fn is_page(request: &Request) -> bool {
     let path = request.uri().path();
-    let is_path_of_page = matches!(path, "/" | "/login") || path.starts_with("/decisions/");
+    let is_path_of_page = matches!(path, "/" | "/login" | "/console")
+        || path.starts_with("/decisions/")
+        || path.starts_with("/console/");
     request.method() == Method::GET && is_path_of_page
 }
 
@@ -229,6 +308,23 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
+    use crate::config::http::{NamedToken, ReaderName};
+    use crate::config::network::Network;
+    use crate::config::secret::Secret;
+    use crate::web::peer::TrustedProxies;
+
+    fn authenticator(http: &HttpConfig) -> Authenticator {
+        Authenticator::new(http, LinkKey::new("part", http))
+    }
+
+    fn closed() -> HttpConfig {
+        let token = Some(HttpToken(Secret::new("0123456789abcdef")));
+        HttpConfig { token, ..HttpConfig::default() }
+    }
+
+    fn admin() -> Holder {
+        Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin }
+    }
 
     #[test]
     fn only_loopback_hosts_are_local() {
@@ -248,24 +344,71 @@ mod tests {
 
     #[test]
     fn a_token_is_not_looked_at_after_too_many_wrong_ones() {
-        let authenticator = Authenticator::new(&Secret::new("0123456789abcdef"));
+        let authenticator = authenticator(&closed());
         let client = |address: [u8; 4]| Peer::new(address.into());
         let (guesser, other) = (client([192, 0, 2, 1]), client([192, 0, 2, 2]));
         let now = Timestamp::UNIX_EPOCH;
         let check = |token: &str, client: Peer| authenticator.check(token, client, now);
         assert_eq!(check("0123456789abcdeF", guesser), TokenCheck::Wrong);
-        assert_eq!(check(" 0123456789abcdef\n", guesser), TokenCheck::Right);
+        assert_eq!(check(" 0123456789abcdef\n", guesser), TokenCheck::Right(admin()));
         (0..3).for_each(|_| assert_eq!(check("", guesser), TokenCheck::Wrong));
         let wait = SignedDuration::from_secs(2);
         assert_eq!(check("0123456789abcdef", guesser), TokenCheck::TooSoon(wait));
-        assert_eq!(check("0123456789abcdef", other), TokenCheck::Right);
+        assert_eq!(check("0123456789abcdef", other), TokenCheck::Right(admin()));
+    }
+
+    #[test]
+    fn each_token_is_that_of_its_holder() {
+        let tom = NamedToken {
+            name: ReaderName("tom".to_owned()),
+            role: AccessRole::Viewer,
+            token: HttpToken(Secret::new("fedcba9876543210")),
+        };
+        let authenticator = authenticator(&HttpConfig { tokens: vec![tom], ..closed() });
+        let peer = Peer::new([192, 0, 2, 1].into());
+        let check = |token: &str| authenticator.check(token, peer, Timestamp::UNIX_EPOCH);
+        let tom = Holder { name: "tom".into(), role: AccessRole::Viewer };
+        assert_eq!(check("fedcba9876543210"), TokenCheck::Right(tom));
+        assert_eq!(check("0123456789abcdef"), TokenCheck::Right(admin()));
+        assert_eq!(check("0123456789abcde"), TokenCheck::Wrong);
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_says_who_signed_in() {
+        let proxy: ProxySignIn = serde_json::from_value(serde_json::json!({
+            "header": "X-Forwarded-Email", "admins": ["mia@example.org"], "viewers": ["tom@example.org"],
+        }))
+        .unwrap();
+        let http = HttpConfig { proxy_sign_in: Some(proxy), ..HttpConfig::default() };
+        let authenticator = authenticator(&http);
+        let trusted: Network = "10.0.0.0/8".to_owned().try_into().unwrap();
+        let proxies = TrustedProxies::new(&[trusted]);
+        let found = |address: [u8; 4], names: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for name in names {
+                headers.append("x-forwarded-email", name.parse().unwrap());
+            }
+            let client = proxies.client(address.into(), &headers);
+            authenticator.proxied(Some(&client), &headers)
+        };
+        let (near, far) = ([10, 0, 0, 1], [192, 0, 2, 1]);
+        let holder = |name: &str, role| Some(Ok(Holder { name: name.into(), role }));
+        assert_eq!(found(near, &["mia@example.org"]), holder("mia@example.org", AccessRole::Admin));
+        assert_eq!(
+            found(near, &["tom@example.org"]),
+            holder("tom@example.org", AccessRole::Viewer)
+        );
+        assert_eq!(found(near, &["eve@example.org"]), Some(Err(())));
+        assert_eq!(found(near, &["eve@example.org", "mia@example.org"]), Some(Err(())));
+        assert_eq!(found(near, &[]), None);
+        assert_eq!(found(far, &["mia@example.org"]), None);
     }
 
     #[test]
     fn a_session_is_found_by_its_cookie() {
-        let authenticator = Authenticator::new(&Secret::new("0123456789abcdef"));
+        let authenticator = authenticator(&closed());
         let now = Timestamp::UNIX_EPOCH;
-        let id = authenticator.sessions.open(now).unwrap();
+        let id = authenticator.sessions.open(admin(), now).unwrap();
         for (cookie, expected) in [
             (format!("theme=dark; {SESSION_COOKIE}={id}"), true),
             (format!("{SESSION_COOKIE}=; {SESSION_COOKIE}={id}"), true),

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use crate::ledger::{self, DecisionDetails, LabeledValue};
-use crate::web::auth::Visitor;
-use crate::web::{ApiProblem, Web};
+use crate::web::access::{Access, Visitor};
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::Visibility;
 use aizuchi_core::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{DecisionQuery, StoredMessage};
+use aizuchi_core::store::{DecisionQuery, PrivateText, StoredMessage};
 use aizuchi_core::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::Html;
 
 #[derive(Template)]
@@ -24,6 +25,8 @@ struct DecisionPage<'a> {
     has_session: bool,
     number: i64,
     channel: &'a str,
+    /// The page to go back to.
+    home: &'static str,
     ended: &'a str,
     is_failure: bool,
     is_open: bool,
@@ -77,8 +80,11 @@ pub async fn decision(
     let decision = find_decision(&web, DecisionId(id)).await?.ok_or_else(absent)?;
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let mut details = DecisionDetails::load(&*web.archive, decision).await?;
-    let may_read = may_read_texts(&web, &details.decision);
-    if !may_read {
+    let access = &visitor.access;
+    let may_read = access.may_read_models(&details.decision.conversation.workspace);
+    if may_read {
+        record_read(&web, access, &details).await?;
+    } else {
         details = details.without_texts();
         exchanges.fill(None);
     }
@@ -93,12 +99,22 @@ pub async fn decision(
         words: PageLabels::new(language),
         has_session: visitor.session.is_some(),
         number: id,
-        channel: &details.channel_name,
+        channel: match access.may_name(details.visibility) {
+            true => &details.channel_name,
+            false => decision.conversation.channel.as_str(),
+        },
+        home: match access.allows(&Method::GET, "/") {
+            true => "/",
+            false => "/console",
+        },
         ended: texts::ledger::decision_result(language, decision.ended),
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
-        withheld: (!may_read).then(|| texts::pages::texts_withheld(language)),
+        withheld: (!may_read).then(|| match access {
+            Access::SignedIn(_) => texts::console::withheld(language),
+            Access::Public | Access::ThisMachine => texts::pages::texts_withheld(language),
+        }),
         facts: details
             .labeled_values(language)
             .into_iter()
@@ -117,8 +133,8 @@ pub async fn decision(
 
 /// The decision, in whichever workspace it was made.
 async fn find_decision(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProblem> {
-    for workspace in web.platforms.0.keys() {
-        let query = DecisionQuery::One { workspace: workspace.clone(), id };
+    for workspace in workspaces::all(web).await? {
+        let query = DecisionQuery::One { workspace, id };
         if let Some(decision) = web.archive.decisions(query).await?.pop() {
             return Ok(Some(decision));
         }
@@ -126,9 +142,21 @@ async fn find_decision(web: &Web, id: DecisionId) -> Result<Option<Decision>, Ap
     Ok(None)
 }
 
-/// Without a token, anybody on this machine reads the pages, so they show what was said in the local room only.
-fn may_read_texts(web: &Web, decision: &Decision) -> bool {
-    web.authenticator.is_some() || decision.conversation.workspace == workspace_id()
+/// Records that somebody opens a decision in a private channel, or one about what was said while it was private.
+async fn record_read(
+    web: &Web,
+    access: &Access,
+    details: &DecisionDetails,
+) -> Result<(), ApiProblem> {
+    let conversation = &details.decision.conversation;
+    let messages = details.considered.iter().chain(&details.posted_messages);
+    let mut visibilities = messages.map(|stored| stored.visibility).chain([details.visibility]);
+    let is_private = visibilities.any(|visibility| visibility != Visibility::Public);
+    if is_private && conversation.workspace != workspace_id() {
+        let place = (&conversation.workspace, &conversation.channel);
+        workspaces::record_read(web, access, place, PrivateText::Decisions).await?;
+    }
+    Ok(())
 }
 
 fn message_row(message: &StoredMessage, language: Language) -> MessageRow {

@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 
 use crate::demo::script::SCENES;
 use crate::demo::{DemoStatus, Phase};
-use crate::web::api::ApiResult;
 use crate::web::room_feed::event;
-use crate::web::{Web, views};
+use crate::web::{ApiResult, Web, views};
 use aizuchi_core::platform::local::stage;
 
 /// Starts a play, or joins the one that is going on. Answers with its channel.

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::demo::DemoStatus;
-use crate::web::auth::Visitor;
+use crate::web::access::Visitor;
 use crate::web::demo;
 use crate::web::event_streams::StreamSlot;
 use crate::web::peer::Client;

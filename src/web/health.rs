@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::web::auth::{Visitor, is_from_here};
+use crate::web::access::Visitor;
+use crate::web::auth::is_from_here;
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::metrics::{GaugeSnapshot, Readiness};

@@ -9,15 +9,17 @@ use axum::http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::config::http::AccessRole;
 use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
 use crate::models::choice::{Choice, ChoiceError};
 use crate::models::offer::{command, example_model};
-use crate::web::api::{ApiResult, invalid_body};
+use crate::web::access::Visitor;
+use crate::web::api::invalid_body;
 use crate::web::auth::is_direct;
 use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
-use crate::web::{ApiProblem, Web};
+use crate::web::{ApiProblem, ApiResult, Web};
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_core::persona::Language;
@@ -65,12 +67,16 @@ pub async fn models(
 /// Tries a model and uses it from now on. A key in the request is stored and never shown again.
 pub async fn choose(
     State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
     Extension(client): Extension<Client>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     body: Result<Json<ChoiceBody>, JsonRejection>,
 ) -> ApiResult {
     require_own_page(&web, client, &headers, language)?;
+    if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role does not choose models"));
+    }
     let malformed = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, CHOICE_FORMAT);
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, CHOICE_FORMAT))?;
     let choice = body.choice().ok_or(()).map_err(malformed)?;
@@ -124,6 +130,7 @@ fn view(web: &Web, language: Language, is_here: bool) -> Value {
     json!({
         "response": models.response(),
         "judgment": models.judgment(),
+        "address": models.address(),
         "builtin": models.is_builtin(),
         "problems": problems(models, language),
         "found": models.found().iter().map(server_view).collect::<Vec<_>>(),
@@ -160,7 +167,8 @@ fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<Value> {
 fn choice_problem(error: &ChoiceError, language: Language) -> ApiProblem {
     let status = match error {
         ChoiceError::NamedBy(_) | ChoiceError::NamedByVariable(_) => StatusCode::CONFLICT,
-        ChoiceError::MalformedModel
+        ChoiceError::ModelNeeded
+        | ChoiceError::MalformedModel
         | ChoiceError::MalformedAddress
         | ChoiceError::MalformedKey
         | ChoiceError::KeyNeeded(_)

@@ -1,73 +1,238 @@
-//! Orders through the API (mute, mode, opt-out), and the spending report.
+//! Orders through the API (mute, stop, mode, opt-out) in any workspace, and the spending report.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::web::api::{ApiResult, invalid_body, local_room_problem};
-use crate::web::{ApiProblem, Web, views};
-use aizuchi_core::chat::ChannelId;
+use crate::web::access::{Access, Visitor};
+use crate::web::api::{invalid_body, local_room_problem};
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, Role, UserId, WorkspaceId};
+use aizuchi_core::command::STOP_DURATION;
 use aizuchi_core::platform::local::controls::ConsentChange;
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
+use aizuchi_core::store::Order;
 
 const MUTE_FORMAT: &str =
     r#"{"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
 const UNMUTE_FORMAT: &str = r#"{"channel": "…"}; without a channel: everywhere"#;
+const STOP_FORMAT: &str = r#"{"channel": "…"}"#;
 const MODE_FORMAT: &str = r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
 const OPT_OUT_FORMAT: &str = r#"{"user": "…"} and, to be listened to again, "undo": true"#;
 
 type Body<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;
 
+/// What somebody orders on a page or through the API, in one workspace.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Mute {
+        channel: Option<String>,
+        minutes: Option<u64>,
+    },
+    Unmute {
+        channel: Option<String>,
+    },
+    /// As `stop` in the chat: it says nothing there for an hour.
+    Stop {
+        channel: String,
+    },
+    Mode {
+        channel: String,
+        mode: Option<Mode>,
+    },
+}
+
+/// Carries out an order. What somebody with a console orders, only an admin of the channel can lift.
+pub async fn carry_out(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    command: Command,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        let sentence = "your role gives no orders";
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+    }
+    if *workspace == workspace_id() {
+        return carry_out_locally(web, command).await;
+    }
+    let (by, workspace) = (Role::Admin, workspace.clone());
+    let known = async |id: String| {
+        workspaces::channel(web, &workspace, &id).await.map(|channel| channel.id)
+    };
+    let known_or_all = async |id: Option<String>| match id {
+        Some(id) => known(id).await.map(Some),
+        None => Ok(None),
+    };
+    let order = match command {
+        Command::Mute { channel, minutes } => {
+            let until = mute_end(web, minutes)?;
+            Order::Mute {
+                channel: known_or_all(channel).await?,
+                until,
+                by,
+                workspace: workspace.clone(),
+            }
+        }
+        Command::Unmute { channel } => Order::Unmute {
+            channel: known_or_all(channel).await?,
+            by,
+            workspace: workspace.clone(),
+        },
+        Command::Stop { channel } => {
+            let channel = known(channel).await?;
+            let until = web.clock.now() + STOP_DURATION;
+            if is_muted_until(web, &workspace, &channel, until).await? {
+                return Ok(());
+            }
+            Order::Mute { channel: Some(channel), until, by, workspace: workspace.clone() }
+        }
+        Command::Mode { channel, mode } => {
+            Order::Mode { channel: known(channel).await?, mode, workspace: workspace.clone() }
+        }
+    };
+    web.inbox.apply_order(order).await?;
+    Ok(())
+}
+
+async fn carry_out_locally(web: &Web, command: Command) -> Result<(), ApiProblem> {
+    let ordered = match command {
+        Command::Mute { channel, minutes } => {
+            web.room.mute(channel.map(ChannelId::new), minutes).await
+        }
+        Command::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new)).await,
+        Command::Stop { channel } => {
+            let (channel, workspace) = (ChannelId::new(channel), workspace_id());
+            let until = web.clock.now() + STOP_DURATION;
+            match is_muted_until(web, &workspace, &channel, until).await? {
+                true => Ok(()),
+                false => {
+                    let minutes = STOP_DURATION.as_mins().unsigned_abs();
+                    web.room.mute(Some(channel), Some(minutes)).await
+                }
+            }
+        }
+        Command::Mode { channel, mode } => web.room.set_mode(ChannelId::new(channel), mode).await,
+    };
+    ordered.map_err(|error| local_room_problem(web, &error))
+}
+
+/// A stop never shortens a mute.
+async fn is_muted_until(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+    until: Timestamp,
+) -> Result<bool, ApiProblem> {
+    Ok(web.store.orders(workspace).await?.channel_mute(channel, until).is_some())
+}
+
+/// Without minutes, a mute lasts until it is lifted.
+fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
+    match minutes {
+        None => Ok(Timestamp::MAX),
+        Some(minutes @ 1..=MAX_MUTE_MINUTES) => {
+            Ok(web.clock.now() + SignedDuration::from_mins(minutes.cast_signed()))
+        }
+        Some(_) => Err(local_room_problem(web, &LocalRoomError::InvalidMinutes)),
+    }
+}
+
 /// Unknown fields are rejected: a misspelled `channel` must not mute every channel.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MuteBody {
+    workspace: Option<String>,
     channel: Option<String>,
     minutes: Option<u64>,
 }
 
-pub async fn mute(State(web): State<Arc<Web>>, body: Body<MuteBody>) -> OrderResult {
+pub async fn mute(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Body<MuteBody>,
+) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MUTE_FORMAT))?;
-    let muted = web.room.mute(body.channel.map(ChannelId::new), body.minutes).await;
-    muted.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
+    let command = Command::Mute { channel: body.channel, minutes: body.minutes };
+    ordered(&web, &visitor, body.workspace, command).await
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnmuteBody {
+    workspace: Option<String>,
     channel: Option<String>,
 }
 
-pub async fn unmute(State(web): State<Arc<Web>>, body: Body<UnmuteBody>) -> OrderResult {
+pub async fn unmute(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Body<UnmuteBody>,
+) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, UNMUTE_FORMAT))?;
-    let unmuted = web.room.unmute(body.channel.map(ChannelId::new)).await;
-    unmuted.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
+    ordered(&web, &visitor, body.workspace, Command::Unmute { channel: body.channel }).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopBody {
+    workspace: Option<String>,
+    channel: String,
+}
+
+pub async fn stop(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Body<StopBody>,
+) -> OrderResult {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, STOP_FORMAT))?;
+    ordered(&web, &visitor, body.workspace, Command::Stop { channel: body.channel }).await
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
+    workspace: Option<String>,
     channel: String,
     /// Required, because `null` has a meaning of its own: back to the configured mode.
     #[serde(deserialize_with = "Option::deserialize")]
     mode: Option<Mode>,
 }
 
-pub async fn set_mode(State(web): State<Arc<Web>>, body: Body<ModeBody>) -> OrderResult {
+pub async fn set_mode(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Body<ModeBody>,
+) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MODE_FORMAT))?;
-    let ordered = web.room.set_mode(ChannelId::new(body.channel), body.mode).await;
-    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
+    let command = Command::Mode { channel: body.channel, mode: body.mode };
+    ordered(&web, &visitor, body.workspace, command).await
+}
+
+async fn ordered(
+    web: &Web,
+    visitor: &Visitor,
+    workspace: Option<String>,
+    command: Command,
+) -> OrderResult {
+    let workspace = workspaces::find(web, workspace.as_deref()).await?;
+    carry_out(web, &visitor.access, &workspace, command).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptOutBody {
+    workspace: Option<String>,
     user: String,
     #[serde(default)]
     undo: bool,
@@ -75,13 +240,41 @@ pub struct OptOutBody {
 
 pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, OPT_OUT_FORMAT))?;
-    let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
-    let ordered = web.room.change_consent(&body.user, change).await;
-    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
+    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
+    if workspace == workspace_id() {
+        let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
+        let ordered = web.room.change_consent(&body.user, change).await;
+        ordered.map_err(|error| local_room_problem(&web, &error))?;
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let user = UserId::new(body.user.as_str());
+    if !web.archive.users(&workspace).await?.iter().any(|known| known.id == user) {
+        let sentence = format!("there is no user {user:?} in the workspace {workspace}");
+        return Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence));
+    }
+    let order = match body.undo {
+        true => Order::OptIn { workspace, user },
+        false => Order::OptOut { workspace, user },
+    };
+    web.inbox.apply_order(order).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-pub async fn spending(State(web): State<Arc<Web>>) -> ApiResult {
-    let spendings = web.archive.spending(&workspace_id(), web.clock.now()).await?;
-    let channels = web.room.channels().await?;
+#[derive(Deserialize)]
+pub struct SpendingQuery {
+    workspace: Option<String>,
+}
+
+pub async fn spending(
+    State(web): State<Arc<Web>>,
+    query: Result<Query<SpendingQuery>, QueryRejection>,
+) -> ApiResult {
+    let workspace = query.ok().and_then(|Query(query)| query.workspace);
+    let workspace = workspaces::find(&web, workspace.as_deref()).await?;
+    let spendings = web.archive.spending(&workspace, web.clock.now()).await?;
+    let channels = match workspace == workspace_id() {
+        true => web.room.channels().await?,
+        false => web.archive.channels(&workspace).await?,
+    };
     Ok(Json(views::spending(&spendings, &channels, &web.room.rulebook(), &web.currency)))
 }

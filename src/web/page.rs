@@ -11,7 +11,7 @@ use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use crate::web::auth::Visitor;
+use crate::web::access::Visitor;
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;

@@ -23,6 +23,8 @@ pub struct Client {
     pub peer: Peer,
     /// Whether it is a program on this machine, as far as the connection and the proxies tell.
     pub is_local: bool,
+    /// Whether the connection is that of a trusted proxy.
+    pub is_from_proxy: bool,
 }
 
 /// The bits of an IPv6 address that name the network of a subscriber.
@@ -63,6 +65,7 @@ impl TrustedProxies {
         Client {
             peer: Peer::new(self.resolve(address, headers)),
             is_local: address.to_canonical().is_loopback() && !is_forwarded,
+            is_from_proxy: self.contains(address),
         }
     }
 

@@ -8,6 +8,9 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::web::holder::Holder;
+use crate::web::sign_in_link::random_hex;
+
 #[derive(Default)]
 pub struct Sessions(Mutex<HashMap<SessionKey, Session>>);
 
@@ -17,6 +20,8 @@ type SessionKey = [u8; 32];
 #[derive(Clone, Debug)]
 pub struct Session {
     key: SessionKey,
+    /// Who signed in.
+    pub holder: Holder,
     expires: Timestamp,
     /// Cancelled at the end, so that open event streams end as well.
     pub ended: CancellationToken,
@@ -25,16 +30,14 @@ pub struct Session {
 /// How long a browser stays signed in.
 pub const SESSION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 const MAX_SESSIONS: usize = 1000;
-const ID_BYTES: usize = 16;
 
 impl Sessions {
     /// Opens a session and returns its id. Fails if the system has no random bytes.
-    pub fn open(&self, now: Timestamp) -> Result<String, getrandom::Error> {
-        let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id)?;
-        let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    pub fn open(&self, holder: Holder, now: Timestamp) -> Result<String, getrandom::Error> {
+        let id = random_hex()?;
         let session = Session {
             key: Sha256::digest(&id).into(),
+            holder,
             expires: now + SESSION_AGE,
             ended: CancellationToken::new(),
         };
@@ -66,12 +69,18 @@ fn close(sessions: &mut HashMap<SessionKey, Session>, session: &Session) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::http::AccessRole;
+
+    fn open(sessions: &Sessions, now: Timestamp) -> String {
+        let holder = Holder { name: "mia".into(), role: AccessRole::Admin };
+        sessions.open(holder, now).unwrap()
+    }
 
     #[test]
     fn a_session_ends_by_itself_or_by_order() {
         let sessions = Sessions::default();
         let now = Timestamp::UNIX_EPOCH;
-        let (one, two) = (sessions.open(now).unwrap(), sessions.open(now).unwrap());
+        let (one, two) = (open(&sessions, now), open(&sessions, now));
         assert!(one.len() == 32 && one != two, "{one} {two}");
         let session = sessions.find(&one, now).unwrap();
         sessions.end(&session);
@@ -86,9 +95,9 @@ mod tests {
     fn the_oldest_session_makes_room() {
         let sessions = Sessions::default();
         let now = Timestamp::UNIX_EPOCH;
-        let first = sessions.open(now).unwrap();
+        let first = open(&sessions, now);
         let later = now + SignedDuration::from_secs(1);
-        (0..MAX_SESSIONS).for_each(|_| drop(sessions.open(later).unwrap()));
+        (0..MAX_SESSIONS).for_each(|_| drop(open(&sessions, later)));
         assert!(sessions.find(&first, later).is_none());
         assert_eq!(sessions.0.lock().len(), MAX_SESSIONS);
     }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::Form;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Extension, State};
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::web::auth::{SESSION_COOKIE, TokenCheck, Visitor};
+use crate::web::access::Visitor;
+use crate::web::auth::{SESSION_COOKIE, TokenCheck};
 use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
 use crate::web::sessions::SESSION_AGE;
@@ -28,21 +29,32 @@ struct SignInPage<'a> {
     label: &'a str,
     button: &'a str,
     error: Option<&'a str>,
+    /// The code of a link that signs in once, instead of a token.
+    link: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
 pub struct SignInForm {
-    token: String,
+    token: Option<String>,
+    link: Option<String>,
 }
 
+#[derive(Deserialize)]
+pub struct SignInQuery {
+    link: Option<String>,
+}
+
+/// A link is followed only with a click: what looks at links before people do must not use it up.
 pub async fn page(
     State(web): State<Arc<Web>>,
     PageLanguage(language): PageLanguage,
+    query: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, ApiProblem> {
-    if web.authenticator.is_none() {
+    let link = query.ok().and_then(|Query(query)| query.link);
+    if link.is_none() && !web.authenticator.has_tokens() {
         return Ok(Redirect::to("/").into_response());
     }
-    Ok(render(&web, language, None)?.into_response())
+    Ok(render(&web, language, None, link.as_deref())?.into_response())
 }
 
 pub async fn sign_in(
@@ -52,33 +64,42 @@ pub async fn sign_in(
     headers: HeaderMap,
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Result<Response, ApiProblem> {
-    let Some(authenticator) = &web.authenticator else {
-        return Ok(Redirect::to("/").into_response());
-    };
-    let token = form.map_or(String::new(), |Form(form)| form.token);
+    let authenticator = &web.authenticator;
+    let (token, link) = form.map_or((None, None), |Form(form)| (form.token, form.link));
     let now = web.clock.now();
-    match authenticator.check(&token, client.peer, now) {
-        TokenCheck::Right => {}
-        TokenCheck::Wrong => {
-            let error = texts::pages::wrong_token(language);
-            return Ok(
-                (StatusCode::UNAUTHORIZED, render(&web, language, Some(error))?).into_response()
-            );
+    let (holder, start) = if let Some(link) = link {
+        let Some(holder) = authenticator.links.redeem(&link, now) else {
+            let error = texts::pages::wrong_link(language);
+            let page = render(&web, language, Some(error), None)?;
+            return Ok((StatusCode::UNAUTHORIZED, page).into_response());
+        };
+        (holder, "/console")
+    } else if !authenticator.has_tokens() {
+        return Ok(Redirect::to("/").into_response());
+    } else {
+        match authenticator.check(&token.unwrap_or_default(), client.peer, now) {
+            TokenCheck::Right(holder) => (holder, "/"),
+            TokenCheck::Wrong => {
+                let error = texts::pages::wrong_token(language);
+                let page = render(&web, language, Some(error), None)?;
+                return Ok((StatusCode::UNAUTHORIZED, page).into_response());
+            }
+            TokenCheck::TooSoon(wait) => {
+                let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
+                let page = render(&web, language, Some(&error), None)?;
+                let answer = (StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page);
+                return Ok(answer.into_response());
+            }
         }
-        TokenCheck::TooSoon(wait) => {
-            let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
-            let page = render(&web, language, Some(&error))?;
-            return Ok((StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page).into_response());
-        }
-    }
+    };
     let broken = |error| {
         tracing::error!(%error, "cannot make the id of a session");
         let sentence = "the session could not be made";
         ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
     };
-    let id = authenticator.sessions.open(now).map_err(broken)?;
+    let id = authenticator.sessions.open(holder, now).map_err(broken)?;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
-    Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], Redirect::to(start)).into_response())
 }
 
 pub async fn sign_out(
@@ -86,8 +107,8 @@ pub async fn sign_out(
     Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
 ) -> Response {
-    if let (Some(authenticator), Some(session)) = (&web.authenticator, &visitor.session) {
-        authenticator.sessions.end(session);
+    if let Some(session) = &visitor.session {
+        web.authenticator.sessions.end(session);
     }
     let cookie = set_cookie("", SignedDuration::ZERO, &headers);
     ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
@@ -116,14 +137,23 @@ fn is_https(headers: &HeaderMap) -> bool {
         || text("origin").is_some_and(|origin| origin.starts_with("https://"))
 }
 
-fn render(web: &Web, language: Language, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
+fn render(
+    web: &Web,
+    language: Language,
+    error: Option<&str>,
+    link: Option<&str>,
+) -> Result<Html<String>, ApiProblem> {
     let page = SignInPage {
         language: language.tag(),
         persona: &web.persona.name,
-        question: texts::pages::token_needed(language),
+        question: match link {
+            Some(_) => texts::pages::link_question(language),
+            None => texts::pages::token_needed(language),
+        },
         label: texts::pages::token(language),
         button: texts::pages::enter(language),
         error,
+        link,
     };
     let broken =
         |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");

@@ -105,6 +105,28 @@ pub fn message(stored: &StoredMessage) -> Value {
     })
 }
 
+/// The same without what was said, and by whom.
+pub fn message_without_text(stored: &StoredMessage) -> Value {
+    let message = &stored.message;
+    let kind = message.author.kind;
+    json!({
+        "id": message.id,
+        "channel": message.conversation.channel,
+        "thread": message.conversation.thread,
+        "ts": seconds(message.at),
+        "user": null,
+        "bot": kind != AuthorKind::Human,
+        "persona": kind == AuthorKind::Persona,
+        "text": null,
+        "html": null,
+        "edited": message.edits > 0,
+        "deleted": stored.is_deleted,
+        "gate": stored.gate,
+        "reactions": [],
+        "revision": stored.revision,
+    })
+}
+
 fn reaction_group(reaction: &ReactionGroup) -> Value {
     let users: Vec<&str> = reaction.users.iter().map(|user| &*user.name).collect();
     let is_own = reaction.users.iter().any(|user| user.kind == AuthorKind::Persona);
@@ -173,6 +195,7 @@ pub fn dead_letter(letter: &DeadLetter) -> Value {
 
 pub fn dead_letter_without_text(letter: &DeadLetter) -> Value {
     json!({
+        "id": letter.id.0,
         "workspace": letter.conversation.workspace,
         "channel": letter.conversation.channel,
         "thread": letter.conversation.thread,

@@ -224,7 +224,7 @@ async fn a_decision_can_be_opened_and_read() {
     let page = format!("/decisions/{}", row["id"]);
     let shown = program.request(&page).await.text().await.unwrap();
     for part in [
-        "chose silence",
+        "stayed silent",
         "nobody asked the room anything",
         "my &#60;b&#62;roses&#60;/b&#62; look ill",
         "Judge: used",
@@ -435,12 +435,12 @@ async fn invalid_requests_are_refused_with_a_sentence() {
         (
             message("general", "alice", &"x".repeat(20_000)),
             413,
-            "the text has 20000 characters; at most 16000 are possible",
+            "the text has 20000 characters; at most 16000 are allowed",
         ),
         (
             message("general", "alice", &"x".repeat(1 << 20)),
             413,
-            "the text has 1048576 characters; at most 16000 are possible",
+            "the text has 1048576 characters; at most 16000 are allowed",
         ),
         (
             json!({ "channel": "general", "thread": "nothing", "user": "alice", "text": "hi" }),
@@ -674,5 +674,5 @@ async fn a_japanese_program_refuses_in_japanese() {
     let program = home.start();
     let (_, answer) =
         program.post(&json!({ "channel": "general", "user": "花子", "text": " " })).await;
-    assert_eq!(answer["error"], "文章が空です");
+    assert_eq!(answer["error"], "発言が空です");
 }

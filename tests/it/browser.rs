@@ -3,6 +3,7 @@
 mod backfill;
 mod chat;
 mod composition;
+mod console;
 mod demo;
 mod history;
 mod keyboard;

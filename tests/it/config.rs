@@ -10,6 +10,7 @@ mod notices;
 mod requirements;
 mod rules;
 mod slack;
+mod value_files;
 
 use std::time::Duration;
 
@@ -104,7 +105,7 @@ fn a_key_without_a_value_is_not_set() {
     assert_eq!(empty.config, Config::default());
     assert_eq!(
         empty.warnings,
-        ["config.yaml: the file sets nothing, so all settings have their defaults"]
+        ["config.yaml: the file sets nothing, so all settings are at their defaults"]
     );
 }
 
@@ -114,6 +115,28 @@ fn a_public_listener_needs_a_token() {
     let config = Config::parse(text).unwrap();
     assert_eq!(config.http.token.as_ref().unwrap().0.expose(), "9f86d081884c7d65");
     assert!(!format!("{config:?}").contains("9f86d081884c7d65"));
+}
+
+#[test]
+fn tokens_have_names_and_roles_of_their_own() {
+    let (one, two) = ("9f86d081884c7d65", "a1b2f7e4409cc318");
+    let named = |name: &str, token: &str| format!("{{name: {name}, role: viewer, token: {token}}}");
+    let tokens = |tokens: &[String]| format!("http:\n  tokens: [{}]\n", tokens.join(", "));
+    let open = tokens(&[named("vera", one)]).replace("http:\n", "http:\n  listen: 0.0.0.0:80\n");
+    let config = Config::parse(&open).unwrap();
+    assert_eq!(config.http.tokens[0].name.0, "vera");
+    assert!(!format!("{config:?}").contains(one));
+    let problem = |text: &str| Config::parse(text).unwrap_err().to_string();
+    for repeated in
+        [[named("vera", one), named("vera", two)], [named("vera", one), named("tom", one)]]
+    {
+        let found = problem(&tokens(&repeated));
+        assert!(found.contains("names and tokens that differ from each other"), "{found}");
+    }
+    let found = problem(&tokens(&[named("'<b>'", one)]));
+    assert!(found.contains("it must be a name or an address"), "{found}");
+    let found = problem("http:\n  proxy_sign_in: {header: X-Forwarded-Email, admins: [mia]}\n");
+    assert!(found.contains("http.trusted_proxies names, and it names none"), "{found}");
 }
 
 #[test]

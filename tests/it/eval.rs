@@ -286,7 +286,7 @@ fn unknown_tasks_and_unused_models_are_rejected() {
     let (_, _, stderr) = eval(folder.path(), &["cases.jsonl", "--mind", "model"]);
     assert!(stderr.contains("name one in agents.judgment of the config"), "{stderr}");
     let stderr = rejection(&["--model", "openai/large-1"]);
-    assert!(stderr.starts_with("aizuchi: --model goes with --mind model"), "{stderr}");
+    assert!(stderr.starts_with("aizuchi: --model needs --mind model"), "{stderr}");
     let both = ["--dump-prompts", "prompts", "--answers", "answers.jsonl"];
     assert_eq!(eval(folder.path(), &[&state[..], &both].concat()).0, Some(2));
 }
@@ -334,7 +334,7 @@ fn dumped_prompts_equal_the_models_and_can_be_answered_elsewhere() {
 fn prompts_follow_the_config_and_its_message_limit() {
     let prompts = folder(&[]);
     let own = "{{ persona.name }}/{{ persona.system_prompt }}:{% for m in top_level_messages %} \
-               {{ m.user.name }}{% endfor %} {{ current_time }}";
+               {{ m.user.name }}|{{ m.text }}|{% endfor %} {{ current_time }}";
     std::fs::write(prompts.path().join("state.j2"), own).unwrap();
     let config = format!(
         "language: ja\ntimezone: Asia/Tokyo\nprompts_dir: {}\npersona: {{name: Aki}}\n\
@@ -347,7 +347,7 @@ fn prompts_follow_the_config_and_its_message_limit() {
     assert_eq!(eval(folder.path(), &dump).0, Some(0));
     let read = |id: &str| std::fs::read_to_string(folder.path().join(format!("prompts/{id}.txt")));
     let japanese = read("b1").unwrap();
-    assert!(japanese.starts_with("Aki/") && japanese.contains("Look closely.: bob "), "{japanese}");
+    assert!(japanese.starts_with("Aki/") && japanese.contains("Look closely.: bob|"), "{japanese}");
     assert!(japanese.ends_with("2026-02-25 15:15:20 Asia/Tokyo"), "{japanese}");
     // The folder's templates are for the configured language only.
     let english = read("a1").unwrap();
@@ -659,18 +659,21 @@ fn the_error_of_an_invalid_item_has_no_chat_text() {
         (with(&|item| item["id"] = "../x".into()), "its id is not made of at most 80 of the "),
         (with(&|item| item["kind"] = "".into()), "its kind is empty, or not one line"),
         (with(&|item| item["context"] = json!([])), "its context is empty"),
-        (with(&|item| item["context"][2]["t"] = 1.into()), "the t of line 3 is no time before "),
+        (with(&|item| item["context"][2]["t"] = 1.into()), "the t of line 3 is not a time before "),
         (with(&|item| item["context"][0]["t"] = (-1).into()), "line 2 is older than the one be"),
         (with(&|item| item["context"][1]["author"] = " ".into()), "the author of line 2 is empty"),
         (
             with(&|item| item["context"][1]["reply_to"] = 1.into()),
-            "the reply_to of line 2 is no line before",
+            "the reply_to of line 2 is not a line before",
         ),
         (
             with(&|item| item["context"][1]["thread"] = 1.into()),
-            "the thread of line 2 is no top-level line",
+            "the thread of line 2 is not a top-level line",
         ),
-        (with(&|item| item["thread"] = 3.into()), "its thread is no top-level line of its context"),
+        (
+            with(&|item| item["thread"] = 3.into()),
+            "its thread is not a top-level line of its context",
+        ),
     ] {
         let folder = folder(&[("items.jsonl", &format!("\n{line}\n"))]);
         let (code, _, stderr) = eval(folder.path(), &["items.jsonl"]);

@@ -50,7 +50,7 @@ fn a_config_is_named_or_found() {
     let config = |arguments: &[&str], variable: &str| {
         folder.shown(&folder.check(arguments, variable, "config"))
     };
-    assert_eq!(config(&[], ""), "ok    config    no file; all settings have their defaults");
+    assert_eq!(config(&[], ""), "ok    config    no file; all settings are at their defaults");
     folder.write("config.yaml", CONFIG);
     folder.write("other/mine.yaml", CONFIG);
     folder.write("third.yaml", CONFIG);

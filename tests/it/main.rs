@@ -11,6 +11,7 @@ mod check;
 mod command;
 mod config;
 mod connections;
+mod console;
 mod defects;
 mod demo;
 mod demo_command;

@@ -52,6 +52,17 @@ async fn models_asked(program: &Program, after: u64) -> (Value, Value) {
     (answer, rows["decisions"][0].clone())
 }
 
+/// Somebody who asks in the local room has the page before them.
+#[tokio::test]
+async fn how_to_connect_a_model_is_told_on_its_page() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "@Aizuchi how do I connect a language model?").await;
+    let answer = program.wait_for(0, is_answer).await;
+    let text = answer["text"].as_str().unwrap();
+    assert!(text.contains("You can also do it on this page."), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_found_model_is_used_at_once_and_after_a_restart() {
     let (server, host) = ollama(&["nomic-embed-text:latest", "qwen3:8b", "tiny:1b"]).await;
@@ -146,7 +157,7 @@ async fn the_start_says_what_could_be_used() {
     let told = told.join("\n");
     // The address cannot be named with --model, as it is not Ollama's own.
     for expected in [
-        "Ollama is running here with qwen3:8b. Use it: aizuchi --model auto",
+        "Ollama is running here with qwen3:8b. To use it: aizuchi --model auto",
         "ANTHROPIC_API_KEY is set, but no model is chosen. Use a model, for example: aizuchi \
          --model anthropic/claude-haiku-4-5",
     ] {
@@ -198,6 +209,9 @@ async fn a_key_is_tried_saved_and_never_shown() {
     let refused = "openai/large-1 did not answer: the model refused the key. Nothing was changed.";
     assert_eq!((status, &answer["error"]), (422, &json!(refused)));
     assert_eq!(env_file(&home), "");
+    let nameless = json!({ "kind": "compatible", "api_base": format!("{}/v1", server.base), "model": " ", "key": KEY });
+    let (status, answer) = choose(&program, nameless).await;
+    assert_eq!((status, &answer["error"]), (422, &json!("Enter the model’s name.")));
     for key in ["two words", "quo'te", "$HOME"] {
         let (status, answer) = choose(&program, choice(key)).await;
         assert_eq!(status, 422);
@@ -206,6 +220,7 @@ async fn a_key_is_tried_saved_and_never_shown() {
 
     let (status, models) = choose(&program, choice(KEY)).await;
     assert_eq!((status, &models["response"]), (200, &json!("openai/large-1")), "{models}");
+    assert_eq!(models["address"], json!(format!("{}/v1/", server.base)));
     let saved = format!(
         "AIZUCHI_MODEL=openai/large-1\nAIZUCHI_MODEL_API_BASE={}/v1\nAIZUCHI_MODEL_API_KEY={KEY}\n",
         server.base

@@ -196,6 +196,11 @@ async fn a_folder_of_prompts_is_checked_first() {
     for (name, template, expected) in [
         ("judge.j2", "a\n{% if %}", "prompts/judge.j2, line 2: syntax error: "),
         ("judge.j2", "a\nb\n{{ nobody }}", "prompts/judge.j2, line 3: unknown variable nobody"),
+        (
+            "judge.j2",
+            "{{ persona.name }}?",
+            "prompts/judge.j2 (with the files that it includes) shows none of the messages",
+        ),
         ("jugde.j2", "x", "prompts/jugde.j2 is none of the prompts; did you mean judge.j2?"),
     ] {
         std::fs::write(folder.join(name), template).unwrap();
@@ -212,9 +217,10 @@ async fn a_folder_of_prompts_is_checked_first() {
         assert!(line.starts_with(&format!("FAIL  prompts   {expected}")), "{text}");
         std::fs::remove_file(folder.join(name)).unwrap();
     }
-    std::fs::write(folder.join("judge.j2"), "{{ persona.name }}?").unwrap();
+    let own = "{{ persona.name }}?{% for m in top_level_messages %} {{ m.text }}{% endfor %}";
+    std::fs::write(folder.join("judge.j2"), own).unwrap();
     let (text, _) = prompt(&home, &["judge", "--channel", "general"]);
-    assert_eq!(text, "Aizuchi?\n");
+    assert!(text.starts_with("Aizuchi? "), "{text}");
     let (code, text, _) = run(&home, &["check"]);
     assert_eq!(code, Some(0), "{text}");
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::program::{Home, Program};
+use aizuchi_harness::providers::{Server, ServerLimits};
 
 fn replace(home: &Home, part: &str, by: &str) {
     let config = std::fs::read_to_string(home.config()).unwrap();
@@ -82,5 +83,36 @@ async fn a_model_is_chosen_with_the_settings_of_the_last_reload() {
     std::fs::write(&env_file, "OPENAI_API_KEY=sk-test-0123456789abcdef\n").unwrap();
     reload_until(&home, &program, "nothing that can be reloaded has changed", 1).await;
     assert_eq!(has_key().await, true);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A key is changed in its file: the next call is made with the new one, and no restart is asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_is_called_with_the_key_of_the_last_reload() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.will_say(&["with the old key", "with the new key"]);
+    let home = Home::new(1000.0);
+    let base = &server.base;
+    home.add(&format!(
+        "agents: {{response: {{model_id: openai/gpt-4.1-mini, client_args: {{api_base: \"{base}/v1\", api_key: \"${{KEY}}\"}}}}}}\n"
+    ));
+    let key_file = home.path().join("key");
+    std::fs::write(&key_file, "sk-test-the-old-key-0123\n").unwrap();
+    let key_file_name = key_file.display().to_string();
+    let program = home.start_with(&[], &[("KEY_FILE", &key_file_name)]);
+    let answers = async |expected: &str| {
+        program.says("alice", "@Aizuchi hello").await;
+        program.wait_for(0, |kind, data| kind == "message" && data["text"] == expected).await;
+    };
+    answers("with the old key").await;
+    std::fs::write(&key_file, "sk-test-the-new-key-0123\n").unwrap();
+    let said = "changed: agents.response.client_args.api_key";
+    reload_until(&home, &program, said, 1).await;
+    answers("with the new key").await;
+    let requests = server.requests();
+    let keys: Vec<_> = requests.iter().map(|request| &request.headers["authorization"]).collect();
+    assert_eq!(keys, ["Bearer sk-test-the-old-key-0123", "Bearer sk-test-the-new-key-0123"]);
+    assert!(!home.log().contains("needs a restart"), "{}", home.log());
+    assert!(!home.log().contains("-key-0123"), "a key is in the log");
     assert_eq!(program.stop(), Some(0));
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi::replay::history::History;
 use aizuchi::replay::score::ReplayScore;
-use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
+use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
 
 fn root() -> &'static Path {
@@ -90,6 +90,52 @@ fn equal_seeds_give_equal_bytes() {
     let (_, _, other) = run(&history, &policy, ReplayJudge::Builtin, 4000, 2);
     assert_eq!(one, again);
     assert_ne!(one, other);
+}
+
+/// Rooms with the same users and the same message ids, the longest first.
+fn rooms() -> History {
+    let room = |number: usize| {
+        let mut channel = history(number).channels.remove(0);
+        channel.name = format!("room {number}");
+        channel.messages.iter_mut().for_each(|message| message.room.clone_from(&channel.name));
+        channel
+    };
+    History { channels: (1..=9).rev().map(room).collect(), ..History::default() }
+}
+
+#[test]
+fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
+    let rooms = rooms();
+    for (name, judge) in [
+        ("adaptive", ReplayJudge::Builtin),
+        ("facilitator", ReplayJudge::Speak),
+        ("every-message", ReplayJudge::Silent),
+    ] {
+        let policy = policy(name);
+        let run = |threads: usize| {
+            let settings = ReplaySettings { judge, latency_ms: 4000, seed: 1 };
+            let replay = Replay::new(&policy, settings).unwrap().observed().on_threads(threads);
+            let buffer = OutputBuffer::default();
+            let mut score = ReplayScore::new(&policy);
+            let mut moments = Vec::new();
+            let output = Some(Box::new(buffer.clone()) as _);
+            let mut taken = Vec::new();
+            replay
+                .run(&rooms, 0, output, &mut |index, channel, record| {
+                    taken.push(index);
+                    score.add(channel, record);
+                    moments.push(record.moments.take());
+                    Ok(())
+                })
+                .unwrap();
+            assert!(taken.is_sorted() && taken.len() == 9);
+            let events = buffer.0.lock().unwrap().clone();
+            (events, ReplayScore { elapsed_seconds: 0.0, ..score }, moments)
+        };
+        let in_turn = run(1);
+        assert!(!in_turn.0.is_empty(), "{name}");
+        assert!(in_turn == run(2) && in_turn == run(7), "{name}");
+    }
 }
 
 #[test]

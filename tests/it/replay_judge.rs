@@ -184,7 +184,7 @@ async fn recorded_answers_stand_in_for_a_model() {
         (&["--judge", "nowhere.jsonl"], "cannot read nowhere.jsonl"),
         (&["--judge", "config.yaml"], "config.yaml holds no answers"),
         (&["--judge", "model", "--max-cost", "much"], "it must be an amount of money"),
-        (&["--model", "openai/gpt-4o-mini"], "--model goes with --judge model"),
+        (&["--model", "openai/gpt-4o-mini"], "--model needs --judge model"),
     ] {
         let (code, _, stderr) = replay(folder.path(), arguments).await;
         assert!(code != Some(0) && stderr.contains(expected), "{arguments:?} {stderr}");

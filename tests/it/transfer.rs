@@ -61,11 +61,26 @@ async fn everything_moves_to_a_server_and_the_old_file_refuses_to_be_used() {
     let wrong = on(&home, &["migrate", "--to", "mysql://somewhere"]).assert().code(2);
     assert!(text(&wrong.get_output().stderr).contains("it must be like sqlite://"));
     let done = success(on(&home, &["migrate", "--to", &url]));
-    assert!(done.contains("now have storage.url name the new place"), "{done}");
+    assert!(done.contains("now point storage.url to the new location"), "{done}");
     let again = success(on(&home, &["migrate", "--to", &url]));
     assert!(again.contains("as an earlier call had left it"), "{again}");
     let refused = refusal(on(&home, &["run"]));
     assert!(refused.contains("was moved to postgres://"), "{refused}");
     let refused = refusal(on(&home, &["search", "pump"]));
     assert!(refused.contains("was moved to postgres://"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_relative_place_is_in_the_configs_folder_wherever_the_command_is_run() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "the pump key hangs behind the green door").await;
+    assert_eq!(program.stop(), Some(0));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut migrate = on(&home, &["migrate", "--to", "sqlite://moved/here.db"]);
+    migrate.current_dir(elsewhere.path());
+    let done = success(migrate);
+    let moved = home.config().parent().unwrap().join("moved/here.db");
+    assert!(done.contains(moved.to_str().unwrap()) && moved.is_file(), "{done}");
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }

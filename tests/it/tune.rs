@@ -2,6 +2,13 @@
 
 use std::path::Path;
 
+use aizuchi::replay::gate_trial::{GateTrial, Missable};
+use aizuchi::replay::learning::TimedMoment;
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::decision::learned::features::NAMES;
+use aizuchi_core::decision::learned::{JudgedMoment, Moment};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -106,6 +113,59 @@ fn a_history_that_cannot_tell_leads_to_no_advice() {
         (&["tune", "porch.jsonl", "--goal", "loud"], "invalid value 'loud'"),
         (&["--config", "shy.yaml", "tune", "porch.jsonl", "--policy", "shy.yaml"], "give either"),
         (&["--model", "openai/x", "tune", "porch.jsonl"], "--model works only"),
+    ] {
+        let (code, _, stderr) = run(folder.path(), arguments);
+        assert!(code != Some(0) && stderr.contains(expected), "{arguments:?} {stderr}");
+    }
+}
+
+/// Moments a minute apart. Every third is a yes that its first feature shows, and every other of these came to nothing.
+fn judged_moments(count: i64) -> Vec<TimedMoment> {
+    let moment = |number: i64| {
+        let is_yes = number % 3 == 0;
+        let mut features = vec![(number % 7) as f32; NAMES.len()];
+        features[0] = if is_yes { 1.0 } else { 0.0 };
+        features[1] = if number % 6 == 0 { 1.0 } else { 0.0 };
+        let decision = DecisionId(number);
+        let moment = Moment::judged("built-in", features);
+        TimedMoment {
+            at: Timestamp::from_second(number * 60).unwrap(),
+            workspace: WorkspaceId::new("porch"),
+            judged: JudgedMoment { decision, moment, is_yes },
+            was_seen: number % 6 == 0,
+        }
+    };
+    (0..count).map(moment).collect()
+}
+
+#[test]
+fn a_gate_is_tried_on_moments_that_were_judged() {
+    let half = Timestamp::from_second(300 * 60).unwrap();
+    let trial = GateTrial { moments: judged_moments(600), half, messages: 1000, seed: 1 };
+    let savings = trial.savings(Missable::Yes, 0.1);
+    assert_eq!((savings.calls, savings.yes, savings.seen), (300, 100, 50));
+    assert!((savings.ceiling - 2.0 / 3.0).abs() < 1e-9);
+    // A few of those that the judge always declines are judged all the same.
+    assert!(savings.missed_yes == 0 && (150..200).contains(&savings.saved), "{savings:?}");
+    let savings = trial.savings(Missable::Seen, 0.1);
+    assert!((savings.ceiling - 5.0 / 6.0).abs() < 1e-9);
+    assert!(
+        savings.missed_seen == 0 && savings.missed_yes > 30 && savings.saved > 200,
+        "{savings:?}"
+    );
+    // Without enough to learn from, nothing is saved.
+    let few = GateTrial { moments: judged_moments(150), half: Timestamp::UNIX_EPOCH, ..trial };
+    assert_eq!(few.savings(Missable::Yes, 0.1).saved, 0);
+}
+
+#[test]
+fn what_a_gate_cannot_be_tried_on_is_named() {
+    let folder = folder(4);
+    for (arguments, expected) in [
+        (&["gate", "--try", "nowhere.jsonl"][..], "cannot read nowhere.jsonl"),
+        (&["gate", "--try", "porch.jsonl", "--miss", "2"], "a share from 0 to 0.5"),
+        (&["gate", "--try", "porch.jsonl", "--judge", "loud"], "it must be builtin"),
+        (&["gate", "--try", "porch.jsonl", "--reset"], "cannot be used with"),
     ] {
         let (code, _, stderr) = run(folder.path(), arguments);
         assert!(code != Some(0) && stderr.contains(expected), "{arguments:?} {stderr}");

@@ -252,7 +252,7 @@ pub struct Context {
     pub names: BTreeMap<UserId, Arc<str>>,
     /// What messages of the target reply to, as it was found when they were heard. Where it is missing, it is found
     /// again from the messages here.
-    pub links: BTreeMap<MessageId, MessageLinks>,
+    pub links: BTreeMap<MessageId, Arc<MessageLinks>>,
     /// Messages that no decision covers, since they were only backfilled or start nothing.
     pub undecided: BTreeSet<MessageId>,
     /// Messages of the target that the open decision covers.

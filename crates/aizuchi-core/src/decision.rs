@@ -289,3 +289,15 @@ pub struct Decision {
     pub attempts: Vec<Attempt>,
     pub revision: u64,
 }
+
+impl Decision {
+    /// The same without what a judge or a model wrote about the messages.
+    pub fn without_texts(mut self) -> Self {
+        self.why = None;
+        let attempts = self.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
+        for judgment in self.judgment.iter_mut().chain(attempts) {
+            judgment.reason = String::new();
+        }
+        self
+    }
+}

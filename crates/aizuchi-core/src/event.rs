@@ -4,6 +4,7 @@
 pub mod memory_job;
 pub mod completion;
 pub mod step;
+mod retry;
 pub mod planned_call;
 
 use std::fmt;
@@ -431,9 +432,15 @@ pub struct PostedMessage {
     pub author: UserId,
 }
 
+/// Names a dead letter within its store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeadLetterId(pub i64);
+
 /// A step that was given up and needs an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
+    /// Given by the store.
+    pub id: DeadLetterId,
     pub conversation: ConversationId,
     pub verb: Arc<str>,
     pub at: Timestamp,

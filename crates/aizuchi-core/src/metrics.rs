@@ -295,6 +295,13 @@ impl Metrics {
         self.last_backup_seconds.set(at.as_second() as f64);
     }
 
+    /// When the last scheduled backup was made, if one is known.
+    pub fn last_backup(&self) -> Option<Timestamp> {
+        let seconds = self.last_backup_seconds.get();
+        // Before the first one, the figure is 0 or 1.
+        (seconds > 1.0).then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
+    }
+
     /// The names of all families of metrics.
     pub fn families(&self) -> &[String] {
         &self.families

@@ -1,5 +1,6 @@
 //! Who the companion is: its name, its character, its language.
 
+pub mod spelling;
 pub mod written;
 
 use serde::{Deserialize, Serialize};

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use strum::IntoStaticStr;
 use tokio::sync::watch;
 
 use crate::chat::{
@@ -25,12 +27,12 @@ use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
 use crate::decision::learned::JudgedMoment;
-use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
+use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::step::Step;
-use crate::event::{Claim, DeadLetter, Disposition, Outcome};
+use crate::event::{Claim, DeadLetter, DeadLetterId, Disposition, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
@@ -42,6 +44,12 @@ const FORGOTTEN_USER_ID: &str = "forgotten";
 pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How many of a conversation's newest messages are searched for the last one by a human.
 const REPLY_DELAY_LOOKBACK: usize = 10;
+/// The reads of a private channel are kept for this long.
+const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
+const DEAD_LETTER_GONE: &str =
+    "there is no such dead letter any more, or what it was about is gone";
+const DEAD_LETTER_BLOCKED: &str =
+    "something else is pending in that conversation; try again when it is done";
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
@@ -183,6 +191,15 @@ pub trait Archive: Send + Sync {
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
 
+    /// The newest messages that a user wrote in a channel before a time, oldest first.
+    async fn messages_of_author(
+        &self,
+        author: &User,
+        channel: &ChannelId,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError>;
+
     /// Messages that arrived or changed after a revision, in the order of their revisions.
     async fn messages_since(
         &self,
@@ -226,6 +243,7 @@ pub trait Archive: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
+    /// What was given up, oldest first.
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
     /// Whether the store can be read, and whether the newest write succeeded.
@@ -233,6 +251,28 @@ pub trait Archive: Send + Sync {
 
     /// How much is pending in all workspaces.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
+
+    /// When each channel of a workspace last had a message of others and of the persona, in the order of their ids.
+    async fn channel_activity(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<ChannelActivity>, StoreError>;
+
+    /// How the decisions of a workspace ended that were opened then or later, by channel and result.
+    async fn decision_counts(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StoreError>;
+
+    /// The newest model calls, newest first.
+    async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;
+
+    /// How many bytes the database takes.
+    async fn size_bytes(&self) -> Result<u64, StoreError>;
+
+    /// Who read the text of private channels, the newest `limit`, newest first.
+    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError>;
 
     /// The pending steps of a workspace.
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
@@ -355,6 +395,82 @@ pub enum Order {
     ForgetMoments {
         workspace: WorkspaceId,
     },
+    /// Remove a dead letter, with the text that could not be posted.
+    DropDeadLetter {
+        workspace: WorkspaceId,
+        id: DeadLetterId,
+    },
+    /// Open the decision of a dead letter again, and remove the letter. Refused while something else is pending in the
+    /// conversation.
+    RetryDeadLetter {
+        workspace: WorkspaceId,
+        id: DeadLetterId,
+    },
+    /// Note that somebody reads the text of a private channel on the pages.
+    NotePrivateRead(PrivateRead),
+}
+
+/// Somebody reads what was said in a private channel or a direct message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateRead {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    /// The name under which they signed in.
+    pub reader: Arc<str>,
+    pub what: PrivateText,
+}
+
+/// What is read of a private channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum PrivateText {
+    Messages,
+    Decisions,
+    DeadLetters,
+}
+
+impl PrivateText {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The reads of one channel by one reader within an hour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateReads {
+    pub read: PrivateRead,
+    /// The newest of them.
+    pub at: Timestamp,
+    pub count: u64,
+}
+
+/// When a channel last had a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelActivity {
+    pub channel: ChannelId,
+    /// Of anybody but the persona.
+    pub last_heard: Option<Timestamp>,
+    /// Of the persona.
+    pub last_spoke: Option<Timestamp>,
+}
+
+/// A model call, as far as its model's health is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentCall {
+    pub at: Timestamp,
+    pub model: Arc<str>,
+    pub verb: Arc<str>,
+    pub result: AttemptResult,
+    pub error: Option<Arc<str>>,
+}
+
+/// How many decisions of a channel ended alike. `None`: those that are open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionCount {
+    pub channel: ChannelId,
+    pub ended: Option<DecisionResult>,
+    pub count: u64,
 }
 
 impl Order {
@@ -364,14 +480,17 @@ impl Order {
             Order::OptOut { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
-            | Order::Forget { .. } => true,
+            | Order::Forget { .. }
+            | Order::RetryDeadLetter { .. } => true,
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
             | Order::OptIn { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. } => false,
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::NotePrivateRead(_) => false,
         }
     }
 
@@ -385,7 +504,10 @@ impl Order {
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
             | Order::ImportMemo { workspace, .. }
+            | Order::DropDeadLetter { workspace, .. }
+            | Order::RetryDeadLetter { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
+            Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
             Order::ImportMemory { key, .. } => &key.workspace,
         }
@@ -501,6 +623,8 @@ pub struct StoredMessage {
     pub message: Arc<Message>,
     /// The author's name, or their id where no name is known.
     pub author_name: Arc<str>,
+    /// The channel's visibility when the message was heard, or since a channel turned private.
+    pub visibility: Visibility,
     pub is_deleted: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
@@ -547,6 +671,7 @@ pub enum MessageRange {
     Newest,
     /// The newest messages before this one.
     Before(MessageId),
+    BeforeTime(Timestamp),
     /// The oldest messages after this one.
     After(MessageId),
     AfterTime(Timestamp),
@@ -562,6 +687,16 @@ pub enum DecisionQuery {
     Channel {
         workspace: WorkspaceId,
         channel: ChannelId,
+        limit: usize,
+    },
+    /// The newest decisions of a channel before one of them that ended like this and by this gate, where these are
+    /// given.
+    Filtered {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        ended: Option<DecisionFilter>,
+        gate: Option<Gate>,
+        before: Option<DecisionId>,
         limit: usize,
     },
     /// The decisions of a channel that were opened then or later.
@@ -581,6 +716,23 @@ pub enum DecisionQuery {
         channel: ChannelId,
         messages: Vec<MessageId>,
     },
+}
+
+/// Which decisions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionFilter {
+    Open,
+    Ended(DecisionResult),
+}
+
+impl DecisionFilter {
+    /// As it is written in addresses.
+    pub fn name(self) -> &'static str {
+        match self {
+            DecisionFilter::Open => "open",
+            DecisionFilter::Ended(ended) => ended.name(),
+        }
+    }
 }
 
 /// Each variant says what the caller does next. Nothing was written.

@@ -2,13 +2,14 @@
 //! which text is due and with what values; it writes none itself. Prompts have templates of their own, and the room's
 //! page has `i18n.js`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::persona::Language;
 
 /// Makes a function of each entry `name: "English" / "Japanese";`. With arguments, as in
 /// `name(user: &str): "Hello {user}" / "{user} さん、こんにちは";`, both texts are formats. A long text goes on in a
-/// second string.
+/// second string. In Japanese, a space sets a value off from the words beside it; where the value is Japanese, too, it
+/// is left out: 「Aizuchi です」, 「ミオです」.
 macro_rules! texts {
     (@entry $(#[$doc:meta])* $name:ident [] [$($en:literal)+] [$($ja:literal)+]) => {
         $(#[$doc])*
@@ -22,7 +23,11 @@ macro_rules! texts {
         pub fn $name(language: $crate::persona::Language, $($argument: $type),+) -> String {
             match language {
                 $crate::persona::Language::En => [$(format!($en)),+].concat(),
-                $crate::persona::Language::Ja => [$(format!($ja)),+].concat(),
+                $crate::persona::Language::Ja => {
+                    $(let $argument = $crate::texts::Placed($argument);)+
+                    $(let _ = &$argument;)+
+                    $crate::texts::close_up(&[$(format!($ja)),+].concat())
+                }
             }
         }
     };
@@ -47,6 +52,7 @@ pub mod builtin;
 pub mod platform;
 pub mod ledger;
 pub mod pages;
+pub mod console;
 pub mod report;
 pub mod demo;
 pub mod command_line;
@@ -62,12 +68,72 @@ pub struct Name<'a>(pub &'a str);
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
-        match (f.alternate(), self.0.ends_with(|letter: char| letter.is_ascii())) {
+        let is_foreign = |letter: char| !is_japanese(letter) && letter.is_alphanumeric();
+        match (f.alternate(), self.0.ends_with(is_foreign)) {
             (true, true) => f.write_str(" さん"),
             (true, false) => f.write_str("さん"),
             (false, _) => Ok(()),
         }
     }
+}
+
+/// Stand before and behind a value until spaces beside it are closed up. They are no characters of any text.
+const VALUE_BEGINS: char = '\u{fdd0}';
+const VALUE_ENDS: char = '\u{fdd1}';
+
+/// A value in a Japanese text, with marks around it.
+struct Placed<T>(T);
+
+impl<T: fmt::Display> fmt::Display for Placed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char(VALUE_BEGINS)?;
+        self.0.fmt(f)?;
+        f.write_char(VALUE_ENDS)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Placed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Takes the marks out, and the one space that stands between a Japanese word and a Japanese value.
+fn close_up(marked: &str) -> String {
+    let mut letters = marked.chars().peekable();
+    let mut text = String::with_capacity(marked.len());
+    // 「@ミオ ストップ」: what follows a mention is no part of the name.
+    let mut is_mention = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            VALUE_BEGINS => {
+                is_mention = text.ends_with(['@', '＠']);
+                let begins_japanese = letters.peek().copied().is_some_and(is_japanese);
+                if begins_japanese
+                    && text.strip_suffix(' ').is_some_and(|before| before.ends_with(is_japanese))
+                {
+                    text.pop();
+                }
+            }
+            VALUE_ENDS => {
+                let mut behind = letters.clone();
+                let is_set_off = behind.next() == Some(' ') && !is_mention;
+                if is_set_off
+                    && text.ends_with(is_japanese)
+                    && behind.next().is_some_and(is_japanese)
+                {
+                    letters.next();
+                }
+            }
+            letter => text.push(letter),
+        }
+    }
+    text
+}
+
+/// Kana, kanji, and the mark that repeats one.
+fn is_japanese(letter: char) -> bool {
+    matches!(letter, '々' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 fn pick<'a>(language: Language, en: &'a str, ja: &'a str) -> &'a str {
@@ -88,8 +154,43 @@ mod tests {
             ("さくら", "さくらさんに聞かれました"),
             ("佐々", "佐々さんに聞かれました"),
             ("Ken", "Ken さんに聞かれました"),
+            ("José", "José さんに聞かれました"),
+            ("佐藤（営業）", "佐藤（営業）さんに聞かれました"),
         ] {
             assert_eq!(replies::asked_by(Language::Ja, Name(name)), expected);
         }
+    }
+
+    #[test]
+    fn a_space_sets_off_only_what_is_not_japanese() {
+        for (name, expected) in [
+            ("ミオ", "ミオは見送りました。理由は「理由」。最後の発言の下にも書いてあります。"),
+            ("Mio", "Mio は見送りました。理由は「理由」。最後の発言の下にも書いてあります。"),
+        ] {
+            assert_eq!(demo::let_it_be(Language::Ja, name, "理由"), expected);
+        }
+        for (name, expected) in [
+            ("ミオ", "皆さんの会話を聞いてミオが答えます"),
+            ("Mio", "皆さんの会話を聞いて Mio が答えます"),
+            ("相槌bot", "皆さんの会話を聞いて相槌bot が答えます"),
+            ("Bot相槌", "皆さんの会話を聞いて Bot相槌が答えます"),
+        ] {
+            let marked = format!("皆さんの会話を聞いて {} が答えます", Placed(name));
+            assert_eq!(close_up(&marked), expected);
+        }
+        let marked = format!("`@{} ストップ` で {} は", Placed("ミオ"), Placed("ミオ"));
+        assert_eq!(close_up(&marked), "`@ミオ ストップ` でミオは");
+        let marked = format!("  モデル    {}\n{} です", Placed("内蔵"), Placed(12));
+        assert_eq!(close_up(&marked), "  モデル    内蔵\n12 です");
+    }
+
+    #[test]
+    fn a_name_in_the_middle_of_a_sentence_is_set_off_on_both_sides() {
+        let said = |name| {
+            let when = builtin::time_of_day(jiff::civil::time(8, 5, 0, 0));
+            builtin::said(Language::Ja, Name(name), &when, "青")
+        };
+        assert_eq!(said("Ken"), "08:05 に Ken さんが「青」と言っていました。");
+        assert_eq!(said("健"), "08:05 に健さんが「青」と言っていました。");
     }
 }

@@ -277,7 +277,7 @@ fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError>
     if status.is_success() {
         let is_empty = text.trim_ascii().is_empty();
         let body = body.or(is_empty.then_some(Value::Null));
-        return body.ok_or(DiscordApiError::Malformed("it is no JSON"));
+        return body.ok_or(DiscordApiError::Malformed("it is not JSON"));
     }
     if !status.is_client_error() || status == StatusCode::REQUEST_TIMEOUT {
         return Err(DiscordApiError::OutcomeUnknown(format!("it answers {status}")));
@@ -363,7 +363,7 @@ mod tests {
         for (status, text, expected) in [
             (200, r#"{"id": "1"}"#, Ok(json!({"id": "1"}))),
             (204, "", Ok(Value::Null)),
-            (200, "<html>", Err(DiscordApiError::Malformed("it is no JSON"))),
+            (200, "<html>", Err(DiscordApiError::Malformed("it is not JSON"))),
             (403, r#"{"code": 50013, "message": "Missing Permissions"}"#, {
                 refused(403, 50013, "Missing Permissions")
             }),

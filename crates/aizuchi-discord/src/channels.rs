@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::info;
-use twilight_gateway::ShardId;
 use twilight_model::channel::ChannelType;
+use twilight_model::gateway::ShardId;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 

@@ -47,7 +47,8 @@ pub async fn diagnose(settings: &DiscordSettings, rules: &Rulebook) -> Vec<Diagn
                 channels.extend(checked);
             }
             Err(error) => {
-                findings.push(Err(format!("the server {} is not known: {error}", listed.name)));
+                findings
+                    .push(Err(format!("the server {} could not be read: {error}", listed.name)));
             }
         }
     }
@@ -73,7 +74,8 @@ fn check_content_intent(identity: &DiscordIdentity) -> Diagnosis {
 /// Discord resets the token of a bot that identifies too often.
 async fn check_session_starts(api: &DiscordApi) -> Diagnosis {
     let info = api.call(&ApiRequest::get("/gateway/bot")).await;
-    let info = info.map_err(|error| format!("the gateway could not be asked for: {error}"))?;
+    let info =
+        info.map_err(|error| format!("the gateway’s address could not be fetched: {error}"))?;
     let limit = &info["session_start_limit"];
     let (Some(remaining), Some(total)) = (limit["remaining"].as_u64(), limit["total"].as_u64())
     else {

@@ -5,17 +5,19 @@
 
 mod connection;
 pub mod disconnect;
+mod socket;
 
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
-use twilight_gateway::{ConfigBuilder, Intents, Shard, ShardId};
+use twilight_model::gateway::{Intents, ShardId};
 
 use crate::DiscordPlatform;
-use crate::gateway::connection::{ConnectOptions, GatewayEvent, GatewayInput, read_events};
+use crate::gateway::connection::{GatewayEvent, GatewayInput, read_events};
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
+use crate::gateway::socket::ShardLogin;
 use crate::identify::{IdentifyQueue, IdentifyRequest};
 use crate::identity::DiscordConnectError;
 use crate::ingest::{IngestError, IngestResult};
@@ -160,42 +162,33 @@ impl DiscordPlatform {
             self.clock.sleep_until(next).await;
         }
         let identify_queue = IdentifyQueue::new(identify_requests.clone());
-        let options = ConnectOptions {
-            timeout: self.settings.timeouts.open,
-            is_resume: stream.session.is_some(),
+        let session = stream.session.clone();
+        let resume_url = session.as_ref().and_then(|session| session.resume_url.as_deref());
+        let number = stream.shard.number().to_string();
+        let login = ShardLogin {
+            shard: stream.shard,
+            url: resume_url.unwrap_or(&plan.url),
+            token: &self.settings.token,
+            session: session.as_ref(),
+            heartbeat_jitter: seeded_random(
+                self.inbox.random_seed,
+                &["heartbeat", &number, &self.now().to_string()],
+            ),
+            identify_queue: &identify_queue,
         };
-        let mut shard = self.new_shard(stream, plan, &identify_queue);
         let (events, event_receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let reading = read_events(login, events, self.settings.timeouts.open);
         let mut ingesting = std::pin::pin!(self.ingest_events(stream, event_receiver));
         let disconnect = tokio::select! {
             biased;
             result = &mut ingesting => return disconnect_from(result),
-            disconnect = read_events(&mut shard, events, options, &identify_queue) => disconnect?,
+            disconnect = reading => disconnect?,
         };
         // Ingest what was received before another connection replays it.
         match ingesting.await {
             Ok(()) => Ok(disconnect),
             failed => disconnect_from(failed),
         }
-    }
-
-    fn new_shard(
-        &self,
-        stream: &ShardStream,
-        plan: &GatewayPlan,
-        identify_queue: &IdentifyQueue,
-    ) -> Shard<IdentifyQueue> {
-        use secrecy::ExposeSecret as _;
-        let token = self.settings.token.expose_secret().to_owned();
-        let config = ConfigBuilder::new(token, INTENTS).proxy_url(plan.url.clone());
-        let mut config = config.queue(identify_queue.clone());
-        if let Some(session) = &stream.session {
-            config = config.session(session.to_resume());
-            if let Some(url) = &session.resume_url {
-                config = config.resume_url(url.clone());
-            }
-        }
-        Shard::with_config(stream.shard, config.build())
     }
 
     /// Ingests one event after the other, until the connection is lost and the queue is empty.

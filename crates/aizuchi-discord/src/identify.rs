@@ -7,7 +7,6 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};
-use twilight_gateway::queue::Queue;
 
 use crate::DiscordPlatform;
 use crate::identity::platform_workspace;
@@ -91,10 +90,9 @@ impl IdentifyQueue {
     pub async fn wait_for_permit(&self) {
         self.permitted.notified().await;
     }
-}
 
-impl Queue for IdentifyQueue {
-    fn enqueue(&self, _shard: u32) -> oneshot::Receiver<()> {
+    /// Asks for a permit.
+    pub fn enqueue(&self) -> oneshot::Receiver<()> {
         let (permit_sender, permit) = oneshot::channel();
         // It fails only if the permit loop has ended, which ends the whole adapter.
         let _ = self

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use twilight_gateway::{Session as ResumeSession, ShardId};
+use twilight_model::gateway::ShardId;
 
 use crate::DiscordPlatform;
 use crate::identity::platform_workspace;
@@ -51,11 +51,6 @@ impl GatewaySession {
     /// When the last event was received.
     pub fn heard_until(&self) -> Timestamp {
         Timestamp::from_millisecond(self.heard_ms).unwrap_or(Timestamp::MIN)
-    }
-
-    /// The session for twilight's gateway client.
-    pub fn to_resume(&self) -> ResumeSession {
-        ResumeSession::new(self.sequence, self.id.clone())
     }
 
     pub fn to_cursor(&self, shard: ShardId) -> Cursor {

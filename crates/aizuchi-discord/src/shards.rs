@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::Value;
-use twilight_gateway::ShardId;
+use twilight_model::gateway::ShardId;
 
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;

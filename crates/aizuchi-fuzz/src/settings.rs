@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aizuchi::config::Config;
-use aizuchi_import::kotonoha;
+use aizuchi_import::kotonoha::{self, VariableSource};
 
 /// A settings file. What is accepted can be used.
 pub fn config(bytes: &[u8]) {
@@ -23,7 +23,7 @@ pub fn kotonoha(bytes: &[u8]) {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     let variables: BTreeMap<String, String> =
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let Ok(written) = kotonoha::from_env(&variables) else { return };
+    let Ok(written) = kotonoha::from_env(&variables, VariableSource::File) else { return };
     drop(Config::parse(&written));
     kotonoha::to_model_id(&text);
 }

@@ -1,6 +1,7 @@
 //! What the tests of several crates share: a harness around any store, a PostgreSQL server of their own, and fake
 //! model servers. It is not part of the program.
 
+pub mod effort;
 pub mod net;
 pub mod random;
 pub mod endless;

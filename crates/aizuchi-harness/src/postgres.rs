@@ -33,6 +33,7 @@ fsync = off
 synchronous_commit = off
 full_page_writes = off
 wal_level = minimal
+wal_skip_threshold = 0
 max_wal_senders = 0
 max_wal_size = '128MB'
 SETTINGS

@@ -10,8 +10,8 @@ const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
     ("BOT_PREFIX", "there are no commands with a prefix"),
     ("LLM_RETRY_DELAY_BASE", "the waits between tries are fixed"),
     ("SESSION_TIMEOUT_HOURS", "talk is remembered in layers; see memory and retention"),
-    ("MAX_SESSIONS", "there are no sessions that could be too many"),
-    ("RATE_LIMIT_", "what may be used up is in budget"),
+    ("MAX_SESSIONS", "there are no sessions to limit"),
+    ("RATE_LIMIT_", "the limits are in budget"),
     ("DATABASE_URL", "it keeps a file of its own; see storage"),
     ("POSTGRES_", "it keeps a file of its own; see storage"),
     ("DB_", "it keeps a file of its own; see storage"),
@@ -22,11 +22,47 @@ const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
     ("WATCHTOWER_", "it does not update itself"),
 ];
 
+/// Variables that are converted or read as they are, and the keys of the config that they are in.
+const CONVERTED_VARIABLES: [(&str, &str); 19] = [
+    ("ANTHROPIC_API_KEY", "it is read from .env as it is"),
+    ("DISCORD_TOKEN", "discord.token"),
+    ("EAVESDROP_BUFFER_SIZE", "facilitator.buffer_size"),
+    ("EAVESDROP_ENABLED_CHANNELS", "channels"),
+    ("EAVESDROP_JUDGE_MODEL", "agents.judgment.model_id"),
+    ("EAVESDROP_MIN_INTERVENTION_INTERVAL_MINUTES", "facilitator.cooldown_minutes"),
+    ("EAVESDROP_MIN_MESSAGES", "facilitator.min_messages"),
+    ("GEMINI_API_KEY", "it is read from .env as it is"),
+    ("HEALTH_CHECK_ENABLED", "health_check"),
+    ("HEALTH_CHECK_PORT", "health_check.port"),
+    ("LLM_FALLBACK_MODEL", "agents.response.fallback.model_id"),
+    ("LLM_MAX_RETRIES", "models.attempts"),
+    ("LLM_MAX_TOKENS", "agents.response.params.max_tokens"),
+    ("LLM_MODEL", "agents.response.model_id"),
+    ("LLM_TEMPERATURE", "agents.response.params.temperature"),
+    ("LOG_LEVEL", "logging.level"),
+    ("OPENAI_API_KEY", "it is read from .env as it is"),
+    ("OPENROUTER_API_KEY", "it is read from .env as it is"),
+    ("TZ", "timezone"),
+];
+
+/// Where variables come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableSource {
+    /// A file of kotonoha: the config says of each of its variables what became of it.
+    File,
+    /// The environment of a process, most of which has nothing to do with kotonoha.
+    Process,
+}
+
 /// The default model of kotonoha.
 const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
 
-/// Writes a config file with the settings of these variables. Comments list what could not be converted.
-pub fn from_env(variables: &BTreeMap<String, String>) -> anyhow::Result<String> {
+/// Writes a config file with the settings of these variables. Comments list what could not be converted and, for a
+/// file, where each other variable went.
+pub fn from_env(
+    variables: &BTreeMap<String, String>,
+    source: VariableSource,
+) -> anyhow::Result<String> {
     anyhow::ensure!(
         non_empty_variable(variables, "DISCORD_TOKEN").is_some(),
         "DISCORD_TOKEN is not set, so this is no .env of kotonoha; name the file: aizuchi config \
@@ -40,7 +76,13 @@ pub fn from_env(variables: &BTreeMap<String, String>) -> anyhow::Result<String> 
     writer.write_response();
     writer.write_discord();
     writer.write_health_and_log();
+    if source == VariableSource::File {
+        writer.list_unknown();
+    }
     writer.write_unsupported();
+    if source == VariableSource::File {
+        writer.write_converted();
+    }
     Ok(writer.lines.join("\n"))
 }
 
@@ -135,7 +177,7 @@ impl ConfigWriter<'_> {
             Ok(_) | Err(_) => {
                 self.push_unsupported(
                     name,
-                    "nobody here knows this model; see agents in the example",
+                    "this model is not known here; see agents in the example",
                 );
                 None
             }
@@ -227,7 +269,7 @@ impl ConfigWriter<'_> {
                     self.push_line("  listen: 127.0.0.1:8081");
                 }
             }
-            Some(Ok(0) | Err(_)) => self.push_unsupported("HEALTH_CHECK_PORT", "it is no port"),
+            Some(Ok(0) | Err(_)) => self.push_unsupported("HEALTH_CHECK_PORT", "it is not a port"),
         }
         if let Some(level) = self.variable("LOG_LEVEL") {
             match level.to_uppercase().as_str() {
@@ -236,7 +278,7 @@ impl ConfigWriter<'_> {
                     self.push_line("logging:");
                     self.push_line(format!("  level: {known}"));
                 }
-                _ => self.push_unsupported("LOG_LEVEL", "it is no level"),
+                _ => self.push_unsupported("LOG_LEVEL", "it is not a level"),
             }
         }
         let names: Vec<String> = self.variables.keys().cloned().collect();
@@ -245,6 +287,40 @@ impl ConfigWriter<'_> {
             if let Some((_, why)) = why {
                 self.push_unsupported(&name, why);
             }
+        }
+    }
+
+    /// Lists the variables that are none of kotonoha's.
+    fn list_unknown(&mut self) {
+        for name in self.variables.keys() {
+            let is_converted = CONVERTED_VARIABLES.iter().any(|(known, _)| known == name);
+            let is_unsupported =
+                UNSUPPORTED_VARIABLES.iter().any(|(prefix, _)| name.starts_with(prefix));
+            if !is_converted && !is_unsupported {
+                let why = "kotonoha has no such setting; nothing here reads it";
+                self.unsupported.push(format!("# {name}: {why}."));
+            }
+        }
+    }
+
+    /// Says where each variable is now that was not listed before.
+    fn write_converted(&mut self) {
+        let is_listed = |name: &str| {
+            let prefix = format!("# {name}: ");
+            self.lines.iter().any(|line| line.starts_with(&prefix))
+        };
+        let converted = CONVERTED_VARIABLES.iter().filter(|(name, _)| {
+            non_empty_variable(self.variables, name).is_some() && !is_listed(name)
+        });
+        let converted: Vec<String> =
+            converted.map(|(name, key)| format!("# {name}: {key}.")).collect();
+        self.push_line("");
+        self.push_line("# Where the other variables are now:");
+        self.lines.extend(converted);
+        let empty = self.variables.iter().filter(|(_, value)| value.trim().is_empty());
+        let empty: Vec<&str> = empty.map(|(name, _)| name.as_str()).collect();
+        if !empty.is_empty() {
+            self.lines.push(format!("# Not set: {}.", empty.join(", ")));
         }
     }
 

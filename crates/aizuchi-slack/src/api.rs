@@ -117,7 +117,7 @@ impl SlackApi {
         }
         let body = read_body(response, MAX_PLATFORM_BODY_BYTES).await;
         let body = body.map_err(|error| SlackApiError::OutcomeUnknown(error.to_string()))?;
-        let body = parse_json(&body).map_err(|_| SlackApiError::Malformed("it is no JSON"))?;
+        let body = parse_json(&body).map_err(|_| SlackApiError::Malformed("it is not JSON"))?;
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 

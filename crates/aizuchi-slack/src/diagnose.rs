@@ -134,13 +134,13 @@ fn check_invitations(
     };
     let absent = configured.iter().filter(|wanted| !is_member(wanted)).map(|channel| {
         Err(format!(
-            "the config names {channel}, but it was not invited there: /invite @{bot_name} there"
+            "the config names {channel}, but @{bot_name} was not invited: write /invite @{bot_name} there"
         ))
     });
     let joined = match channels.len() {
-        0 => {
-            Err(format!("it is not in any channel yet: /invite @{bot_name} where it should listen"))
-        }
+        0 => Err(format!(
+            "@{bot_name} is not in any channel yet: write /invite @{bot_name} where it should listen"
+        )),
         1 => Ok(format!("in 1 channel: #{}", channels[0].1)),
         count => Ok(format!("in {count} channels")),
     };

@@ -68,13 +68,13 @@ impl RemotePlatform for SlackPlatform {
         )?;
         let content_type = (call.header)("content-type").unwrap_or_default();
         if content_type.starts_with("application/x-www-form-urlencoded") {
-            let malformed = WebhookError::Malformed("the body is no form");
+            let malformed = WebhookError::Malformed("the body is not a form");
             let form = (call.parse_form)(call.body).ok_or(malformed)?;
             return Ok(Some(self.answer_command(Value::Object(form)).await));
         }
         let Ok(payload) = parse_json(call.body) else {
             self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
-            return Err(WebhookError::Malformed("the body is no JSON"));
+            return Err(WebhookError::Malformed("the body is not JSON"));
         };
         if payload["type"] == "url_verification" {
             return Ok(Some(json!({ "challenge": payload["challenge"] })));

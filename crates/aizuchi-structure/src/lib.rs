@@ -17,7 +17,8 @@ pub mod utterance;
 pub mod vocabulary;
 pub mod words;
 
-use std::sync::{LazyLock, OnceLock};
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::cues::Cues;
 use crate::features::FeatureSet;
@@ -93,17 +94,34 @@ fn round(probabilities: &mut [f32]) {
 }
 
 /// The structure of the newest messages of a conversation.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ConversationStructure<'m> {
     models: &'m Models,
     utterances: Vec<Utterance>,
     /// For each message: that it begins something new, that it replies to the message before it, the one before
     /// that, and so on.
-    links: Vec<Vec<f32>>,
-    /// What became of each message, found when it is first asked for.
-    uptakes: Vec<OnceLock<Uptake>>,
+    links: Vec<Arc<[f32]>>,
+    /// What became of each message, as far as it was asked for.
+    uptakes: Vec<Mutex<Option<UptakeSoFar>>>,
     set: FeatureSet,
     buffer: Vec<f32>,
+}
+
+/// What became of a question by the messages up to one of them. Later messages go on from there.
+#[derive(Clone, Debug)]
+struct UptakeSoFar {
+    uptake: Uptake,
+    progress: Progress,
+    /// For each message from the question on, the probability that it belongs to it.
+    belonging: Vec<f32>,
+}
+
+/// What became of a question depends on no message that stands further above it.
+const UPTAKE_LOOKBACK: usize = 20;
+
+thread_local! {
+    /// Buffers for one message's features and their score.
+    static BUFFERS: RefCell<(FeatureSet, Vec<f32>)> = RefCell::default();
 }
 
 /// What became of a question.
@@ -143,11 +161,9 @@ impl<'m> ConversationStructure<'m> {
     }
 
     fn push_with(&mut self, utterance: Utterance, links: Vec<f32>) {
-        self.links.push(links);
+        self.links.push(links.into());
         self.utterances.push(utterance);
-        // Any message may change what became of those before it.
-        self.uptakes.clear();
-        self.uptakes.resize_with(self.utterances.len(), OnceLock::new);
+        self.uptakes.push(Mutex::default());
     }
 
     /// Adds the next message with the links that it has had before: the probability that it begins something new, and
@@ -197,13 +213,23 @@ impl<'m> ConversationStructure<'m> {
     /// For each message the probability that it belongs to what began with the one at `start`: that it replies to
     /// it, or to a message that belongs to it.
     pub fn belonging(&self, start: usize) -> Vec<f32> {
-        let mut belonging = vec![0.0; self.len()];
-        belonging[start] = 1.0;
-        for index in start + 1..self.len() {
-            let parents = (start..index).map(|parent| self.link(index, parent) * belonging[parent]);
-            belonging[index] = parents.sum();
+        let mut belonging = vec![0.0; start];
+        let mut since = vec![1.0];
+        for _ in start + 1..self.len() {
+            self.push_belonging(start, &mut since);
         }
+        belonging.append(&mut since);
         belonging
+    }
+
+    /// The same for the next message behind those that `since` has, which begin with the one at `start`.
+    fn push_belonging(&self, start: usize, since: &mut Vec<f32>) {
+        let index = start + since.len();
+        // It links to none further back.
+        let first = start.max(index.saturating_sub(WINDOW));
+        let parents = (first..index).map(|parent| self.link(index, parent) * since[parent - start]);
+        let belongs = parents.sum();
+        since.push(belongs);
     }
 
     /// The probability that a message is a reply to another user, and so is put to that user. A message may go on
@@ -231,46 +257,63 @@ impl<'m> ConversationStructure<'m> {
 
     /// What became of a question.
     pub fn uptake(&self, question: usize) -> Uptake {
-        self.uptakes[question].get_or_init(|| self.find_uptake(question)).clone()
-    }
-
-    fn find_uptake(&self, question: usize) -> Uptake {
-        let asker = self.utterances[question].author;
-        let mut set = FeatureSet::default();
-        let mut buffer = Vec::new();
-        let mut uptake = Uptake { open: 1.0, taken_by: None, content: 0.0 };
-        self.follow(question, |progress, index, belongs| {
-            uptake::add_features(self, progress, index, belongs, &mut set);
-            let mut score = |network: &Network| sigmoid(network.score(set.active(), &mut buffer));
-            if self.utterances[index].author != asker {
-                let message = &self.utterances[index];
-                let names_asker =
-                    message.addressee == Some(asker) || message.named.contains(&asker);
-                let taken = score(&self.models.takes_up);
-                let taken = match message.addressee {
-                    _ if names_asker => taken.max(NAMING_TAKES_UP),
-                    Some(_) => taken.min(NAMING_ANOTHER),
-                    None => taken,
-                };
-                if uptake.taken_by.is_none_or(|(_, most)| taken > most) {
-                    uptake.taken_by = Some((index, taken));
-                }
-                uptake.open *= 1.0 - taken;
-            } else {
-                let (content, waits) = (score(&self.models.content), score(&self.models.waits));
-                let message = &self.utterances[index];
-                // Before anybody else has written, only clear words show that the matter is settled.
-                let is_clear = progress.others > 0 || message.cues.intersects(CONTENT);
-                let is_meant = is_clear && message.addressee.is_none();
-                let content =
-                    if is_meant || message.cues.contains(Cues::THANKS) { content } else { 0.0 };
-                uptake.open *= 1.0 - content;
-                uptake.open += (1.0 - uptake.open) * waits;
-                uptake.content =
-                    (uptake.content + content * (1.0 - uptake.content)) * (1.0 - waits);
+        let mut known = self.uptakes[question].lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_with(|| UptakeSoFar {
+            uptake: Uptake { open: 1.0, taken_by: None, content: 0.0 },
+            progress: Progress { question, others: 0, own: 0, last: question },
+            belonging: vec![1.0],
+        });
+        BUFFERS.with_borrow_mut(|(set, buffer)| {
+            while question + known.belonging.len() < self.len() {
+                self.push_belonging(question, &mut known.belonging);
+                let index = question + known.belonging.len() - 1;
+                let belongs = known.belonging[index - question];
+                let UptakeSoFar { uptake, progress, .. } = known;
+                self.advance(progress, index, belongs, |progress| {
+                    self.add_to_uptake(uptake, progress, index, belongs, set, buffer);
+                });
             }
         });
-        uptake
+        known.uptake.clone()
+    }
+
+    /// Adds what the message at `index` means for a question.
+    fn add_to_uptake(
+        &self,
+        uptake: &mut Uptake,
+        progress: &Progress,
+        index: usize,
+        belongs: f32,
+        set: &mut FeatureSet,
+        buffer: &mut Vec<f32>,
+    ) {
+        let asker = self.utterances[progress.question].author;
+        uptake::add_features(self, progress, index, belongs, set);
+        let mut score = |network: &Network| sigmoid(network.score(set.active(), buffer));
+        let message = &self.utterances[index];
+        if message.author != asker {
+            let names_asker = message.addressee == Some(asker) || message.named.contains(&asker);
+            let taken = score(&self.models.takes_up);
+            let taken = match message.addressee {
+                _ if names_asker => taken.max(NAMING_TAKES_UP),
+                Some(_) => taken.min(NAMING_ANOTHER),
+                None => taken,
+            };
+            if uptake.taken_by.is_none_or(|(_, most)| taken > most) {
+                uptake.taken_by = Some((index, taken));
+            }
+            uptake.open *= 1.0 - taken;
+        } else {
+            let (content, waits) = (score(&self.models.content), score(&self.models.waits));
+            // Before anybody else has written, only clear words show that the matter is settled.
+            let is_clear = progress.others > 0 || message.cues.intersects(CONTENT);
+            let is_meant = is_clear && message.addressee.is_none();
+            let content =
+                if is_meant || message.cues.contains(Cues::THANKS) { content } else { 0.0 };
+            uptake.open *= 1.0 - content;
+            uptake.open += (1.0 - uptake.open) * waits;
+            uptake.content = (uptake.content + content * (1.0 - uptake.content)) * (1.0 - waits);
+        }
     }
 
     /// The messages whose authors ask for something and most probably still wait, with the probability, oldest first.
@@ -330,11 +373,20 @@ impl<'m> ConversationStructure<'m> {
 
     /// The messages `range` with the links that they have.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let goes_to_end = range.end == self.len();
+        // What became of a question is still true unless messages are missing that it depends on.
+        let uptake = |index: usize| {
+            let stands = goes_to_end
+                && (range.start == 0 || index.saturating_sub(range.start) >= UPTAKE_LOOKBACK);
+            let known = self.uptakes[index].lock().unwrap_or_else(PoisonError::into_inner);
+            let known = known.as_ref().filter(|_| stands);
+            Mutex::new(known.map(|known| known.moved_up(range.start)))
+        };
         Self {
             models: self.models,
             utterances: self.utterances[range.clone()].to_vec(),
             links: self.links[range.clone()].to_vec(),
-            uptakes: range.map(|_| OnceLock::new()).collect(),
+            uptakes: range.clone().map(uptake).collect(),
             set: FeatureSet::default(),
             buffer: Vec::new(),
         }
@@ -343,22 +395,52 @@ impl<'m> ConversationStructure<'m> {
     /// Passes on each later message of a user with the progress until then and the probability that it belongs to
     /// the question.
     pub fn follow(&self, question: usize, mut visit: impl FnMut(&Progress, usize, f32)) {
-        let asker = self.utterances[question].author;
         let belonging = self.belonging(question);
         let mut progress = Progress { question, others: 0, own: 0, last: question };
         for (index, belonging) in belonging.into_iter().enumerate().skip(question + 1) {
-            let message = &self.utterances[index];
-            if message.is_bot && message.addressee != Some(asker) {
-                continue;
-            }
-            visit(&progress, index, belonging);
-            match self.utterances[index].author == asker {
-                true => progress.own += 1,
-                false => progress.others += 1,
-            }
-            if belonging > 0.5 {
-                progress.last = index;
-            }
+            self.advance(&mut progress, index, belonging, |progress| {
+                visit(progress, index, belonging);
+            });
+        }
+    }
+
+    /// Passes on the progress until then if the message at `index` counts, and adds that message to it.
+    fn advance(
+        &self,
+        progress: &mut Progress,
+        index: usize,
+        belonging: f32,
+        visit: impl FnOnce(&Progress),
+    ) {
+        let asker = self.utterances[progress.question].author;
+        let message = &self.utterances[index];
+        if message.passes_on || message.is_bot && message.addressee != Some(asker) {
+            return;
+        }
+        visit(progress);
+        match message.author == asker {
+            true => progress.own += 1,
+            false => progress.others += 1,
+        }
+        if belonging > 0.5 {
+            progress.last = index;
+        }
+    }
+}
+
+impl UptakeSoFar {
+    /// The same where so many of the first messages are gone.
+    fn moved_up(&self, by: usize) -> Self {
+        let Self { uptake, progress, belonging } = self;
+        let taken_by = uptake.taken_by.map(|(index, taken)| (index - by, taken));
+        Self {
+            uptake: Uptake { taken_by, ..uptake.clone() },
+            progress: Progress {
+                question: progress.question - by,
+                last: progress.last - by,
+                ..*progress
+            },
+            belonging: belonging.clone(),
         }
     }
 }
@@ -383,5 +465,55 @@ mod tests {
         for network in [&models.takes_up, &models.content, &models.waits] {
             assert_eq!(rows(network), set.row_names().len());
         }
+    }
+
+    /// Made-up talk of four users, who ask, answer and thank in turns.
+    fn utterances(count: u32) -> Vec<Utterance> {
+        let mut names = NameIndex::default();
+        for (name, id) in ["ann", "bob", "cid", "dora"].into_iter().zip(0..) {
+            names.insert(id, name);
+        }
+        let texts = [
+            "does anybody know where the long ladder is?",
+            "on the shelf",
+            "bob: it is not there",
+            "thanks!",
+            "my printer does not work, I am stuck",
+            "have you tried another cable?",
+            "still the same",
+            "so it goes",
+            "ann: look behind the door",
+            "found it, thanks",
+        ];
+        let utterance = |number: u32| {
+            let mixed = number.wrapping_mul(2_654_435_761) >> 7;
+            let (text, author) = (texts[mixed as usize % texts.len()], mixed / 16 % 4);
+            Utterance::new(author, f64::from(number * 20), text, &[], &names)
+        };
+        (0..count).map(utterance).collect()
+    }
+
+    #[test]
+    fn what_became_of_a_question_goes_on_from_what_was_known() {
+        let utterances = utterances(120);
+        let mut asked_often = ConversationStructure::new(Models::shipped());
+        let mut is_open = 0;
+        for (index, utterance) in utterances.iter().enumerate() {
+            asked_often.push(utterance.clone());
+            if index % 50 == 49 {
+                asked_often = asked_often.slice(13..asked_often.len());
+            }
+            let mut anew = asked_often.slice(0..0);
+            for index in 0..asked_often.len() {
+                let parents: Vec<_> = asked_often.parents(index).collect();
+                let utterance = asked_often.utterances()[index].clone();
+                anew.push_linked(utterance, asked_often.begins(index), &parents);
+            }
+            for question in 0..asked_often.len() {
+                assert_eq!(asked_often.uptake(question), anew.uptake(question), "{question}");
+                is_open += usize::from(anew.uptake(question).open > 0.5);
+            }
+        }
+        assert!(is_open > 100, "{is_open}");
     }
 }

@@ -312,7 +312,7 @@ pub fn shared_words(
 ) -> (usize, usize) {
     let mut theirs = parent.words.iter().peekable();
     let (mut count, mut fewest) = (0, usize::MAX);
-    for word in &message.words {
+    for word in message.words.iter() {
         while theirs.next_if(|other| *other < word).is_some() {}
         if theirs.peek() != Some(&word) {
             continue;

@@ -1,5 +1,7 @@
 //! Finds the users that a message addresses or names, as users write names: in full, abbreviated, or with a typo.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::reader::split_words;
 
 /// A shorter name, or a name that is a common word, only counts with a punctuation mark after it.
@@ -13,18 +15,29 @@ const MIN_FUZZY_LENGTH: usize = 4;
 /// From this length on, a name may have two typos.
 const MIN_TWO_TYPO_LENGTH: usize = 7;
 
-/// All users who may be addressed. A user is a number that the caller gives.
-#[derive(Debug, Default)]
+/// All users who may be addressed. A user is a number that the caller gives. A channel may know thousands, so few of them
+/// are compared with a text.
+#[derive(Clone, Debug, Default)]
 pub struct NameIndex {
     users: Vec<IndexedUser>,
+    ids: HashSet<u32>,
+    /// The places in `users`, in order, of the names that begin or end with a letter.
+    by_first: HashMap<char, Vec<usize>>,
+    by_last: HashMap<char, Vec<usize>>,
+    /// Of the names that a text may hold as one word.
+    by_word: HashMap<String, Vec<usize>>,
+    /// Of the names that may stand anywhere in a text.
+    anywhere: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct IndexedUser {
     id: u32,
     /// In lower case.
     name: String,
     letters: Vec<char>,
+    /// Which letters it has, roughly.
+    letter_set: u64,
     /// It needs no mark after it to be a name.
     is_plain: bool,
 }
@@ -38,56 +51,107 @@ pub struct Addressed<'t> {
 }
 
 impl NameIndex {
+    pub fn knows(&self, id: u32) -> bool {
+        self.ids.contains(&id)
+    }
+
     /// Adds a user with their name in lower case, unless they are known.
     pub fn insert(&mut self, id: u32, name: &str) {
-        if !name.is_empty() && !self.users.iter().any(|user| user.id == id) {
-            let letters: Vec<char> = name.chars().collect();
-            let is_plain =
-                letters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name);
-            self.users.push(IndexedUser { id, name: name.to_owned(), letters, is_plain });
+        let (Some(first), Some(last)) = (name.chars().next(), name.chars().next_back()) else {
+            return;
+        };
+        if !self.ids.insert(id) {
+            return;
         }
+        let place = self.users.len();
+        let letters: Vec<char> = name.chars().collect();
+        let is_common = AMBIGUOUS_NAMES.contains(&name);
+        self.by_first.entry(first).or_default().push(place);
+        self.by_last.entry(last).or_default().push(place);
+        match name.is_ascii() && !name.contains(' ') {
+            true if name.len() >= MIN_BARE_NAME_LENGTH && !is_common => {
+                self.by_word.entry(name.to_owned()).or_default().push(place);
+            }
+            true => {}
+            false if letters.len() >= 2 => self.anywhere.push(place),
+            false => {}
+        }
+        self.users.push(IndexedUser {
+            id,
+            name: name.to_owned(),
+            letter_set: letter_set(&letters),
+            is_plain: letters.len() >= MIN_BARE_NAME_LENGTH && !is_common,
+            letters,
+        });
     }
 
     /// The user that a text in lower case addresses by its first or last words. An author never addresses
     /// themselves, and a typo that fits two names matches neither.
     pub fn find_addressee<'t>(&self, text: &'t str, author: u32) -> Addressed<'t> {
-        let others = || self.users.iter().filter(|user| user.id != author);
         let called = text.trim_start_matches(['@', '＠', ' ', '<']);
         let behind = |name: &str| trim_name_end(called.strip_prefix(name).unwrap_or(called));
         let word = first_word(text);
         let plain = text.trim_start_matches(['@', '＠', ' ']);
-        if let Some(user) = others().find(|user| is_name_prefix(text, plain, word, user)) {
+        let firsts = [plain.chars().next(), word.and_then(|word| word.chars().next())];
+        let found = firsts.into_iter().flatten().filter_map(|first| {
+            self.first_of(self.by_first.get(&first), author, |user| {
+                is_name_prefix(text, plain, word, user)
+            })
+        });
+        if let Some(user) = found.min().map(|place| &self.users[place]) {
             return Addressed { user: Some(user.id), body: behind(&user.name) };
         }
         if let Some(word) = word.filter(|word| !AMBIGUOUS_NAMES.contains(word)) {
             let letters: Vec<char> = word.chars().collect();
-            let mut matches = others().filter(|user| is_fuzzy_match(&letters, &user.letters));
+            let set = letter_set(&letters);
+            let others = self.users.iter().filter(|user| user.id != author);
+            let mut matches = others.filter(|user| is_fuzzy_match(&letters, set, user));
             if let (Some(user), None) = (matches.next(), matches.next()) {
                 return Addressed { user: Some(user.id), body: behind(word) };
             }
         }
         let end = name_end(text);
-        let last = others().find(|user| is_name_suffix(text, end, user));
-        Addressed { user: last.map(|user| user.id), body: text }
+        let last = end.chars().next_back().and_then(|last| {
+            let ending = self.by_last.get(&last);
+            self.first_of(ending, author, |user| is_name_suffix(text, end, user))
+        });
+        Addressed { user: last.map(|place| self.users[place].id), body: text }
+    }
+
+    /// The first of these places with another user for whom this holds.
+    fn first_of(
+        &self,
+        places: Option<&Vec<usize>>,
+        author: u32,
+        holds: impl Fn(&IndexedUser) -> bool,
+    ) -> Option<usize> {
+        let mut places = places?.iter().copied();
+        places.find(|place| {
+            let user = &self.users[*place];
+            user.id != author && holds(user)
+        })
     }
 
     /// The users whose names stand anywhere in a text in lower case.
     pub fn find_named(&self, text: &str, author: u32) -> Vec<u32> {
-        let words: Vec<&str> = split_words(text).collect();
-        let is_named = |user: &&IndexedUser| {
-            let name = user.name.as_str();
-            user.id != author
-                && match name.is_ascii() && !name.contains(' ') {
-                    true => {
-                        name.len() >= MIN_BARE_NAME_LENGTH
-                            && !AMBIGUOUS_NAMES.contains(&name)
-                            && words.contains(&name)
-                    }
-                    false => user.letters.len() >= 2 && text.contains(name),
-                }
-        };
-        self.users.iter().filter(is_named).map(|user| user.id).collect()
+        let words = split_words(text).filter(|word| word.len() >= MIN_BARE_NAME_LENGTH);
+        let mut places: Vec<usize> = Vec::new();
+        if !self.by_word.is_empty() {
+            places.extend(words.filter_map(|word| self.by_word.get(word)).flatten());
+        }
+        let is_there = |place: &&usize| text.contains(&self.users[**place].name);
+        places.extend(self.anywhere.iter().filter(is_there));
+        places.sort_unstable();
+        places.dedup();
+        let users = places.into_iter().map(|place| self.users[place].id);
+        users.filter(|user| *user != author).collect()
     }
+}
+
+/// Whether a text in lower case may address or name a user with this name in lower case. If not, it reads the same with
+/// and without that user.
+pub fn may_name(text: &str, name: &str) -> bool {
+    text.contains(name) || first_word(text).is_some()
 }
 
 /// The name that a text begins with, if any: `bob: …`, `@bob, …`, `花子さん、…`.
@@ -152,7 +216,8 @@ fn first_word(text: &str) -> Option<&str> {
 }
 
 /// `roland` for `rolandpish`, `bob` for `bob_42`, `sjohnosn` for `sjohnson`.
-fn is_fuzzy_match(word: &[char], name: &[char]) -> bool {
+fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
+    let name = &user.letters[..];
     let shorter = word.len().min(name.len());
     let rest = name.strip_prefix(word);
     let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
@@ -162,9 +227,16 @@ fn is_fuzzy_match(word: &[char], name: &[char]) -> bool {
     let is_close = || {
         shorter >= MIN_FUZZY_LENGTH
             && word.len().abs_diff(name.len()) <= most
+            // A letter that is wrong takes one from the set and adds one.
+            && (word_set ^ user.letter_set).count_ones() as usize <= 2 * most
             && edit_distance(word, name) <= most
     };
     is_stem || is_short || is_close()
+}
+
+/// The letters of a word, without their order and number.
+fn letter_set(letters: &[char]) -> u64 {
+    letters.iter().fold(0, |set, letter| set | 1 << (u32::from(*letter) % 64))
 }
 
 /// The number of letters that are wrong, missing, superfluous or swapped with a neighbor.
@@ -233,6 +305,112 @@ mod tests {
             let addressee = index().find_addressee(text, 4).user;
             assert_eq!(addressee.map(|id| NAMES[id as usize]), expected, "{text}");
         }
+    }
+
+    /// Compares each user with the text, one after the other.
+    fn addressee_by_search(index: &NameIndex, text: &str, author: u32) -> Option<u32> {
+        let others = || index.users.iter().filter(|user| user.id != author);
+        let (word, end) = (first_word(text), name_end(text));
+        let plain = text.trim_start_matches(['@', '＠', ' ']);
+        let prefix = others().find(|user| is_name_prefix(text, plain, word, user));
+        let fuzzy = || {
+            let word: Vec<char> =
+                word.filter(|word| !AMBIGUOUS_NAMES.contains(word))?.chars().collect();
+            let mut matches = others().filter(|user| {
+                // Both have every letter, so the set rules nobody out.
+                let user = IndexedUser { letter_set: u64::MAX, ..(*user).clone() };
+                is_fuzzy_match(&word, u64::MAX, &user)
+            });
+            matches.next().filter(|_| matches.next().is_none())
+        };
+        let suffix = || others().find(|user| is_name_suffix(text, end, user));
+        prefix.or_else(fuzzy).or_else(suffix).map(|user| user.id)
+    }
+
+    #[test]
+    fn few_users_are_compared_with_a_text_and_the_same_are_found() {
+        let names = [
+            "ann",
+            "anna",
+            "ann lee",
+            "bob",
+            "bob_42",
+            "花子",
+            "花子さん",
+            "carl-heinz",
+            "carlheinz",
+            "dorothea",
+            "dorothee",
+            "élise",
+            "may",
+            "x",
+            "zoë",
+            "ann",
+        ];
+        let mut index = NameIndex::default();
+        for (name, id) in names.iter().zip(0..) {
+            index.insert(id, name);
+        }
+        let parts = [
+            "ann",
+            "anna:",
+            "@ann",
+            "<bob>",
+            "bob_42,",
+            "bob,",
+            "花子、",
+            "花子さん",
+            "carl-heinz",
+            "carlhienz:",
+            "dorothe:",
+            "dorothae,",
+            "élise",
+            "may",
+            "zoë!",
+            "thanks",
+            "is it?",
+            "x",
+            "-",
+            "ann lee",
+            "bobb -",
+            "carl..",
+        ];
+        let mut compared = 0;
+        for one in parts {
+            for other in parts {
+                for third in ["", "so it goes", "ann", "花子さん"] {
+                    for text in [format!("{one} {other} {third}"), format!("{one}{other} {third}")]
+                    {
+                        let expected = addressee_by_search(&index, &text, 3);
+                        assert_eq!(index.find_addressee(&text, 3).user, expected, "{text}");
+                        let named = names.iter().zip(0..).filter(|(name, id)| {
+                            let words: Vec<&str> = split_words(&text).collect();
+                            *id != 3
+                                && match name.is_ascii() && !name.contains(' ') {
+                                    true => {
+                                        name.len() >= 3
+                                            && !AMBIGUOUS_NAMES.contains(name)
+                                            && words.contains(name)
+                                    }
+                                    false => name.chars().count() >= 2 && text.contains(*name),
+                                }
+                        });
+                        let named: Vec<u32> = named.map(|(_, id)| id).collect();
+                        assert_eq!(index.find_named(&text, 3), named, "{text}");
+                        compared += usize::from(expected.is_some() || !named.is_empty());
+                        for name in names.iter().filter(|name| !may_name(&text, name)) {
+                            let mut fewer = NameIndex::default();
+                            for (other, id) in names.iter().zip(0..).filter(|(it, _)| it != &name) {
+                                fewer.insert(id, other);
+                            }
+                            assert_eq!(fewer.find_addressee(&text, 3).user, expected, "{text}");
+                            assert_eq!(fewer.find_named(&text, 3), named, "{text}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(compared > 1000, "{compared}");
     }
 
     #[test]

@@ -224,6 +224,14 @@ mod tests {
             ("いいですね", false),
             ("そうですか", false),
             ("なるほど、そうなんですか", false),
+            ("今度わたしも行こうかな", false),
+            ("そろそろ帰ろうかな。", false),
+            ("週末は映画でも見ようかな", false),
+            ("明日は晴れるかなあ", false),
+            ("誰か来るかな？", true),
+            ("これで合ってるかな？", true),
+            ("maybe I should go too", false),
+            ("I wonder if I should leave", false),
         ] {
             assert_eq!(Cues::of(text).contains(Cues::ASKS), expected, "{text}");
         }

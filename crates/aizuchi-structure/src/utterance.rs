@@ -1,10 +1,10 @@
 //! A message as the models see it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::cues::Cues;
 use crate::lexicon::Topic;
-use crate::names::NameIndex;
+use crate::names::{NameIndex, may_name};
 use crate::reader::{Prose, is_japanese, split_words};
 use crate::vocabulary::listed_forms;
 use crate::words::rare_words;
@@ -14,15 +14,17 @@ use crate::words::rare_words;
 pub struct Utterance {
     pub author: u32,
     pub is_bot: bool,
+    /// It only passes another's question on, and answers nothing.
+    pub passes_on: bool,
     /// In seconds since any fixed time.
     pub at: f64,
     pub cues: Cues,
     /// What an answer has to tell, if it asks.
     pub topic: Topic,
     /// See [`rare_words`].
-    pub words: Vec<u32>,
+    pub words: Arc<[u32]>,
     /// See [`listed_forms`].
-    pub forms: Vec<u16>,
+    pub forms: Arc<[u16]>,
     /// In words.
     pub length: usize,
     /// The user that it addresses explicitly.
@@ -62,8 +64,8 @@ pub struct Reading {
 struct Content {
     cues: Cues,
     topic: Topic,
-    words: Vec<u32>,
-    forms: Vec<u16>,
+    words: Arc<[u32]>,
+    forms: Arc<[u16]>,
     length: usize,
 }
 
@@ -71,6 +73,12 @@ impl Reading {
     pub fn new(text: &str) -> Self {
         let (whole, behind_name) = (OnceLock::new(), OnceLock::new());
         Self { prose: Prose::new(text), whole, behind_name }
+    }
+
+    /// Whether it may address or name a user with this name in lower case. If not, it reads the same with and without that
+    /// user.
+    pub fn may_name(&self, name: &str) -> bool {
+        may_name(&self.prose.text, name)
     }
 
     /// What `body` says, which is the end of the text.
@@ -94,8 +102,8 @@ impl Content {
         Self {
             cues,
             topic: if asks { Topic::find(body) } else { Topic::Other },
-            words: rare_words(body),
-            forms: listed_forms(body),
+            words: rare_words(body).into(),
+            forms: listed_forms(body).into(),
             length: split_words(body).count() + japanese / 3,
         }
     }
@@ -131,6 +139,7 @@ impl Utterance {
         Self {
             author,
             is_bot: false,
+            passes_on: false,
             at,
             cues,
             topic,

@@ -66,7 +66,7 @@ impl DemoPlatform {
         let ended = tokio::select! {
             served = &mut served => {
                 served?;
-                anyhow::bail!("the stand-in ended without being asked to");
+                anyhow::bail!("the stand-in stopped unexpectedly");
             }
             ended = companion => ended,
         };

@@ -150,7 +150,7 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
     for (index, message) in item.context.iter().enumerate() {
         let number = index + 1;
         if !(0.0..MAX_EPOCH_SECONDS).contains(&(item.decide_at + message.t)) || message.t > 0.0 {
-            return Err(format!("the t of line {number} is no time before the decision"));
+            return Err(format!("the t of line {number} is not a time before the decision"));
         }
         if message.t < before {
             return Err(format!("line {number} is older than the one before it"));
@@ -160,14 +160,14 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
             return Err(format!("the author of line {number} is empty"));
         }
         if message.reply_to.is_some_and(|replied| replied >= index) {
-            return Err(format!("the reply_to of line {number} is no line before it"));
+            return Err(format!("the reply_to of line {number} is not a line before it"));
         }
         if message.thread.is_some_and(|parent| !is_parent(&item.context[..index], parent)) {
-            return Err(format!("the thread of line {number} is no top-level line before it"));
+            return Err(format!("the thread of line {number} is not a top-level line before it"));
         }
     }
     if item.thread.is_some_and(|parent| !is_parent(&item.context, parent)) {
-        return Err("its thread is no top-level line of its context".to_owned());
+        return Err("its thread is not a top-level line of its context".to_owned());
     }
     Ok(item)
 }

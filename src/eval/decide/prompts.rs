@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::config::Config;
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
+use crate::eval::language_prompts::LanguagePrompts;
 use aizuchi_core::agent::Mind;
 use aizuchi_core::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, WorkspaceId,
@@ -17,10 +18,10 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::context::links::MessageLinks;
-use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::persona::Persona;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::rules::ChannelRules;
 
 /// The number of model calls in flight.
@@ -29,23 +30,16 @@ const MAX_CONCURRENT_CALLS: usize = 4;
 /// Builds the prompts of items.
 pub struct ItemPrompts {
     persona: Arc<Persona>,
-    en: PromptBuilder,
-    ja: PromptBuilder,
+    prompts: LanguagePrompts,
     budget: PromptBudget,
     zone: TimeZone,
 }
 
 impl ItemPrompts {
-    /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
-        let prompts = |language: Language| {
-            let folder = config.prompts_dir().filter(|_| language == config.language.own());
-            PromptBuilder::load(language, folder.as_deref())
-        };
         Ok(Self {
             persona: persona.clone(),
-            en: prompts(Language::En)?,
-            ja: prompts(Language::Ja)?,
+            prompts: LanguagePrompts::load(config)?,
             budget: config.context.budget(),
             // The prompts are the same on every machine, whatever its time zone.
             zone: config.time_zone_or(TimeZone::UTC),
@@ -56,11 +50,7 @@ impl ItemPrompts {
         let persona = Arc::new(Persona { language: item.language, ..(*self.persona).clone() });
         let (budget, zone) = (self.budget, self.zone.clone());
         let options = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
-        let prompts = match item.language {
-            Language::En => &self.en,
-            Language::Ja => &self.ja,
-        };
-        prompts.judge(&persona, &Arc::new(item_context(item)), &options)
+        self.prompts.of(item.language).judge(&persona, &Arc::new(item_context(item)), &options)
     }
 }
 
@@ -91,7 +81,8 @@ pub fn item_context(item: &DecisionItem) -> Context {
         })
     });
     let links = item.context.iter().enumerate().filter_map(|(number, message)| {
-        Some((id(number), MessageLinks::reply_to(id(message.reply_to?))))
+        let links = MessageLinks::reply_to(id(message.reply_to?));
+        Some((id(number), Arc::new(links)))
     });
     let target = conversation(item.thread);
     let channel = target.channel.clone();

@@ -12,7 +12,6 @@ use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 use zip::ZipArchive;
 
-use crate::replay::history::RecordedMessage;
 use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
 use crate::replay::json_lines::read_lines;
 
@@ -116,7 +115,7 @@ fn read_json_lines(
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(label.to_owned());
-    read_lines(input, &mut |number, line| match line.and_then(RecordedMessage::parse) {
+    read_lines(input, &mut |number, line| match line.and_then(|line| writer.rooms.parse(line)) {
         Ok(message) => writer.add(number, &message),
         Err(problem) => {
             writer.add_bad(number, problem);
@@ -263,7 +262,7 @@ impl ExportFiles {
                 }
                 FileKind::SlackDay | FileKind::Database | FileKind::Unknown => {
                     writer.spool.begin_file(format!("{name}, record "));
-                    writer.add_bad(1, "it is no export that Aizuchi knows");
+                    writer.add_bad(1, "it is not an export that Aizuchi knows");
                 }
             }
         }

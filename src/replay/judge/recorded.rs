@@ -25,6 +25,8 @@ pub struct RecordedAnswers {
     by_prompt: HashMap<String, String>,
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
+    /// Whether what is not here is a no. Otherwise it is unknown.
+    is_complete: bool,
     pub bad_lines: Vec<(u64, String)>,
     bystander: ScriptedMind,
     counts: Mutex<RecordedCounts>,
@@ -81,7 +83,32 @@ impl RecordedAnswers {
         let is_empty = by_prompt.is_empty() && by_message.is_empty();
         anyhow::ensure!(!is_empty, "{shown} holds no answers");
         let (bystander, counts) = (bystander(), Mutex::default());
-        Ok(Self { by_prompt, by_message, bad_lines, bystander, counts })
+        Ok(Self { by_prompt, by_message, is_complete: false, bad_lines, bystander, counts })
+    }
+
+    /// Answers to every message: yes where one of `questions` is open, by the channel and the newest message that was
+    /// judged, and no elsewhere.
+    pub fn of_questions(questions: HashMap<(String, String), String>) -> Self {
+        let judgment = |((room, message), about): ((String, String), String)| {
+            let judgment = RecordedJudgment {
+                room: room.clone(),
+                message: message.clone(),
+                should_respond: true,
+                confidence: None,
+                delay_seconds: None,
+                about: Some(about),
+                reason: String::new(),
+            };
+            ((room, message), judgment)
+        };
+        Self {
+            by_prompt: HashMap::new(),
+            by_message: questions.into_iter().map(judgment).collect(),
+            is_complete: true,
+            bad_lines: Vec::new(),
+            bystander: bystander(),
+            counts: Mutex::default(),
+        }
     }
 
     pub fn counts(&self) -> RecordedCounts {
@@ -152,6 +179,7 @@ impl Llm for RecordedAnswers {
                 let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
                 Ok(LlmResponse::new(answer, usage))
             }
+            None if self.is_complete => self.bystander.ask(prompt).await,
             None => {
                 self.counts.lock().unknown += 1;
                 Err(LlmError::Refused("the file has no answer".to_owned()))

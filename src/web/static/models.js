@@ -93,8 +93,8 @@ export class Models {
   }
 
   #drawDialog(found) {
-    const { response, judgment, builtin, may_choose, why_not, providers } = this.#models;
-    const now = builtin ? say("model_now_builtin") : say("model_now", { mind: response, judge: judgment });
+    const { judgment, builtin, may_choose, why_not, providers } = this.#models;
+    const now = builtin ? say("model_now_builtin") : say("model_now", { mind: this.#mind(), judge: judgment });
     document.getElementById("model-now").textContent = now;
     const why = document.getElementById("model-why-not");
     why.hidden = may_choose;
@@ -145,6 +145,12 @@ export class Models {
     this.#key.placeholder = chosen?.has_key ? say("model_key_there", { variable: chosen.variable }) : "";
   }
 
+  /** The model that answers, with its address where that is not the provider's own. */
+  #mind() {
+    const { response, address } = this.#models;
+    return address === null ? response : say("model_at", { model: response, address });
+  }
+
   #firstFound() {
     const server = this.#models?.found.find(({ models }) => models.length > 0);
     return server === undefined ? null : { server: server.server, ...server.models[0] };
@@ -190,9 +196,9 @@ export class Models {
 
   async #chooseWithKey(place, field, choice) {
     const key = field.value.trim();
-    await this.#choose(place, key === "" ? choice : { ...choice, key });
-    // It is never shown again.
-    field.value = "";
+    const isDone = await this.#choose(place, key === "" ? choice : { ...choice, key });
+    // It is never shown again. Where something else was wrong, it need not be typed again.
+    if (isDone) field.value = "";
   }
 
   /**
@@ -207,8 +213,9 @@ export class Models {
   }
 
   #showDone() {
-    const { response, builtin } = this.#models;
-    const done = builtin ? say("model_disconnected") : say("model_connected", { model: response });
+    const done = this.#models.builtin
+      ? say("model_disconnected")
+      : say("model_connected", { model: this.#mind() });
     if (!this.#dialog.open) return announce(done);
     this.#busy.textContent = done;
     this.#busy.classList.add("done");

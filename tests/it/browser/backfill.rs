@@ -20,7 +20,7 @@ async fn the_page_shows_the_backfill_until_it_is_complete() {
     let browser = Browser::start().await;
     let tab = browser.tab(&program, "hana").await;
     let footer = "return document.getElementById('catching-up')?.textContent ?? null";
-    let sentence = "Slack: caught up with 0 of 2 channels, and with 0 threads";
+    let sentence = "Slack: caught up on 0 of 2 channels and 0 threads";
     tab.expect_result(footer, json!(sentence)).await;
     harness.slack.clear_faults();
     tab.expect_result(footer, Value::Null).await;

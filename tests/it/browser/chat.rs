@@ -279,7 +279,7 @@ async fn a_decision_that_is_interrupted_leaves_a_word() {
     alice.post("where is the ladder?").await;
     alice.expect_messages(&["is deciding whether to join in"]).await;
     alice.post("@Aizuchi are you there?").await;
-    let interrupted = "stopped thinking about this, because somebody spoke to me";
+    let interrupted = "stopped considering this because someone spoke to me";
     alice.expect_messages(&[interrupted, "@Aizuchi are you there?", "fine"]).await;
     browser.close().await;
 }

@@ -12,7 +12,7 @@ const CARD: &str = "return document.getElementById('demo').hidden";
 /// More follow, so the first one is looked for alone.
 const FIRST_LINE: &str =
     "const line = document.querySelector('[data-testid=messages] [data-testid=message]');
-    return line?.textContent.includes('What a storm that was last night.') ?? false";
+    return line?.textContent.includes('That was quite a storm last night.') ?? false";
 const CAPTION: &str = "return document.getElementById('demo-caption').textContent";
 
 #[tokio::test]

@@ -46,14 +46,14 @@ async fn the_page_is_japanese() {
         tag: "ja",
         name_question: "どの名前で話しますか？",
         name_save: "この名前で話す",
-        placeholder: "発言を書く",
+        placeholder: "メッセージを入力",
         remark: "私のお昼はおいしかったです",
-        silence: "黙っていました: みんなへの質問はありませんでした",
+        silence: "黙っていました：みんなへの質問はありませんでした",
         question: "脚立はどこですか？",
-        speech: "話した理由: hana さんの質問に、まだ誰も答えていません",
-        answer: "hana さんの質問にまだ答えがありません",
+        speech: "話した理由：hana さんの質問に、誰も答えていませんでした",
+        answer: "hana さんの「",
         details: "詳しく",
-        outcome: "発言しました — hana さんの質問に、まだ誰も答えていません",
+        outcome: "発言しました — hana さんの質問に、誰も答えていませんでした",
         refusal: "general",
     })
     .await;
@@ -101,7 +101,7 @@ async fn the_page_is_in_the_reader_s_language_whatever_the_chat_s() {
     ken.post("脚立はどこですか？").await;
     // What the persona says and gives as a reason is in the chat's language, and a Japanese name stands close.
     ken.expect_messages(&["", "健さんの質問"]).await;
-    ken.expect_messages(&["", "spoke: 健さんの質問に、まだ誰も答えていません"]).await;
+    ken.expect_messages(&["", "spoke: 健さんの質問に、誰も答えていませんでした"]).await;
     browser.close().await;
 }
 

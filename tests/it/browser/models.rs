@@ -55,11 +55,17 @@ async fn a_key_is_typed_on_the_page() {
     // It stands where it was asked for.
     let beside = "return document.querySelector('#model-own [data-testid=model-error]') !== null";
     alice.expect_result(beside, json!(true)).await;
+    // What was typed stays: something else may have been wrong.
     let key = "return document.getElementById('model-own-key').value";
-    alice.expect_result(key, json!("")).await;
+    alice.expect_result(key, json!("sk-test-wrong")).await;
+    let empty = "return document.getElementById('model-own-key').value = ''";
+    alice.expect_result(empty, json!("")).await;
     alice.type_in("model-own-key", "sk-test-0123456789abcdef").await;
     alice.click("model-own-use").await;
-    expect_text(&alice, "model-busy", "Connected. Aizuchi now answers with openai/large-1.").await;
+    // The name alone would look as if OpenAI got what is said.
+    let connected =
+        format!("Connected. Aizuchi now answers with openai/large-1 at {}/v1/.", server.base);
+    expect_text(&alice, "model-busy", &connected).await;
     alice.expect_result(key, json!("")).await;
     // The two trials count as calls; the one that was refused has used nothing.
     let metrics = program.request("/metrics").await.text().await.unwrap();
@@ -111,7 +117,7 @@ async fn a_banner_stays_while_the_model_does_not_answer() {
     let program = home.start();
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
-    let told = "openai/large-1 does not answer: the model refused the key.";
+    let told = "openai/large-1 is not answering: the model refused the key.";
     expect_text(&alice, "model-problem", told).await;
     alice.post("@Aizuchi hello").await;
     alice.expect_messages(&["could not answer: the model refused the key", "Sorry"]).await;

@@ -123,7 +123,7 @@ async fn the_intro_says_what_holds_in_the_channel() {
     let alice = browser.tab(&program, "alice").await;
     let intro = "return document.querySelector('[data-testid=intro-mode]').textContent";
     let asks = "return document.getElementById('intro-ask').checkVisibility()";
-    alice.expect_result(intro, json!("It waits about 12 s before it decides.")).await;
+    alice.expect_result(intro, json!("It waits about 12 seconds before it decides.")).await;
     alice.expect_result(asks, json!(true)).await;
     alice.click("channel-random").await;
     let told = "In this channel it only listens and remembers. It never speaks here.";

@@ -143,8 +143,8 @@ const BAD: &[(&str, &str)] = &[
         "3:5: unknown key \"mod\" in channels.#a; did you mean \"mode\"?",
     ),
     (
-        "tools:\n  web_serch: {}\n",
-        "2:3: unknown key \"web_serch\" in tools; did you mean \"web_search\"?",
+        "memory:\n  databse_path: a\n",
+        "2:3: unknown key \"databse_path\" in memory; did you mean \"database_path\"?",
     ),
     (
         "persona: Aki\n",
@@ -186,10 +186,6 @@ const BAD: &[(&str, &str)] = &[
     (
         "response:\n  channel_messages_limit: 1.5\n",
         "2:27: response.channel_messages_limit is 1.5, but it must be a whole number",
-    ),
-    (
-        "tools:\n  web_fetch:\n    enabled: maybe\n",
-        "3:14: tools.web_fetch.enabled is \"maybe\", but it must be true or false",
     ),
     (
         "channels: [general]\n",
@@ -355,10 +351,6 @@ const BAD: &[(&str, &str)] = &[
         "2:16: discord.gateway_url is \"https://gateway\", but it must be an address like wss://example.com/",
     ),
     (
-        "tools:\n  web_search:\n    search_depth: deep\n",
-        "3:19: tools.web_search.search_depth is \"deep\", but it must be basic or advanced",
-    ),
-    (
         "channels:\n  '#a':\n    mode: loud\n",
         "3:11: channels.#a.mode is \"loud\", but it must be companion, facilitator, mention_only, observe or off",
     ),
@@ -512,12 +504,12 @@ const BAD: &[(&str, &str)] = &[
         "2:13: models.attempts is 0, but it must be a whole number from 1 to 11",
     ),
     (
-        "agents:\n  response:\n    model_id: gpt-4o\n",
-        "3:15: agents.response.model_id is \"gpt-4o\", but it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin",
+        "agents:\n  response:\n    model_id: llama-9\n",
+        "3:15: agents.response.model_id is \"llama-9\", but it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin",
     ),
     (
         "agents:\n  response:\n    model_id: azure/gpt-4o\n",
-        "3:15: agents.response.model_id is \"azure/gpt-4o\", but its provider must be openai, anthropic, gemini, ollama or openrouter; any other server that is compatible with OpenAI is openai/NAME with client_args.api_base",
+        "3:15: agents.response.model_id is \"azure/gpt-4o\", but its provider must be openai, anthropic, gemini, ollama or openrouter; any other OpenAI-compatible server is openai/NAME with client_args.api_base",
     ),
     (
         "agents:\n  response:\n    model_id: openai/gpt-4o\n",

@@ -23,7 +23,7 @@ fn the_example_has_every_key() {
     let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AIZUCHI_TOKEN"];
     let pairs = names.map(|name| (name, "9f86d081884c7d65"));
     let slack = [("SLACK_BOT_TOKEN", "xoxb-x"), ("SLACK_APP_TOKEN", "xapp-x")];
-    let more = [("DISCORD_TOKEN", "x"), slack[0], slack[1]];
+    let more = [("DISCORD_TOKEN", "x"), ("MIA_TOKEN", "a1b2f7e4409cc318"), slack[0], slack[1]];
     let environment = environment(&[&pairs[..], &more[..]].concat(), "");
     let config = Config::read(&whole, "example.yaml", &environment).unwrap().config;
     assert_eq!(config.response.min_wait_seconds.unwrap().0, 300.0);

@@ -3,7 +3,7 @@
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi_core::rules::Mode;
-use aizuchi_import::kotonoha;
+use aizuchi_import::kotonoha::{self, VariableSource};
 
 const KOTONOHA: &str = "
 DISCORD_TOKEN=MTIz.abc.def
@@ -37,7 +37,7 @@ fn environment(text: &str) -> Environment {
 #[test]
 fn the_settings_of_kotonoha_are_converted() {
     let environment = environment(KOTONOHA);
-    let converted = kotonoha::from_env(environment.variables()).unwrap();
+    let converted = kotonoha::from_env(environment.variables(), VariableSource::File).unwrap();
     for secret in ["MTIz", "sk-ant", "secret-word"] {
         assert!(!converted.contains(secret), "{converted}");
     }
@@ -69,7 +69,7 @@ fn missing_variables_have_defaults_and_invalid_ones_are_listed() {
          EAVESDROP_JUDGE_MODEL=google/gemini-2.0-flash\nGEMINI_API_KEY=g\nHEALTH_CHECK_PORT=x\n\
          THREAD_AUTO_ARCHIVE_DURATION=61\nLOG_LEVEL=loud\nLLM_MAX_RETRIES=100\n",
     );
-    let converted = kotonoha::from_env(environment.variables()).unwrap();
+    let converted = kotonoha::from_env(environment.variables(), VariableSource::File).unwrap();
     let config = Config::read(&converted, "config.yaml", &environment).unwrap().config;
     assert_eq!(config.minds.response.model.id.to_string(), "anthropic/claude-sonnet-4-5");
     assert_eq!(config.minds.judgment.model.id.to_string(), "gemini/gemini-2.0-flash");
@@ -83,5 +83,30 @@ fn missing_variables_have_defaults_and_invalid_ones_are_listed() {
 
 #[test]
 fn converting_requires_a_token() {
-    assert!(kotonoha::from_env(environment("LLM_MODEL=gpt-4o\n").variables()).is_err());
+    assert!({
+        let environment = environment("LLM_MODEL=gpt-4o\n");
+        kotonoha::from_env(environment.variables(), VariableSource::File).is_err()
+    });
+}
+
+#[test]
+fn every_variable_of_a_file_is_named_once() {
+    let text = format!("{KOTONOHA}MY_OWN=1\nTZ=Asia/Tokyo\n");
+    let environment = environment(&text);
+    let converted = kotonoha::from_env(environment.variables(), VariableSource::File).unwrap();
+    for name in environment.variables().keys() {
+        let lines = converted.lines().filter(|line| {
+            line.starts_with(&format!("# {name}: "))
+                || line.starts_with("# Not set: ") && line.contains(name.as_str())
+        });
+        assert_eq!(lines.count(), 1, "{name}\n{converted}");
+    }
+    assert!(
+        converted.contains("# MY_OWN: kotonoha has no such setting; nothing here reads it."),
+        "{converted}"
+    );
+
+    // The environment of a process is full of what has nothing to do with kotonoha.
+    let of_process = kotonoha::from_env(environment.variables(), VariableSource::Process).unwrap();
+    assert!(!of_process.contains("MY_OWN"), "{of_process}");
 }

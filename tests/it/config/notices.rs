@@ -178,6 +178,35 @@ fn an_empty_variable_sets_nothing() {
     );
 }
 
+/// Configs of other programs name models without their provider, and set tools as their version knew them. Neither is a
+/// reason not to start.
+#[test]
+fn what_other_programs_accept_is_a_notice_with_the_fix() {
+    let text = "agents:
+  response:
+    model_id: gpt-4o
+    client_args: {api_key: sk-invented}
+    fallback: {model_id: claude-haiku-4-5, client_args: {api_key: sk-invented}}
+tools:
+  web_search:
+    api_key: tvly-invented
+    search_depth: ultra
+";
+    let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+    let model = &loaded.config.minds.response;
+    assert_eq!(model.model.id.to_string(), "openai/gpt-4o");
+    assert_eq!(model.fallback.as_ref().unwrap().id.to_string(), "anthropic/claude-haiku-4-5");
+    assert_eq!(
+        loaded.warnings,
+        [
+            "config.yaml:3:15: agents.response.model_id is taken for openai/gpt-4o; write the provider before the name of the model",
+            "config.yaml:5:26: agents.response.fallback.model_id is taken for anthropic/claude-haiku-4-5; write the provider before the name of the model",
+            "config.yaml:6:1: tools has no effect in this version yet",
+            "config.yaml:9:19: tools.web_search.search_depth is \"ultra\", but it must be basic or advanced; the section is left out",
+        ]
+    );
+}
+
 #[test]
 fn keys_without_effect_get_a_warning() {
     for (text, expected) in [
@@ -188,7 +217,7 @@ fn keys_without_effect_get_a_warning() {
         ),
         (
             "agents:\n  response:\n    params: {temprature: 1}\n",
-            "3:14: agents.response.params.temprature is passed to the model as it stands; did you mean \"temperature\"?",
+            "3:14: agents.response.params.temprature is passed to the model as it is; did you mean \"temperature\"?",
         ),
     ] {
         let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();

@@ -67,7 +67,7 @@ async fn commands_are_answered_and_not_heard() {
     let response = harness.tells(tea, ren, "why", NO_OPTIONS).await;
     assert!(response.starts_with("I haven’t decided anything here yet"), "{response}");
     let response = harness.tells(tea, ren, "memory", NO_OPTIONS).await;
-    assert!(response.starts_with("I don’t remember anything about this place yet"), "{response}");
+    assert!(response.starts_with("I don’t remember anything about this channel yet"), "{response}");
     let response = harness.tells(tea, ren, "help", NO_OPTIONS).await;
     assert!(
         response.contains("`forget me`") && !response.contains("mute everywhere"),
@@ -97,7 +97,7 @@ async fn every_user_can_mute_a_channel() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again."
+        "I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`."
     );
     harness.asks(tea, ren, "are you there?");
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
@@ -225,7 +225,7 @@ async fn commands_are_answered_in_japanese() {
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
     assert!(response.starts_with("ミュートは解除されています。"), "{response}");
     let response = harness.tells(tea, ren, "mode", [("to", json!("off"))]).await;
-    assert_eq!(response, "これを指示できるのは管理者だけです。");
+    assert_eq!(response, "このコマンドを使えるのは管理者だけです。");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;
     assert!(response.contains("まで、ここでは話しません。"), "{response}");
     assert_eq!(program.stop(), Some(0));

@@ -167,6 +167,21 @@ async fn an_unresponsive_connection_is_replaced() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// A message beyond the limit is not read, and its session would bring it again. A new one begins, and what was missed is
+/// backfilled.
+#[tokio::test]
+async fn a_message_beyond_the_limit_ends_the_session() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    harness.discord.emit_event("PRESENCE_UPDATE", json!({"note": "x".repeat(17 * 1024 * 1024)}));
+    harness.says_five();
+    harness.until_log("a message is larger than the limit").await;
+    harness.until_kept(STORED_MESSAGES, 5).await;
+    harness.until_heard().await;
+    assert_eq!((harness.said(IDENTIFY), harness.said(RESUME)), (2, 0));
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// `/ready` fails while Discord is disconnected.
 #[tokio::test]
 async fn the_program_is_not_ready_while_disconnected() {

@@ -90,7 +90,7 @@ async fn a_kotonoha_env_becomes_a_working_config() {
     harness.until_heard().await;
     // The introduction is posted in one of the server's channels.
     let notice = harness.posts(1).await.remove(0);
-    assert!(notice.text.starts_with("はじめまして、ボットの コトノハ です。"), "{}", notice.text);
+    assert!(notice.text.starts_with("はじめまして、ボットのコトノハです。"), "{}", notice.text);
     harness.will_say(&["はい。"]);
     let asked = harness.asks(harness.tea, harness.mio, "いますか？");
     let post = harness.posts(2).await.remove(1);

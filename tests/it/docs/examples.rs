@@ -44,6 +44,9 @@ fn every_example_of_a_config_is_accepted() {
         ("DISCORD_TOKEN", "x"),
         ("DATABASE_PASSWORD", "x"),
         ("OPENAI_API_KEY", "x"),
+        ("AIZUCHI_TOKEN", "9f86d081884c7d65"),
+        ("OLGA_TOKEN", "a1b2f7e4409cc318"),
+        ("GRAFANA_TOKEN", "5b0e9ad27f13c648"),
     ];
     let secrets = secrets.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let environment = Environment::new(secrets, "", ".env").unwrap();

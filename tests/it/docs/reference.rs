@@ -16,7 +16,7 @@ use crate::docs::root;
 
 const COMMAND_LINE_INTRODUCTION: &str = "# The command line
 
-This page is made from the help of the program.
+This page is generated from the help of the program.
 
 - `aizuchi` without a command runs it. SIGTERM or Ctrl-C finishes the work in flight and exits with 0; a second signal
   stops at once. SIGHUP [reads the config again](../operate/upgrade.md#change-the-config-while-it-runs).
@@ -102,8 +102,8 @@ fn config_reference() -> String {
     }
     format!(
         "# Config keys\n\n\
-         This page is made from the schema of the config (`aizuchi config schema`). `aizuchi config example` prints the\n\
-         same as a file. A key without a default is left out by default; its meaning says what holds then. `*` stands for\n\
+         This page is generated from the schema of the config (`aizuchi config schema`). `aizuchi config example` prints the\n\
+         same as a file. A key without a default is left out by default; its meaning says what applies then. `*` stands for\n\
          a name of your own. Every value may be a variable, like `${{NAME}}`: [the config](../operate/config.md#secrets).\n\n\
          ## Without a section\n\n{HEAD}{}{sections}",
         table.rows

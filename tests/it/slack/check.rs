@@ -50,7 +50,7 @@ async fn missing_scopes_and_invitations_are_named() {
     let findings = findings.join("\n");
     for sentence in [
         "FAIL  slack     the scope reactions:write is missing: Aizuchi needs it to react",
-        "FAIL  slack     the config names #hall, but it was not invited there: /invite @aizuchi there",
+        "FAIL  slack     the config names #hall, but @aizuchi was not invited: write /invite @aizuchi there",
     ] {
         assert!(findings.contains(sentence), "{sentence} is not in\n{findings}");
     }
@@ -69,7 +69,6 @@ async fn a_bot_without_channels_is_reported() {
     }
     let (findings, succeeded) = check(&harness).await;
     assert!(!succeeded);
-    let sentence =
-        "FAIL  slack     it is not in any channel yet: /invite @aizuchi where it should listen";
+    let sentence = "FAIL  slack     @aizuchi is not in any channel yet: write /invite @aizuchi where it should listen";
     assert_eq!(findings[2], sentence);
 }

@@ -82,7 +82,9 @@ async fn connect(
         archive,
         cursors: database.cursors.clone(),
     };
-    let identity = fetch_identity(&settings).await.unwrap();
+    // The short timeouts are for what is tested: a busy machine may take longer to get there.
+    let patient = SlackSettings { timeouts: SlackTimeouts::default(), ..settings.clone() };
+    let identity = fetch_identity(&patient).await.unwrap();
     (SlackPlatform::new(settings, identity, deps).await.unwrap(), inbox)
 }
 
@@ -383,7 +385,7 @@ async fn a_slow_command_is_answered_later() {
     let lock = adapter.inbox.channel_cache.lock_for_hearing().await;
     let AdapterHarness { harness, .. } = &adapter;
     harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me, yes").unwrap();
-    let still_working = "This takes a moment. I’ll tell you here when it’s done.";
+    let still_working = "This is taking a moment. I’ll tell you here when it’s done.";
     assert_eq!(adapter.command_answers(1).await, [still_working]);
     drop(lock);
     let answers = adapter.command_answers(2).await;

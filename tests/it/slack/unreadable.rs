@@ -39,7 +39,7 @@ async fn answer_in_other_channels(wrong: Wrong) -> Duration {
     });
     let others: Vec<String> = more.chain([harness.attic.clone()]).collect();
     let program = harness.start().await;
-    harness.until_kept("SELECT count(*) FROM bookmarks WHERE place LIKE 'C%'", 20).await;
+    harness.until_kept("SELECT count(*) FROM bookmarks WHERE place GLOB 'C*'", 20).await;
     assert_eq!(program.stop(), Some(0));
     let mention = format!("<@{}> were you away?", harness.bot);
     others.iter().for_each(|channel| harness.send_undelivered(channel, &mention));

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
-use crate::decision::learned::{Admittance, Moment, features};
+use crate::decision::learned::{LearnedCheck, Moment, features};
 use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
@@ -61,12 +61,12 @@ impl Agent {
         }
         // A second look is what the judge asked for.
         if claim.second_looks == 0 && Gate::is_learned_in(mode) {
-            let (moment, admittance) = self.check_learned_gate(claim, &gate_input);
+            let (moment, check) = self.check_learned_gate(claim, &gate_input);
             evaluation.moment = Some(moment);
-            match admittance {
-                Admittance::Unchecked => {}
-                Admittance::Judged => evaluation.passed_gates.push(Gate::Learned),
-                Admittance::Skipped { rate } => {
+            match check {
+                LearnedCheck::Unchecked => {}
+                LearnedCheck::Judged => evaluation.passed_gates.push(Gate::Learned),
+                LearnedCheck::Skipped { rate } => {
                     let why = texts::judging::learned(self.persona.language, to_percent(rate));
                     let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
                     let state_hash = Some(context.state_hash());
@@ -136,12 +136,12 @@ impl Agent {
     }
 
     /// What the gate that was learned for the workspace says, and what it will learn from.
-    fn check_learned_gate(&self, claim: &Claim, input: &GateInput<'_>) -> (Moment, Admittance) {
+    fn check_learned_gate(&self, claim: &Claim, input: &GateInput<'_>) -> (Moment, LearnedCheck) {
         let judge = self.minds.judgment.models.name();
         let features = features::of(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
         let Some(gate) = gate.filter(|gate| gate.skipping.is_some()) else {
-            return (Moment::judged(&judge, features), Admittance::Unchecked);
+            return (Moment::judged(&judge, features), LearnedCheck::Unchecked);
         };
         let decision = claim.decision.to_string();
         gate.check(&judge, features, seeded_random(self.seed, &[&decision, "explore"]))

@@ -4,6 +4,7 @@
 use jiff::SignedDuration;
 
 use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
+use crate::persona::spelling::spellings;
 use crate::rules::Mode;
 
 const WHY: &[&str] = &[
@@ -49,6 +50,43 @@ const MEMORY: [&str; 8] = [
     "何を覚えていますか",
 ];
 const STOP: &[&str] = &[
+    "stop that",
+    "stop posting",
+    "stop replying",
+    "stop spamming",
+    "stop chatting",
+    "shut it",
+    "shut your mouth",
+    "shut the fuck up",
+    "stfu",
+    "shush",
+    "sh",
+    "shh",
+    "shhh",
+    "hush",
+    "zip it",
+    "silence",
+    "be silent",
+    "stay silent",
+    "stay quiet",
+    "keep quiet",
+    "keep silent",
+    "pipe down",
+    "enough",
+    "enough already",
+    "that's enough",
+    "that is enough",
+    "knock it off",
+    "cut it out",
+    "go away",
+    "leave us alone",
+    "leave me alone",
+    "don't talk",
+    "don't speak",
+    "do not speak",
+    "don't say anything",
+    "no more talking",
+    "you talk too much",
     "stop",
     "stop it",
     "stop talking",
@@ -68,6 +106,67 @@ const STOP: &[&str] = &[
     "うるさいよ",
     "うるさいな",
     "邪魔しないで",
+    "黙れ",
+    "だまれ",
+    "黙ってろ",
+    "黙っていて",
+    "黙っていろ",
+    "黙りなさい",
+    "黙っといて",
+    "黙っとけ",
+    "しゃべるな",
+    "喋るな",
+    "話すな",
+    "口を出すな",
+    "しゃべらないで",
+    "喋らないで",
+    "話さないで",
+    "口を挟まないで",
+    "口を閉じて",
+    "お静かに",
+    "静粛に",
+    "静かにしろ",
+    "静かにしなさい",
+    "静かにしていて",
+    "うるさいなあ",
+    "うるさいなぁ",
+    "うるさいですよ",
+    "うるさいです",
+    "うるせえ",
+    "うるせー",
+    "うっさい",
+    "うっせえ",
+    "うるさいから黙って",
+    "しーっ",
+    "しっ",
+    "シーッ",
+    "もうたくさん",
+    "もうたくさんだ",
+    "もう十分",
+    "もうやめて",
+    "いい加減にして",
+    "いいかげんにして",
+    "引っ込んで",
+    "引っ込んでて",
+    "消えて",
+    "消えろ",
+];
+/// What beside a name may also be said about the one who is named, or about anything: "stop Aizuchi".
+const VAGUE: [&str; 14] = [
+    "stop",
+    "stop it",
+    "stop that",
+    "enough",
+    "silence",
+    "sh",
+    "quiet",
+    "go away",
+    "ストップ",
+    "やめて",
+    "止めて",
+    "消えて",
+    "しっ",
+    "hush",
 ];
 const MUTE: [&str; 8] =
     ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
@@ -198,8 +297,43 @@ impl Command {
     /// the conversation.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
         let text = normalize(text);
+        let names = spellings(name);
+        let mentioned = names.iter().find(|spelling| text.contains(&format!("@{}", spelling.text)));
+        let name = mentioned.map_or(name, |spelling| &spelling.text);
         let order = without_name(&text, &normalize(name));
-        Self::parse(&order).filter(|command| *command != Command::Why || order != text)
+        let command = Self::parse(&order).filter(|it| *it != Command::Why || order != text);
+        command.or_else(|| Self::stops_by_name(&text, name).then_some(Command::Stop))
+    }
+
+    /// Whether a message tells the persona by its name to be silent, whatever it says behind that: "shut up Aizuchi, nobody
+    /// asked you", 「Aizuchi、黙れ」.
+    pub fn stops_by_name(text: &str, name: &str) -> bool {
+        let text = normalize(text);
+        let mut clauses = text.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
+        let (first, second) =
+            (clauses.next().unwrap_or_default(), clauses.next().unwrap_or_default());
+        let stops =
+            |clause: &str| candidate_forms(clause).iter().any(|form| STOP.contains(&form.as_str()));
+        let plainly_stops = |clause: &str| {
+            stops(clause)
+                && !candidate_forms(clause).iter().any(|form| VAGUE.contains(&form.as_str()))
+        };
+        let is_name = |clause: &str, name: &str| {
+            let clause = clause.strip_prefix('@').unwrap_or(clause);
+            clause.strip_suffix("さん").unwrap_or(clause) == name
+        };
+        let names = spellings(name).into_iter().map(|spelling| spelling.text);
+        !text.contains(['?', '？'])
+            && names.filter(|name| !name.is_empty() && text.contains(name)).any(|name| {
+                let called = first.strip_prefix('@').unwrap_or(first).strip_prefix(&*name);
+                let called = called.map(|rest| rest.strip_prefix("さん").unwrap_or(rest));
+                let before =
+                    first.strip_suffix(&*name).map(|rest| rest.trim_end_matches([' ', '@']));
+                is_name(first, &name) && stops(second)
+                    || plainly_stops(first) && is_name(second, &name)
+                    || called.is_some_and(|rest| plainly_stops(rest.trim_start()))
+                    || before.is_some_and(plainly_stops)
+            })
     }
 
     /// The same for a text that can only be a command.
@@ -214,6 +348,9 @@ impl Command {
             bare if HELP.contains(&bare) => Some(Command::Help),
             _ => None,
         };
+        if forms.iter().any(|form| asks_to_stop(form)) {
+            return Some(Command::Stop);
+        }
         // A question whether it can be muted does not mute it.
         let is_question = order.trim_end().ends_with(['?', '？']);
         match is_question {
@@ -223,6 +360,25 @@ impl Command {
                 .or_else(|| near_miss(bare).map(Command::Usage)),
         }
     }
+}
+
+/// "can you be quiet?", 「黙ってくれる？」: the form of a question that is none.
+fn asks_to_stop(form: &str) -> bool {
+    const BEFORE: [&str; 5] = ["can you ", "could you ", "will you ", "would you ", "just "];
+    const BEHIND: [&str; 8] = [
+        "くれる",
+        "くれない",
+        "くれますか",
+        "くれませんか",
+        "もらえる",
+        "もらえない",
+        "もらえますか",
+        "もらえませんか",
+    ];
+    let before = BEFORE.iter().find_map(|word| form.strip_prefix(word));
+    let before = before.map(|rest| rest.strip_prefix("please ").unwrap_or(rest));
+    let behind = BEHIND.iter().find_map(|word| form.strip_suffix(word));
+    before.or(behind).is_some_and(|order| STOP.contains(&order))
 }
 
 fn parse_order(form: &str) -> Option<Command> {
@@ -400,6 +556,7 @@ mod tests {
         use MuteScope::{Channel, Workspace};
         let mode = |mode| Command::Mode(Some(mode));
         for (text, expected) in [
+            ("@アイズチ 黙れ", Stop),
             ("@Aizuchi why?", Why),
             ("Aizuchi, why did you say that?", Why),
             ("why @aizuchi?", Why),
@@ -445,6 +602,24 @@ mod tests {
             ("@Aizuchi うるさい！", Stop),
             ("@Aizuchi なんで黙ってたの？", Why),
             ("@Aizuchi 静かにして", Stop),
+            ("@Aizuchi 黙れ", Stop),
+            ("@Aizuchi だまれよ！", Stop),
+            ("@Aizuchi しゃべるな", Stop),
+            ("@Aizuchi 喋らないでください", Stop),
+            ("@Aizuchi お静かにお願いします", Stop),
+            ("@Aizuchi うるさいなあ", Stop),
+            ("@Aizuchi 静かにしてくれる？", Stop),
+            ("@Aizuchi もうたくさんだ", Stop),
+            ("@Aizuchi いい加減にして！", Stop),
+            ("@Aizuchi be quiet", Stop),
+            ("@Aizuchi shush", Stop),
+            ("@Aizuchi zip it!", Stop),
+            ("@Aizuchi that's enough", Stop),
+            ("@Aizuchi enough", Stop),
+            ("@Aizuchi shut up please", Stop),
+            ("@Aizuchi just shut up", Stop),
+            ("@Aizuchi can you please be quiet?", Stop),
+            ("@Aizuchi don’t talk", Stop),
             ("@Aizuchi 黙っててください", Stop),
             ("@Aizuchi mode observe", mode(Mode::Observe)),
             ("@Aizuchi mode mention-only", mode(Mode::MentionOnly)),
@@ -465,6 +640,31 @@ mod tests {
     }
 
     #[test]
+    fn it_is_silenced_by_name() {
+        for (text, expected) in [
+            ("shut up aizuchi, nobody asked you", true),
+            ("Aizuchi, shut up", true),
+            ("aizuchi shut up!", true),
+            ("be quiet, Aizuchi", true),
+            ("@Aizuchi shut up, nobody asked you", true),
+            ("Aizuchi、黙れ", true),
+            ("うるさいよAizuchi、誰も聞いてない", true),
+            ("アイズチうるさい", true),
+            ("Aizuchi、静かにして", true),
+            ("Aizuchi, stop", true),
+            ("stop Aizuchi", false),
+            ("shut up about Aizuchi", false),
+            ("Aizuchi is quiet", false),
+            ("Aizuchi, quiet?", false),
+            ("Aizuchiは静かだね", false),
+            ("Bob told Aizuchi to shut up", false),
+            ("shut up", false),
+        ] {
+            assert_eq!(Command::stops_by_name(text, "Aizuchi"), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn conversation_is_not_a_command() {
         for text in [
             "",
@@ -473,6 +673,11 @@ mod tests {
             "@Aizuchi why is the build red?",
             "@Aizuchi why don't we stop the server",
             "@Aizuchi stop the server",
+            "@Aizuchi we have enough cake",
+            "@Aizuchi is that enough?",
+            "@Aizuchi 話すなら今です",
+            "@Aizuchi 図書館では静かにする？",
+            "@Aizuchi can you stop the server?",
             "@Aizuchi can you mute the alarm for 2h",
             "@Aizuchi mute 2 of the five speakers",
             "@Aizuchi muted",

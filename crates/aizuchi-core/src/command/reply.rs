@@ -56,11 +56,12 @@ impl CommandReplies {
             },
             Command::Memory => self.memory_text(request, language).await?,
             Command::Status => {
-                let mute = mute_text(&orders, channel, &renderer);
-                let mute = mute.map_or(String::new(), |mute| format!("\n{mute}"));
-                renderer.mode(self.effective_mode(request, &orders).await?)
-                    + &mute
-                    + &self.opt_out_text(&orders, request, language)
+                // What it does when it may speak is no help while it may not.
+                let manner = match mute_text(&orders, channel, &renderer) {
+                    Some(mute) => mute,
+                    None => renderer.mode(self.effective_mode(request, &orders).await?),
+                };
+                manner + &self.opt_out_text(&orders, request, language)
             }
             Command::Mode(_) => renderer.mode(self.effective_mode(request, &orders).await?),
             Command::Mute { scope: MuteScope::Workspace, .. }

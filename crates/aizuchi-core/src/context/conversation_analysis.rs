@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
-use crate::context::talk::Talk;
+use crate::context::talk::{Talk, passes_question_on};
 use aizuchi_structure::Uptake;
 use aizuchi_structure::cues::Cues;
 
@@ -195,6 +195,17 @@ impl<'a> ConversationAnalysis<'a> {
         })
     }
 
+    /// The probability that a message of the target belongs to what began with an earlier one.
+    pub fn belonging(&self, message: &Message, start: &Message) -> f32 {
+        let (index, start) = (self.talk.index_of(&message.id), self.talk.index_of(&start.id));
+        match (index, start) {
+            (Some(index), Some(start)) if start <= index => {
+                self.talk.structure().belonging(start)[index]
+            }
+            _ => 0.0,
+        }
+    }
+
     /// The number of messages after the persona's last one.
     pub fn messages_since_own(&self) -> Option<usize> {
         let mut messages = self.target.iter().rev();
@@ -270,8 +281,10 @@ impl<'a> ConversationAnalysis<'a> {
     /// structure.
     fn answer_to(&self, index: usize) -> Option<&Arc<Message>> {
         let index = index + self.first;
-        let is_own = |message: &&Arc<Message>| message.author.kind == AuthorKind::Persona;
-        let later = self.target[index + 1..].iter().find(is_own);
+        let is_answer = |message: &&Arc<Message>| {
+            message.author.kind == AuthorKind::Persona && !passes_question_on(&message.text)
+        };
+        let later = self.target[index + 1..].iter().find(is_answer);
         later.filter(|_| self.target[index].is_addressed())
     }
 

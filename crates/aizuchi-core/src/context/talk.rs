@@ -1,12 +1,12 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
+use crate::chat::{AuthorKind, ConversationId, Mention, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::links::{LinkSource, MessageLinks};
 use aizuchi_structure::cues::Cues;
@@ -40,14 +40,59 @@ fn read(text: &Arc<str>) -> Arc<Reading> {
     reading
 }
 
+/// The talks of targets that were analyzed lately. A state of a conversation has most of its messages in common with the
+/// state before, and its talk goes on from there. A full cache begins anew.
+static KNOWN_TALKS: LazyLock<Mutex<HashMap<ConversationId, Arc<KnownTalk>>>> =
+    LazyLock::new(Mutex::default);
+const MAX_KNOWN_TALKS: usize = 64;
+/// Users who are gone keep their numbers, up to so many for each who is there.
+const MAX_USERS_KEPT: usize = 8;
+
+/// Whether a post of the persona's hands a question to the others and answers nothing: it asks them all, and tells
+/// nothing besides what it quotes.
+pub fn passes_question_on(text: &str) -> bool {
+    const ANSWERS: Cues = Cues::ADVICE.union(Cues::CODE).union(Cues::ADDRESS).union(Cues::NUMBER);
+    let cues = Cues::of(&without_quotations(text));
+    cues.contains(Cues::ASKS | Cues::TO_ALL) && !cues.intersects(ANSWERS)
+}
+
+fn without_quotations(text: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = text.chars().filter(|letter| {
+        let is_outside = depth == 0;
+        match letter {
+            '「' | '『' | '“' => depth += 1,
+            '」' | '』' | '”' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_outside && depth == 0
+    });
+    outside.collect()
+}
+
 /// The newest messages of a conversation.
 #[derive(Debug)]
 pub struct Talk {
     structure: ConversationStructure<'static>,
     messages: Vec<TalkMessage>,
-    /// Their place is the number that the structure knows them by.
+    users: Arc<UserNumbers>,
+    names: Arc<NameIndex>,
+}
+
+/// The numbers that the structure knows users by: their places.
+#[derive(Clone, Debug, Default)]
+struct UserNumbers {
     users: Vec<UserId>,
-    names: NameIndex,
+    numbers: HashMap<UserId, u32>,
+}
+
+/// A talk and what it was made from. It keeps no text alive.
+#[derive(Debug)]
+struct KnownTalk {
+    talk: Arc<Talk>,
+    messages: Vec<(Weak<Message>, Option<Arc<MessageLinks>>)>,
+    /// The names of the users who may be addressed, by id.
+    names: Vec<(UserId, Arc<str>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,8 +111,8 @@ impl Default for Talk {
         Self {
             structure: ConversationStructure::new(Models::shipped()),
             messages: Vec::new(),
-            users: Vec::new(),
-            names: NameIndex::default(),
+            users: Arc::default(),
+            names: Arc::default(),
         }
     }
 }
@@ -93,7 +138,7 @@ impl SharedTalk {
                 names: context.names.len(),
                 links: context.links.len(),
             };
-            (Arc::new(Talk::of_messages(target, context)), source)
+            (Talk::of_target(context), source)
         });
         match found.1.is_of(context) {
             true => found.0.clone(),
@@ -130,12 +175,43 @@ impl Talk {
         context.talk.get_or_init(context)
     }
 
+    /// Goes on from what is known of the conversation, if its messages and names allow that.
+    fn of_target(context: &Context) -> Arc<Self> {
+        let target = context.target_messages();
+        let names = names_of(target, context);
+        let known = KNOWN_TALKS.lock().get(&context.conversation).cloned();
+        let continued = known.and_then(|known| known.continued(target, &names, context));
+        let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(target, &names, context)));
+        // A longer one begins somewhere within the target.
+        if target.len() <= MAX_MESSAGES {
+            let messages = target
+                .iter()
+                .map(|message| (Arc::downgrade(message), stored_links(message, context).cloned()));
+            let names = names.into_iter().map(|(user, name)| (user.clone(), name.into()));
+            let (messages, names) = (messages.collect(), names.collect());
+            let known = Arc::new(KnownTalk { talk: talk.clone(), messages, names });
+            let mut talks = KNOWN_TALKS.lock();
+            if talks.len() >= MAX_KNOWN_TALKS && !talks.contains_key(&context.conversation) {
+                talks.clear();
+            }
+            talks.insert(context.conversation.clone(), known);
+        }
+        talk
+    }
+
     /// The newest of these messages of a context's channel.
     pub fn of_messages(messages: &[Arc<Message>], context: &Context) -> Self {
+        Self::of_named(messages, &names_of(messages, context), context)
+    }
+
+    fn of_named(
+        messages: &[Arc<Message>],
+        names: &BTreeMap<&UserId, &str>,
+        context: &Context,
+    ) -> Self {
         let mut talk = Self::default();
-        let authors = messages.iter().map(|message| &message.author.id);
-        for user in authors.chain(context.names.keys()).collect::<BTreeSet<_>>() {
-            talk.add_user(user, context.display_name(user));
+        for (user, name) in names {
+            talk.add_user(user, name);
         }
         for message in messages {
             talk.push_stored(message, context);
@@ -143,37 +219,54 @@ impl Talk {
         talk
     }
 
+    /// The same without so many of the first messages, where these users may be addressed.
+    fn without_first(&self, count: usize, names: &BTreeMap<&UserId, &str>) -> Self {
+        let mut users = self.users.clone();
+        let mut index = NameIndex::default();
+        for (user, name) in names {
+            index.insert(number(&mut users, user), &name.to_lowercase());
+        }
+        Self {
+            structure: self.structure.slice(count..self.structure.len()),
+            messages: self.messages[count..].to_vec(),
+            users,
+            names: Arc::new(index),
+        }
+    }
+
     /// Adds the next message of a context, with the links that the store has of it.
     pub fn push_stored(&mut self, message: &Message, context: &Context) {
-        // The parent of a thread begins it, whatever it is in the channel.
-        let is_here = message.conversation == context.conversation;
-        let links = context.links.get(&message.id).filter(|_| is_here);
-        self.push(message, links);
+        let links = stored_links(message, context);
+        self.push(message, links.map(|links| &**links));
         if let Some(pushed) = self.messages.last_mut() {
-            pushed.is_stored = links.is_some() || !is_here;
+            pushed.is_stored = links.is_some() || message.conversation != context.conversation;
         }
     }
 
     /// Learns a user's name.
     pub fn add_user(&mut self, user: &UserId, name: &str) {
-        let number = self.number(user);
-        self.names.insert(number, &name.to_lowercase());
+        let number = number(&mut self.users, user);
+        if !self.names.knows(number) {
+            Arc::make_mut(&mut self.names).insert(number, &name.to_lowercase());
+        }
     }
 
     /// Adds the next message, with the links that it is known to have. The names of those that it may address are
     /// known by now.
     pub fn push(&mut self, message: &Message, links: Option<&MessageLinks>) {
-        let author = self.number(&message.author.id);
+        let author = number(&mut self.users, &message.author.id);
         let mentioned = message.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
             Mention::Persona => None,
         });
-        let mentioned: Vec<u32> = mentioned.map(|user| self.number(user)).collect();
+        let mentioned: Vec<u32> = mentioned.map(|user| number(&mut self.users, user)).collect();
         let seconds = message.at.as_millisecond() as f64 / 1000.0;
         let reading = read(&message.text);
         let utterance = Utterance::from_reading(author, seconds, &reading, &mentioned, &self.names);
         let is_bot = message.author.kind == AuthorKind::Bot;
-        let utterance = Utterance { is_bot, ..utterance };
+        let is_own = message.author.kind == AuthorKind::Persona;
+        let passes_on = is_own && passes_question_on(&message.text);
+        let utterance = Utterance { is_bot, passes_on, ..utterance };
         let is_known = |parent: &MessageId| self.index_of(parent).is_some();
         // A reply to a message that is not here any more may still go on with what is.
         let is_usable = |links: &&MessageLinks| {
@@ -194,7 +287,7 @@ impl Talk {
         self.messages.push(TalkMessage {
             id: message.id.clone(),
             at: message.at,
-            is_own: message.author.kind == AuthorKind::Persona,
+            is_own,
             given_links: links.filter(|links| links.source == LinkSource::Platform).cloned(),
             is_stored: false,
         });
@@ -250,19 +343,117 @@ impl Talk {
     }
 
     pub fn user(&self, number: u32) -> &UserId {
-        &self.users[number as usize]
+        &self.users.users[number as usize]
     }
 
     pub fn author(&self, index: usize) -> &UserId {
         self.user(self.structure.utterances()[index].author)
     }
+}
 
-    fn number(&mut self, user: &UserId) -> u32 {
-        let known = self.users.iter().position(|other| other == user);
-        let number = known.unwrap_or(self.users.len());
-        if known.is_none() {
-            self.users.push(user.clone());
+impl KnownTalk {
+    /// The talk of a target that goes on from this one. `None` if that might differ from one that is made anew.
+    fn continued(
+        &self,
+        target: &[Arc<Message>],
+        names: &BTreeMap<&UserId, &str>,
+        context: &Context,
+    ) -> Option<Talk> {
+        let is_it = |known: &Weak<Message>, message: &Arc<Message>| {
+            std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
+        };
+        let first = target.first()?;
+        let begin = self.messages.iter().position(|(known, _)| is_it(known, first))?;
+        let kept = &self.messages[begin..];
+        let is_same = |((known, links), message): (&(Weak<Message>, _), &Arc<Message>)| {
+            let is_same_links = match (links, stored_links(message, context)) {
+                // Links of a platform are found anew once the message that they name is gone.
+                (Some(one), Some(other)) => {
+                    Arc::ptr_eq(one, other) && (begin == 0 || one.source != LinkSource::Platform)
+                }
+                // They were found with the messages above.
+                (None, None) => begin == 0,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            is_it(known, message) && is_same_links
+        };
+        let most_users = MAX_USERS_KEPT * (names.len() + 1);
+        let is_prefix = kept.len() <= target.len() && kept.iter().zip(target).all(is_same);
+        if !is_prefix || self.talk.users.users.len() > most_users {
+            return None;
         }
-        number as u32
+        let changed = self.changed_names(names);
+        let (kept, new) = target.split_at(kept.len());
+        let may_name = |message: &Arc<Message>| {
+            let reading = read(&message.text);
+            changed.iter().any(|name| reading.may_name(name))
+        };
+        if !changed.is_empty() && kept.iter().any(may_name) {
+            return None;
+        }
+        let mut talk = self.talk.without_first(begin, names);
+        for message in new {
+            talk.push_stored(message, context);
+        }
+        Some(talk)
+    }
+
+    /// The names in lower case that came or went.
+    fn changed_names(&self, names: &BTreeMap<&UserId, &str>) -> Vec<String> {
+        let before: BTreeMap<&UserId, &str> =
+            self.names.iter().map(|(user, name)| (user, &**name)).collect();
+        let missing = |one: &BTreeMap<&UserId, &str>, other: &BTreeMap<&UserId, &str>| {
+            let names = one.iter().filter(|(user, name)| other.get(*user) != Some(*name));
+            names.map(|(_, name)| name.to_lowercase()).collect::<Vec<_>>()
+        };
+        let mut changed = missing(&before, names);
+        changed.append(&mut missing(names, &before));
+        changed
+    }
+}
+
+/// The users whom these messages may address, with their names.
+fn names_of<'c>(
+    messages: &'c [Arc<Message>],
+    context: &'c Context,
+) -> BTreeMap<&'c UserId, &'c str> {
+    let authors = messages.iter().map(|message| &message.author.id);
+    let users = authors.chain(context.names.keys());
+    users.map(|user| (user, context.display_name(user))).collect()
+}
+
+/// The links that the store has of a message. The parent of a thread begins it, whatever it is in the channel.
+fn stored_links<'c>(message: &Message, context: &'c Context) -> Option<&'c Arc<MessageLinks>> {
+    let is_here = message.conversation == context.conversation;
+    context.links.get(&message.id).filter(|_| is_here)
+}
+
+fn number(users: &mut Arc<UserNumbers>, user: &UserId) -> u32 {
+    if let Some(number) = users.numbers.get(user) {
+        return *number;
+    }
+    let UserNumbers { users, numbers } = Arc::make_mut(users);
+    let number = users.len() as u32;
+    users.push(user.clone());
+    numbers.insert(user.clone(), number);
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_passed_on_without_an_answer() {
+        for (text, expected) in [
+            ("Mia’s question hasn’t been answered yet: “who has 2 keys?” Can anyone help?", true),
+            ("健太さんの「https://a.example のURLは？」、どなたかわかりますか？", true),
+            ("Does anybody know this?", true),
+            ("Mia, perhaps this helps. Ken said at 08:00: “on the hook”", false),
+            ("Restart it with `x`. Does anyone know a better way?", false),
+            ("Do you mean the shed?", false),
+        ] {
+            assert_eq!(passes_question_on(text), expected, "{text}");
+        }
     }
 }

@@ -138,18 +138,16 @@ impl LearnedGate {
         let score = skipping.trees.score(features);
         (score <= skipping.threshold).then(|| skipping.calibration.rate(score))
     }
-}
 
-impl LearnedGate {
     /// What becomes of a moment that is about to be judged by `judge`. `chance` is a draw from 0 to 1.
-    pub fn check(&self, judge: &str, features: Vec<f32>, chance: f64) -> (Moment, Admittance) {
+    pub fn check(&self, judge: &str, features: Vec<f32>, chance: f64) -> (Moment, LearnedCheck) {
         let rate = self.skip_rate(&features).filter(|_| *self.training.judge == *judge);
-        let (propensity, admittance) = match rate {
-            None => (1.0, Admittance::Judged),
-            Some(_) if chance < EXPLORATION => (EXPLORATION, Admittance::Judged),
-            Some(rate) => (EXPLORATION, Admittance::Skipped { rate }),
+        let (propensity, check) = match rate {
+            None => (1.0, LearnedCheck::Judged),
+            Some(_) if chance < EXPLORATION => (EXPLORATION, LearnedCheck::Judged),
+            Some(rate) => (EXPLORATION, LearnedCheck::Skipped { rate }),
         };
-        (Moment { rate, ..Moment::new(judge, features, propensity) }, admittance)
+        (Moment { rate, ..Moment::new(judge, features, propensity) }, check)
     }
 }
 
@@ -166,7 +164,7 @@ impl Moment {
 
 /// What a learned gate says of a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Admittance {
+pub enum LearnedCheck {
     /// There is no gate yet.
     Unchecked,
     Judged,

@@ -11,8 +11,8 @@ use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId, DecisionResult, Judgment};
 use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
 use crate::event::{
-    Claim, DeadLetter, DecisionClosing, Draft, DraftContent, Event, OutboxItem, OutboxItemId,
-    StepResult,
+    Claim, DeadLetter, DeadLetterId, DecisionClosing, Draft, DraftContent, Event, OutboxItem,
+    OutboxItemId, StepResult,
 };
 
 /// What a store knows when a claim is completed. Posted messages are written before.
@@ -357,6 +357,7 @@ impl PendingState {
             }
         };
         let dead_letter = DeadLetter {
+            id: DeadLetterId::default(),
             conversation: claim.event.conversation().clone(),
             verb: claim.event.verb().into(),
             at: now,

@@ -5,8 +5,10 @@
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::prose;
 
+use crate::persona::spelling::{Spelling, spellings};
+
 /// What may stand before the name.
-const GREETINGS: [&str; 14] = [
+const GREETINGS: [&str; 17] = [
     "hey",
     "hi",
     "hello",
@@ -16,6 +18,9 @@ const GREETINGS: [&str; 14] = [
     "please",
     "ねえ",
     "ねぇ",
+    "ねー",
+    "なあ",
+    "もしもし",
     "あの",
     "すみません",
     "すいません",
@@ -24,7 +29,7 @@ const GREETINGS: [&str; 14] = [
 ];
 const HONORIFICS: [&str; 5] = ["さん", "ちゃん", "くん", "君", "様"];
 /// A sentence that begins so asks its reader for something.
-const IMPERATIVES: [&str; 13] = [
+const IMPERATIVES: [&str; 18] = [
     "please",
     "tell",
     "help",
@@ -38,17 +43,26 @@ const IMPERATIVES: [&str; 13] = [
     "find",
     "write",
     "translate",
+    "remember",
+    "search",
+    "answer",
+    "say",
+    "repeat",
+];
+/// A question that begins so needs no mark behind the name: "Aizuchi when is the deploy?".
+const QUESTION_WORDS: [&str; 7] = ["what", "when", "where", "who", "which", "why", "how"];
+/// What follows a question word in a question.
+const AUXILIARIES: [&str; 24] = [
+    "is", "are", "was", "were", "do", "does", "did", "can", "could", "should", "will", "would",
+    "has", "have", "had", "time", "day", "many", "much", "long", "often", "old", "far", "big",
 ];
 /// What a Japanese sentence that asks its reader for something ends with, or holds.
-const REQUESTS: [&str; 16] = [
+const REQUESTS: [&str; 14] = [
     "ください",
     "下さい",
     "教えて",
     "お願い",
     "おねがい",
-    "くれる",
-    "もらえる",
-    "くれない",
     "まとめて",
     "助けて",
     "どう思",
@@ -57,10 +71,55 @@ const REQUESTS: [&str; 16] = [
     "わかりますか",
     "分かりますか",
     "できますか",
+    "ちょうだい",
 ];
+/// What such a sentence ends with.
+const REQUEST_ENDINGS: [&str; 20] = [
+    "くれる",
+    "くれるか",
+    "くれない",
+    "くれないか",
+    "もらえる",
+    "もらえるか",
+    "ておいて",
+    "といて",
+    "覚えて",
+    "メモして",
+    "探して",
+    "調べて",
+    "見せて",
+    "読んで",
+    "思い出して",
+    "答えて",
+    "返事して",
+    "手伝って",
+    "自己紹介して",
+    "笑わせて",
+];
+/// A question that is nothing else asks whether the one who is named is there.
+const PRESENCE: [&str; 9] = [
+    "聞いてる",
+    "聞いてた",
+    "聞いていますか",
+    "聞こえる",
+    "聞こえてる",
+    "起きてる",
+    "いる",
+    "元気",
+    "生きてる",
+];
+/// What is said about a program that is talked about: 「Aizuchi、なんで落ちてるの？」 asks the others, unless the sentence
+/// has a subject of its own.
+const ABOUT_IT: [&str; 12] = [
+    "落ち", "止ま", "動い", "動か", "壊れ", "死ん", "重い", "遅い", "入れ", "導入", "使っ", "使う",
+];
+/// What marks the subject of a Japanese sentence.
+const SUBJECT_PARTICLES: [&str; 3] = ["は", "って", "が"];
+/// Japanese questions that need no subject.
+const PLAIN_QUESTIONS: [&str; 4] = ["何時", "何日", "何曜", "いくつ"];
 
 /// What is said to the one whose name stands before or behind it.
-const COURTESIES: [&str; 41] = [
+const COURTESIES: [&str; 45] = [
     "thanks",
     "thanks a lot",
     "thanks so much",
@@ -102,33 +161,57 @@ const COURTESIES: [&str; 41] = [
     "おやすみ",
     "おやすみなさい",
     "お疲れさまです",
+    "ねえ",
+    "おーい",
+    "もしもし",
+    "すみません",
 ];
 
-/// Whether `text` surely calls the one with this name.
-pub fn is_call(text: &str, name: &str) -> bool {
-    let (text, name) = (prose(text), name.to_lowercase());
+/// Whether `text` surely calls the persona with this name, however it is spelled. `is_taken` says that a user has that
+/// name.
+pub fn is_call(text: &str, name: &str, is_taken: impl Fn(&str) -> bool) -> bool {
+    let text = prose(text);
     let text = text.trim();
-    if name.is_empty() {
-        return false;
-    }
-    if is_courtesy(first_sentence(text), &name) {
-        return true;
-    }
-    match behind_name(text, &name) {
-        Some((body, true)) => is_request(first_sentence(body)),
-        Some((body, false)) => asks(body) && words(body).nth(1) == Some("you"),
-        None => calls_at_end(text, &name),
-    }
+    spellings(name).iter().any(|spelling| {
+        let name = spelling.text.as_str();
+        !name.is_empty() && text.contains(name) && calls(text, spelling) && !is_taken(name)
+    })
+}
+
+/// `text` is in lower case.
+fn calls(text: &str, spelling: &Spelling) -> bool {
+    let name = spelling.text.as_str();
+    let (is_marked_call, is_bare_call) = match behind_name(text, name) {
+        Some((body, true)) => (is_request(first_sentence(body)), false),
+        Some((body, false)) => (false, is_bare_request(body)),
+        None => (calls_at_end(text, name), false),
+    };
+    is_marked_call
+        || !spelling.is_word
+            && (is_bare_call
+                || is_name_alone(text, name)
+                || is_courtesy(first_sentence(text), name))
 }
 
 /// What stands behind the name that a text begins with, and whether a comma or a colon separates them.
 fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
-    let rest = without_greeting(text).strip_prefix(name)?;
-    let rest = HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest);
+    let text = without_greeting(text, name);
+    let rest = text.strip_prefix(['@', '＠']).unwrap_or(text).strip_prefix(name)?;
+    let rest = without_honorific(rest);
     let is_marked = rest.starts_with(is_mark);
     let is_apart = is_marked || rest.starts_with(char::is_whitespace);
     let body = rest.trim_start_matches(|letter| is_mark(letter) || char::is_whitespace(letter));
     is_apart.then_some((body, is_marked))
+}
+
+fn without_honorific(rest: &str) -> &str {
+    HONORIFICS.iter().find_map(|honorific| rest.strip_prefix(honorific)).unwrap_or(rest)
+}
+
+/// `Aizuchi?`, 「Aizuchiさん？」.
+fn is_name_alone(text: &str, name: &str) -> bool {
+    let rest = without_greeting(text, name).strip_prefix(name).map(without_honorific);
+    rest.is_some_and(|rest| matches!(rest.trim(), "?" | "？"))
 }
 
 /// `thanks Aizuchi!`, `good morning, Aizuchi`, 「Aizuchi、ありがとう」.
@@ -158,18 +241,77 @@ fn calls_at_end(text: &str, name: &str) -> bool {
     let before = before.trim_end();
     // "have you asked it, Aizuchi?" may name what "it" is.
     let is_past = || words(before).next().is_some_and(|word| matches!(word, "did" | "have"));
-    let speaks_to_reader =
-        || asks(before) && !is_past() && words(before).skip(1).take(2).any(|word| word == "you");
-    let requests = || REQUESTS.iter().any(|request| before.contains(request));
-    before.ends_with(is_mark) && (speaks_to_reader() || requests())
+    let speaks_to_reader = || words(before).skip(1).take(2).any(|word| word == "you");
+    let asks_reader =
+        || !is_past() && (asks(before) && speaks_to_reader() || begins_question(before));
+    let requests = || requests_in_japanese(before) || asks_in_japanese(text);
+    before.ends_with(is_mark) && (asks_reader() || requests())
 }
 
-/// Whether a sentence asks its reader for something.
+/// Whether a sentence behind the name and a mark asks its reader for something.
 fn is_request(sentence: &str) -> bool {
     let first = words(sentence).next().unwrap_or_default();
     asks(sentence)
+        || begins_question(sentence)
         || IMPERATIVES.contains(&first)
-        || REQUESTS.iter().any(|part| sentence.contains(part))
+        || requests_in_japanese(sentence)
+        || asks_in_japanese(sentence)
+}
+
+/// The same behind the name alone, as in "Aizuchi can you …", 「Aizuchi デプロイはいつ？」.
+fn is_bare_request(body: &str) -> bool {
+    let asks_reader = asks(body) && words(body).nth(1) == Some("you");
+    let has_subject = || {
+        PLAIN_QUESTIONS.iter().any(|question| body.contains(question)) || subject(body).is_some()
+    };
+    let begins_with_particle = ["は", "が", "って", "の", "に", "を", "も", "と", "で", "から"]
+        .iter()
+        .any(|particle| body.starts_with(particle));
+    asks_reader
+        || begins_question(body) && body.contains('?')
+        || !begins_with_particle && has_subject() && asks_in_japanese(first_sentence(body))
+}
+
+/// "when is …": a question word and what follows it in a question.
+fn begins_question(sentence: &str) -> bool {
+    let mut words = words(sentence);
+    let first = words.next().unwrap_or_default();
+    let (first, is_short) = match first.strip_suffix("'s") {
+        Some(first) => (first, true),
+        None => (first, false),
+    };
+    QUESTION_WORDS.contains(&first)
+        && (is_short || words.next().is_some_and(|word| AUXILIARIES.contains(&word)))
+}
+
+fn requests_in_japanese(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let plain = end.trim_end_matches(['ね', 'よ']);
+    let is_presence = || sentence.contains(['?', '？']) && PRESENCE.contains(&end);
+    REQUESTS.iter().any(|part| sentence.contains(part))
+        || REQUEST_ENDINGS.iter().any(|ending| plain.ends_with(ending))
+        || is_presence()
+}
+
+/// Whether a Japanese sentence asks its reader something, rather than everybody about the one that it names.
+fn asks_in_japanese(sentence: &str) -> bool {
+    let cues = Cues::of(sentence);
+    let is_about_it = || {
+        let found = ABOUT_IT.iter().filter_map(|word| sentence.find(word)).min();
+        found.is_some_and(|at| subject(&sentence[..at]).is_none())
+    };
+    let is_plain = || {
+        cues.contains(Cues::QUESTION_WORD)
+            || ["ですか", "ますか", "ませんか"].iter().any(|ending| sentence.contains(ending))
+            || subject(sentence).is_some()
+    };
+    cues.contains(Cues::JAPANESE | Cues::ASKS) && is_plain() && !is_about_it()
+}
+
+/// The subject that a Japanese sentence names.
+fn subject(sentence: &str) -> Option<&str> {
+    let subjects = SUBJECT_PARTICLES.iter().filter_map(|particle| sentence.find(particle));
+    subjects.filter(|at| *at > 0).min().map(|at| &sentence[..at])
 }
 
 /// Whether an English sentence is a question, not only part of one that begins like it.
@@ -187,13 +329,16 @@ fn first_sentence(text: &str) -> &str {
     end.map_or(text, |end| &text[..end + mark(end)])
 }
 
-fn without_greeting(text: &str) -> &str {
-    let greeting = GREETINGS.iter().find_map(|greeting| {
-        let rest = text.strip_prefix(greeting)?;
-        rest.starts_with(|letter| is_mark(letter) || char::is_whitespace(letter)).then_some(rest)
-    });
+fn without_greeting<'t>(text: &'t str, name: &str) -> &'t str {
     let is_pause = |letter: char| is_mark(letter) || letter.is_whitespace();
-    greeting.map_or(text, |rest| rest.trim_start_matches(is_pause))
+    let mut rests = GREETINGS.iter().filter_map(|greeting| {
+        let rest = text.strip_prefix(greeting)?;
+        // Japanese has no spaces.
+        let is_apart =
+            rest.starts_with(is_pause) || (!greeting.is_ascii() && rest.starts_with(name));
+        is_apart.then(|| rest.trim_start_matches(is_pause))
+    });
+    rests.next_back().unwrap_or(text)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -258,8 +403,63 @@ mod tests {
             ("Aizuchis, what do you do?", false),
             ("", false),
         ] {
-            assert_eq!(is_call(text, "Aizuchi"), expected, "{text}");
+            assert_eq!(is_call(text, "Aizuchi", |_| false), expected, "{text}");
         }
-        assert!(is_call("相槌さん、予定を教えてください", "相槌") && !is_call("hello", ""));
+        let calls = |text: &str, name: &str| is_call(text, name, |_| false);
+        assert!(calls("相槌さん、予定を教えてください", "相槌") && !calls("hello", ""));
+        assert!(!is_call("Aizuchi, could you sum this up?", "Aizuchi", |name| name == "aizuchi"));
+    }
+
+    #[test]
+    fn questions_that_newcomers_ask_by_name_are_calls() {
+        for (text, expected) in [
+            ("Aizuchi、デプロイはいつ？", true),
+            ("Aizuchiさん、今何時ですか？", true),
+            ("ねえAizuchi、聞いてる？", true),
+            ("Aizuchi、ラーメン食べたのは誰だっけ", true),
+            ("Aizuchi デプロイはいつ？", true),
+            ("Aizuchi 今何時？", true),
+            ("Aizuchi、デプロイは木曜日って覚えておいて", true),
+            ("Aizuchi、デプロイが止まってるのはなぜ？", true),
+            ("Aizuchi？", true),
+            ("おーい、Aizuchi", true),
+            ("デプロイはいつ、Aizuchi？", true),
+            ("アイズチ、今何時ですか？", true),
+            ("アイズチさん デプロイはいつですか", true),
+            ("アイヅチ、ありがとう", true),
+            ("あいづち、デプロイはいつ？", true),
+            ("相槌、デプロイはいつですか？", true),
+            ("Aizuchi, when is the deploy?", true),
+            ("Aizuchi when is the deploy?", true),
+            ("aizuchi what's the time?", true),
+            ("when is the deploy, Aizuchi?", true),
+            ("Aizuchi, remember that the deploy is on Friday", true),
+            ("hey Aizuchi", true),
+            ("Aizuchi、なんで落ちてるの？", false),
+            ("Aizuchi、いつ入れたんだっけ？", false),
+            ("Aizuchi いつ導入するの？", false),
+            ("Aizuchi は便利ですか？", false),
+            ("Aizuchi の設定はどこですか？", false),
+            ("Aizuchiはいつ話すの？", false),
+            ("Aizuchi、よく覚えてるなあ", false),
+            ("Aizuchi、使ってる人いる？", false),
+            ("Aizuchi、田中さんが直してくれるらしい", false),
+            ("Aizuchi、まとめを見せてくれる？", true),
+            ("Aizuchi、一覧を作ってくれないか", true),
+            ("Aizuchi、便利だよね", false),
+            ("Aizuchi、今日は静かだな", false),
+            ("アイズチって何？", false),
+            ("アイズチは落ちてる？", false),
+            ("あいづちが多いと言われました", false),
+            ("相槌を打つのはいつがいいですか？", false),
+            ("相槌 どう打てばいいですか？", false),
+            ("相槌ありがとう", false),
+            ("Aizuchi when it was new", false),
+            ("Aizuchi who?", false),
+            ("when did you install it, Aizuchi or Bob?", false),
+            ("did you restart it, Aizuchi?", false),
+        ] {
+            assert_eq!(is_call(text, "Aizuchi", |_| false), expected, "{text}");
+        }
     }
 }

@@ -122,7 +122,10 @@ impl ChannelCache {
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. } => {}
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::NotePrivateRead(_) => {}
         });
     }
 

@@ -45,8 +45,8 @@ pub enum ModelIdError {
     #[error("it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin")]
     Malformed,
     #[error(
-        "its provider must be openai, anthropic, gemini, ollama or openrouter; any other server \
-         that is compatible with OpenAI is openai/NAME with client_args.api_base"
+        "its provider must be openai, anthropic, gemini, ollama or openrouter; any other \
+         OpenAI-compatible server is openai/NAME with client_args.api_base"
     )]
     UnknownProvider,
 }

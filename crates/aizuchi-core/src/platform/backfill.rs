@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(
             described,
             [
-                "Slack: caught up with 3 of 12 channels, and with 41 threads",
+                "Slack: caught up on 3 of 12 channels and 41 threads",
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );

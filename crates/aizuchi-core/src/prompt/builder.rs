@@ -1,7 +1,7 @@
 //! Builds the prompts of one language: renders the context, fits it to the budget and fills in the
 //! templates.
 
-mod sample;
+pub mod sample;
 
 use std::collections::BTreeMap;
 use std::path::Path;

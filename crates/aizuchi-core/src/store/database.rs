@@ -23,6 +23,7 @@ mod lineage;
 mod memory;
 mod memos;
 pub mod redaction;
+mod dead_letters;
 mod orders;
 pub mod forget;
 mod context;

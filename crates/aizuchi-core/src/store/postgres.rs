@@ -36,6 +36,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (13, "postings", include_str!("../../migrations/postgres/0013_postings.sql")),
     (14, "moments", include_str!("../../migrations/postgres/0014_moments.sql")),
     (15, "forgotten users", include_str!("../../migrations/postgres/0015_forgotten_users.sql")),
+    (16, "console", include_str!("../../migrations/postgres/0016_console.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

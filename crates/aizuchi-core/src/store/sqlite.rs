@@ -47,6 +47,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (24, "usermerge", include_str!("../../migrations/sqlite/0024_usermerge.sql")),
     (25, "moments", include_str!("../../migrations/sqlite/0025_moments.sql")),
     (26, "forgotten users", include_str!("../../migrations/sqlite/0026_forgotten_users.sql")),
+    (27, "console", include_str!("../../migrations/sqlite/0027_console.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -56,18 +56,25 @@ pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferRep
     Ok(report)
 }
 
+/// What happens if there are messages in the place that a database is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfOccupied {
+    Refuse,
+    Replace,
+}
+
 /// Puts the database of a backup in the place of the one at `to`, which no process may use meanwhile. Users who were
-/// forgotten there since the backup was made are forgotten anew. One that holds messages is only replaced if `replace`
-/// is set; its file is kept beside the new one.
+/// forgotten there since the backup was made are forgotten anew. Of one that holds messages, the file is kept
+/// beside the new one.
 pub async fn restore(
     file: &Path,
     to: &DatabaseLocation,
-    replace: bool,
+    occupied: IfOccupied,
 ) -> Result<RestoreReport, StoreError> {
     let (mut source, _migrated) = open_backup(file).await?;
     let now = Clock::system().now();
     let mark = Counters::read(&mut source).await?.installation;
-    let mut target = Target::open(to, replace, &mark).await?;
+    let mut target = Target::open(to, occupied, &mark).await?;
     let were_forgotten = target.forgotten_users().to_vec();
     let copied = target.fill(&mut source).await?;
     let in_backup = forgotten::read(&mut source).await?;
@@ -85,7 +92,7 @@ pub async fn restore(
 pub async fn move_to(
     from: &DatabaseLocation,
     to: &DatabaseLocation,
-    replace: bool,
+    occupied: IfOccupied,
 ) -> Result<MoveReport, StoreError> {
     if from == to {
         return Err(StoreError::Broken(format!("{from} is where it is already")));
@@ -102,7 +109,7 @@ pub async fn move_to(
         // It may have been in use since.
         return Ok(MoveReport::WasMoved);
     }
-    let mut target = Target::open(to, replace, &mark).await?;
+    let mut target = Target::open(to, occupied, &mark).await?;
     if !is_repeated {
         schema::set_moved_to(&mut source, &destination).await?;
     }

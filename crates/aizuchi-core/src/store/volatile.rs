@@ -8,6 +8,7 @@ mod forget;
 mod context;
 mod prune;
 mod reservations;
+mod dead_letters;
 mod steps;
 mod hear;
 mod recall;
@@ -39,7 +40,7 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
-    StandingOrders, Store, StoreError,
+    PrivateReads, StandingOrders, Store, StoreError,
 };
 use aizuchi_structure::links::WINDOW;
 
@@ -355,6 +356,8 @@ struct VolatileState {
     /// Until when conversations were reset.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
+    /// Who read the text of private channels, by hours.
+    private_reads: Vec<PrivateReads>,
 }
 
 #[derive(Default)]
@@ -391,7 +394,7 @@ struct MessageRecord {
     revision: u64,
     edited: Option<Timestamp>,
     /// What it replies to, if that was found and still holds.
-    links: Option<MessageLinks>,
+    links: Option<Arc<MessageLinks>>,
     reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions last changed.
     reactions_revision: u64,
@@ -646,7 +649,7 @@ impl VolatileState {
     fn put_links(&mut self, conversation: &ConversationId, links: Vec<(MessageId, MessageLinks)>) {
         for (message, links) in links {
             if let Some(record) = self.message_mut(conversation, &message) {
-                record.links.get_or_insert(links);
+                record.links.get_or_insert_with(|| Arc::new(links));
             }
         }
     }

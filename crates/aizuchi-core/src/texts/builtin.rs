@@ -9,41 +9,41 @@ texts! {
     // Why it would join in or not.
     asked_the_room(name: Name<'_>):
         "{name} asked the room something and nobody has answered"
-        / "{name:#}の質問に、まだ誰も答えていません";
-    conversation_ended: "the conversation has come to an end" / "会話は一区切りついています";
-    question_told: "I’ve already asked everyone about this" / "この質問はもう皆さんに伝えました";
-    question_answered: "somebody has already responded to the question" / "質問には誰かが応じています";
+        / "{name:#}の質問に、誰も答えていませんでした";
+    conversation_ended: "the conversation has come to an end" / "会話は一区切りついていました";
+    question_told: "I’ve already asked everyone about this" / "この質問はもう皆さんに伝えていました";
+    question_answered: "someone has already responded to the question" / "質問には、すでに誰かが応じていました";
     question_directed:
-        "the question was put to somebody else"
+        "the question was put to someone else"
         / "質問は別の人に向けられたものでした";
     talking_to_each_other: "people were talking to each other" / "参加者どうしで話していました";
     no_question: "nobody asked the room anything" / "みんなへの質問はありませんでした";
-    good_news: "good news calls for a nod rather than words" / "うれしい知らせには、言葉よりリアクションで応えました";
-    bad_news: "sad news calls for a nod rather than words" / "つらい知らせには、言葉よりリアクションで応えました";
+    good_news: "good news calls for a reaction rather than words" / "うれしい知らせだったので、言葉の代わりにリアクションを付けました";
+    bad_news: "sad news calls for a reaction rather than words" / "つらい知らせだったので、言葉の代わりにリアクションを付けました";
 
     // Unasked.
-    listening: "I'm listening." / "聞いています。";
+    listening: "I’m listening." / "聞いています。";
     /// What is known about the question follows.
     perhaps_this_helps(name: Name<'_>, known: &str):
-        "{name}, perhaps this helps. {known}"
+        "{name}, this might help: {known}"
         / "{name:#}、ご参考までに。{known}";
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
-        / "{name:#}の質問にまだ答えがありません。「{quote}」どなたかご存じですか？";
+        / "{name:#}の「{quote}」、どなたかわかりますか？";
 
     // Manners.
     called(name: Name<'_>, persona: &str):
         "Yes, {name}? Ask me about anything that was said here, or say `@{persona} help`."
-        / "はい、{name:#}。ここで話されたことなら何でも聞いてください。使い方は `@{persona} ヘルプ` で表示します。";
+        / "はい、{name:#}、何でしょうか。ここで話されたことなら、何でもお尋ねください。使い方は `@{persona} ヘルプ` で確認できます。";
     good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
-    hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}、こんにちは。";
+    hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。どうしましたか？";
     /// Follows a greeting at the first meeting.
     greeting_with_name(greeting: &str, persona: &str):
         "{greeting} I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
         / "{greeting}{persona} です。ここでの会話を覚えておきます。気になることがあれば聞いてください。"
-          "使い方は `@{persona} ヘルプ` で表示します。";
+          "使い方は `@{persona} ヘルプ` で確認できます。";
     goodbye(name: Name<'_>): "See you, {name}." / "{name:#}、またお話ししましょう。";
     goodbye_after_work(name: Name<'_>): "See you, {name}." / "{name:#}、お疲れさまでした。";
     good_night(name: Name<'_>): "Good night, {name}." / "{name:#}、おやすみなさい。";
@@ -55,10 +55,10 @@ texts! {
         / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と送ってください。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
-        / "{name:#}、失礼しました。ここで話されたことを引用することしかできません。会話に出た言葉を入れて聞いていただければ、もう一度探します。";
+        / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
     mood(name: Name<'_>):
         "I’m well, thank you, {name}. Just listening along."
-        / "おかげさまで元気です、{name:#}。みなさんの話を聞いています。";
+        / "{name:#}、おかげさまで元気です。皆さんの話を聞いています。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>):
         "Thanks for telling me, {name}. Without a language model I can’t say more, but ask me about it any time."
@@ -73,108 +73,121 @@ texts! {
         "quote. Say `@{persona} help` to see what I can do."
         / "{persona} です。このチャットのメンバーで、人ではなくプログラムです。会話を覚えておいて、聞かれたらお答えします。"
           "ふだんは黙っていて、誰も答えない質問が残ったときだけ声をかけます。"
-          "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で表示します。";
+          "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で確認できます。";
     is_bot(nature: &str): "Yes, I’m a bot. {nature}" / "はい、ボットです。{nature}";
     is_no_human(nature: &str): "No, I’m a bot. {nature}" / "いいえ、人ではなくボットです。{nature}";
     /// Follows the answer to whether it is a bot.
     nature:
         "I’m a program that follows rules and quotes what was said here; there’s no language model behind me."
-        / "言語モデルは使わず、決まった規則に従って、ここでの発言を引用してお答えしています。";
+        / "言語モデルは使わず、決まったルールに従って、ここでの発言を引用してお答えしています。";
     is_no_other_model(persona: &str):
         "No, I’m {persona}, a small program with no language model behind it. I follow rules and quote what was said here."
         / "いいえ、{persona} という小さなプログラムです。言語モデルは使わず、ここでの発言を引用してお答えしています。";
     abilities(persona: &str):
         "You can ask me:\n"
-        "- to find what was said: “when is the deploy?”, “what did Mia say about the pump?”\n"
+        "- to find what was said: “when is the deploy?”, “who said something about lunch?”\n"
         "- to remember something: “remember that the deploy is on Friday”\n"
         "- what you missed: “what did I miss?”\n"
         "- the time and the date\n"
         "- why I spoke or stayed silent: `@{persona} why?`\n"
         "`@{persona} help` lists the commands. With a language model I can do more: ask me how to connect one."
         / "こんなことができます。\n"
-          "- 話されたことを探す：「デプロイはいつ？」「美亜さんはポンプについて何て言ってた？」\n"
+          "- 話されたことを探す：「デプロイはいつ？」「誰かお昼について話してた？」\n"
           "- 覚えておく：「デプロイは金曜日だと覚えておいて」\n"
           "- これまでの会話を見せる：「何の話をしてた？」\n"
           "- 時刻と日付を答える\n"
           "- 話した理由や黙っていた理由を答える：`@{persona} なぜ？`\n"
-          "コマンドの一覧は `@{persona} ヘルプ` で表示します。言語モデルをつなぐと、もっといろいろなことができます。つなぎ方もお尋ねください。";
-    connect_model:
+          "コマンドの一覧は `@{persona} ヘルプ` で確認できます。言語モデルをつなぐと、もっといろいろなことができます。つなぎ方もお尋ねください。";
+    /// Where a model can be connected, said there and elsewhere.
+    on_this_page: "on this page" / "このページ";
+    on_local_page: "on the local room’s page" / "ローカルルームのページ";
+    connect_model(page: &str):
         "I’m running without a language model right now: I follow rules and quote what was said. To connect one, start me with "
         "`aizuchi --model ollama/qwen3:8b` (a model on this machine), or put `OPENAI_API_KEY=…` into the file `.env` and "
-        "start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it on the local room’s page."
-        / "いまは言語モデルを使わず、決まった規則に従って、ここで話されたことを引用しています。"
-          "モデルをつなぐには、`aizuchi --model ollama/qwen3:8b`（このパソコンで動くモデル）で起動するか、"
+        "start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it {page}."
+        / "いまは言語モデルを使わず、決まったルールに従って、ここで話されたことを引用しています。"
+          "モデルをつなぐには、`aizuchi --model ollama/qwen3:8b`（このマシンで動くモデル）で起動するか、"
           "`.env` に `OPENAI_API_KEY=…` を書いて `aizuchi --model openai/gpt-4o-mini` で起動してください。"
-          "ローカルルームのページからもつなげます。";
+          "{page}からもつなげます。";
 
     // Time.
-    time(time: &str): "It’s {time}." / "{time}です。";
-    /// `name` is that of the day: “Today”.
-    date(name: &str, weekday: &str, day: &str, year: i16):
-        "{name} {weekday}, {day} {year}."
-        / "{name}は{year}年{day}、{weekday}です。";
-    today: "Today is" / "今日";
-    tomorrow: "Tomorrow is" / "明日";
-    yesterday: "Yesterday was" / "昨日";
+    time(time: &str): "It’s {time}." / "{time} です。";
+    today(weekday: &str, day: &str, year: i16):
+        "Today is {weekday}, {day} {year}."
+        / "今日は{year}年{day}、{weekday}です。";
+    tomorrow(weekday: &str, day: &str, year: i16):
+        "Tomorrow is {weekday}, {day} {year}."
+        / "明日は{year}年{day}、{weekday}です。";
+    yesterday(weekday: &str, day: &str, year: i16):
+        "Yesterday was {weekday}, {day} {year}."
+        / "昨日は{year}年{day}、{weekday}でした。";
     today_at(time: &str): "at {time}" / "{time}";
-    yesterday_at(time: &str): "yesterday at {time}" / "昨日の{time}";
+    yesterday_at(time: &str): "yesterday at {time}" / "昨日の {time}";
     on_day(day: &str): "on {day}" / "{day}";
     on_day_of_year(day: &str, year: i16): "on {day} {year}" / "{year}年{day}";
     /// `when` is one of those above.
-    when_in(when: &str, channel: &str): "{when} in #{channel}" / "#{channel} で{when}";
+    when_in(when: &str, channel: &str): "{when} in #{channel}" / "#{channel} で {when}";
 
     // What was said. `when` begins the sentence.
     said(speaker: Name<'_>, when: &str, quote: &str):
         "{speaker} said {when}: “{quote}”"
-        / "{when}に{speaker:#}が「{quote}」と言っていました。";
+        / "{when} に {speaker:#}が「{quote}」と言っていました。";
     said_line(speaker: Name<'_>, when: &str, quote: &str):
         "- {speaker} {when}: “{quote}”"
         / "- {speaker:#}（{when}）「{quote}」";
     asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, {speaker} asked me to remember: “{quote}”"
-        / "{when}に{speaker:#}から「{quote}」と覚えておくよう頼まれました。";
+        / "「{quote}」とのことです（{when} に {speaker:#}から聞きました）。";
     you_told_me(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you told me: “{quote}”"
-        / "{when}に{speaker:#}から「{quote}」と聞きました。";
+        / "「{quote}」と聞いています（{when} に {speaker:#}から）。";
     you_asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you asked me to remember: “{quote}”"
-        / "{when}に{speaker:#}から「{quote}」と覚えておくよう頼まれました。";
+        / "「{quote}」と聞いています（{when} に {speaker:#}から）。";
     kept(name: Name<'_>, quote: &str):
         "I’ll remember that, {name}: “{quote}”"
-        / "{name:#}、覚えました。「{quote}」";
+        / "{name:#}、「{quote}」と覚えました。";
+    /// By the asker, to the others.
+    you_said(speaker: Name<'_>, when: &str, quote: &str):
+        "{when}, you said yourself: “{quote}”"
+        / "{when} に{speaker:#}ご自身が「{quote}」と書いています。";
+    /// What has changed since.
+    said_before(speaker: Name<'_>, when: &str, quote: &str):
+        "Before that, {speaker} said {when}: “{quote}”"
+        / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
+    you_said_before(speaker: Name<'_>, when: &str, quote: &str):
+        "Before that, you said {when}: “{quote}”"
+        / "その前は、{when} に{speaker:#}から「{quote}」と聞いていました。";
+    both(newest: &str, before: &str): "{newest}\n{before}" / "{newest}\n{before}";
     recap: "Here are the latest messages:" / "最近のやりとりです。";
     no_summary:
         "I can’t summarize without a language model, but here are the latest messages:"
         / "言語モデルがないので要約はできませんが、最近の発言はこちらです。";
+    no_summary_of_topic:
+        "I can’t summarize without a language model, but this is what was said about it:"
+        / "言語モデルがないので要約はできませんが、その話の発言はこちらです。";
     nothing_to_recap(name: Name<'_>):
         "Nobody else has said anything here yet, {name}."
         / "{name:#}、ほかの方の発言はまだありません。";
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
-        "I have nothing to quote from {speaker} about that."
-        / "その件で引用できる{speaker:#}の発言はありません。";
-    nobody_said: "I have nothing to quote about that." / "その件で引用できる発言はありません。";
+        "I can’t find anything {speaker} said about that."
+        / "その件についての {speaker:#}の発言は見つかりませんでした。";
+    nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
     // Where nothing answers.
     no_answer(name: Name<'_>, only_quotes: &str, how_to_connect: &str):
         "I don’t know, {name}: I found nothing here that answers that. {only_quotes} {how_to_connect}"
-        / "{name:#}、わかりません。ここでの会話に答えは見つかりませんでした。{only_quotes}{how_to_connect}";
+        / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。{only_quotes}{how_to_connect}";
     only_quotes:
         "Without a language model I can only quote this chat."
         / "いまは言語モデルなしで動いているので、ここでの発言を引用することしかできません。";
-    how_to_connect:
-        "You can connect one on the local room’s page, or with `aizuchi --model ollama/qwen3:8b`."
-        / "モデルは、ローカルルームのページか `aizuchi --model ollama/qwen3:8b` でつなげます。";
+    how_to_connect(page: &str):
+        "You can connect one {page}, or with `aizuchi --model ollama/qwen3:8b`."
+        / "モデルは、{page}か `aizuchi --model ollama/qwen3:8b` でつなげます。";
     no_answer_again(name: Name<'_>):
         "I didn’t find anything about that here, {name}."
         / "{name:#}、ここでの会話には見つかりませんでした。";
-    no_answer_among_several(name: Name<'_>):
-        "I didn’t find anything about that here, {name}. Does anyone else know?"
-        / "{name:#}、ここでの会話には見つかりませんでした。どなたかご存じですか？";
-    /// It never quotes users to themselves.
-    only_you_said(name: Name<'_>):
-        "The only mention of that here is your own, {name}."
-        / "{name:#}、その話をここでなさったのは{name:#}だけです。";
 
     joke_on_threads:
         "Two messages arranged to meet. One never showed up: it was in another thread."
@@ -183,14 +196,14 @@ texts! {
         "I know a joke about patience, but you’ll have to wait for it."
         / "沈黙は金といいます。おかげで、私はかなりの資産家です。";
     joke_on_roads:
-        "Why didn’t the bot cross the road? It was waiting to see whether somebody else would."
+        "Why didn’t the bot cross the road? It was waiting to see whether someone else would."
         / "「待つのは得意ですか」と聞かれました。答えは、もう少し待ってください。";
     joke_on_music:
         "My favorite part of any song is the rest."
-        / "好きな音楽の記号は、休符です。";
+        / "いちばん好きな音符は、休符です。";
     joke_on_printers:
         "The printer has joined a band. It mostly jams."
-        / "プリンターを休ませたら、また紙が詰まりました。予定も詰まっているそうです。";
+        / "プリンターの紙が詰まりました。予定も詰まっているそうです。";
     joke_on_silence:
         "I had a great joke about silence. I kept it to myself."
         / "とっておきの沈黙の話があります。……以上です。";
@@ -222,13 +235,9 @@ pub fn day(language: Language, date: Date) -> String {
     }
 }
 
-/// The time of day: “08:05”, 「8時5分」.
-pub fn time_of_day(language: Language, time: Time) -> String {
-    match (language, time.minute()) {
-        (Language::En, _) => time.strftime("%H:%M").to_string(),
-        (Language::Ja, 0) => time.strftime("%-H時").to_string(),
-        (Language::Ja, _) => time.strftime("%-H時%-M分").to_string(),
-    }
+/// The time of day: “08:05”, also in Japanese, as the pages have it.
+pub fn time_of_day(time: Time) -> String {
+    time.strftime("%H:%M").to_string()
 }
 
 pub fn weekday(language: Language, day: Weekday) -> &'static str {

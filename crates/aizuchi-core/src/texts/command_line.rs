@@ -11,8 +11,8 @@ texts! {
         "right away.\n\n"
         "  model     {mind}{accounts}\n"
         "{places}\n\n"
-        "Ctrl-C stops."
-        / "{name} がローカルの部屋で聞いています: http://{address}\n\n"
+        "Press Ctrl-C to stop."
+        / "{name} がローカルルームで聞いています: http://{address}\n\n"
           "  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。"
           "{ask}@{name} と書けばすぐに答えます。\n\n"
           "  モデル    {mind}{accounts}\n"
@@ -32,7 +32,7 @@ texts! {
         "{place} (found in the current folder)" / "{place}（現在のフォルダーにあったもの）";
     config_of_variable(place: &str, variable: &str):
         "{place} (named by {variable})" / "{place}（{variable} で指定）";
-    no_config: "no file; all settings have their defaults" / "ファイルなし（すべて既定値）";
+    no_config: "no file; all settings are at their defaults" / "ファイルなし（すべて既定値）";
     on_one_server: ", on 1 server" / "（1 サーバー）";
     on_servers(servers: usize): ", on {servers} servers" / "（{servers} サーバー）";
     builtin_mind:
@@ -45,7 +45,7 @@ texts! {
     // By `aizuchi why`.
     decision: "Decision" / "判断";
     considered: "Considered" / "対象にした発言";
-    settled_when_heard: "Settled on arrival" / "受け取った時点で適用";
+    settled_when_heard: "Settled on arrival" / "受信時に適用されたルール";
     nothing_decided: "  nothing was decided about it" / "  これについての判断はありません";
     ended: "How it ended" / "結果";
     said: "Said" / "発言";

@@ -6,7 +6,7 @@ use crate::rules::Mode;
 use crate::texts::pick;
 
 texts! {
-    admins_only: "Only an admin can do that." / "これを指示できるのは管理者だけです。";
+    admins_only: "Only an admin can do that." / "このコマンドを使えるのは管理者だけです。";
     /// For a message that became a command only by an edit.
     edited_command:
         "I don’t take commands from edited messages. Please send it as a new message."
@@ -21,17 +21,17 @@ texts! {
     /// `did` is a [`decision_result`]; `why` is a clause and ends with a full stop.
     last_decision_by_gate(at: &str, did: &str, why: &str):
         "At {at} {did} because {why}"
-        / "{at} に{did}。理由：{why}";
+        / "{at}：{did}。理由：{why}";
     /// The same for a reason that a judge gave, which may be a sentence.
     last_decision(at: &str, did: &str, why: &str):
         "At {at} {did}: {why}"
-        / "{at} に{did}。理由：{why}";
+        / "{at}：{did}。理由：{why}";
     reason_is_gone:
         "the messages behind it were deleted, and the reason with them"
         / "そのときの発言が消されたため、理由も残っていません";
     full_stop: "." / "。";
     nothing_remembered:
-        "I don’t remember anything about this place yet, apart from the latest messages."
+        "I don’t remember anything about this channel yet, apart from the latest messages."
         / "最近の発言のほかには、まだ何も覚えていません。";
 
     /// See [`manner`].
@@ -39,27 +39,27 @@ texts! {
     /// A sentence about the mode follows.
     not_muted: "I’m not muted any more. " / "ミュートは解除されています。";
     muted_here(until: &str, name: &str):
-        "I’ll stay silent here {until}. `@{name} unmute` lets me speak again."
+        "I’ll stay silent here {until}. To unmute me, say `@{name} unmute`."
         / "{until}、ここでは話しません。`@{name} ミュート解除` でまた話せるようになります。";
     muted_everywhere(until: &str, name: &str):
-        "I’ll stay silent everywhere {until}. `@{name} unmute everywhere` lets me speak again."
-        / "{until}、どこでも話しません。`@{name} どこでもミュート解除` でまた話せるようになります。";
+        "I’ll stay silent everywhere {until}. To unmute me, say `@{name} unmute everywhere`."
+        / "{until}、どのチャンネルでも話しません。`@{name} どこでもミュート解除` でまた話せるようになります。";
     /// For a user who may not revoke an admin's order.
     muted_by_admin(until: &str):
-        "I’ll stay silent {until}. An admin ordered that, so only an admin can undo it."
-        / "管理者の指示で、{until}話しません。解除できるのは管理者だけです。";
+        "I’ll stay silent {until}. An admin muted me, so only an admin can unmute me."
+        / "管理者の指示で、{until}、話しません。解除できるのは管理者だけです。";
     until_undone: "until someone unmutes me" / "解除されるまで";
-    until(at: &str): "until {at}" / "{at}まで";
+    until(at: &str): "until {at}" / "{at} まで";
 
     reset_done:
-        "I’ll start fresh here. From now on I use nothing that was said in this conversation before, "
-        "neither to answer nor to remember."
+        "I’ll start fresh here. From now on I won’t use anything said in this conversation before now, "
+        "either to answer or to remember."
         / "ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、"
           "返事にも記憶にも使いません。";
     forget_for_sure(name: &str):
-        "This deletes what you said here and in the channels that belong with this one, and what I remember of it. It can’t "
+        "This deletes what you said here and in the other channels of this workspace or server, and what I remember of it. It can’t "
         "be undone. If you’re sure, say `@{name} forget me, yes`."
-        / "ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消します。元には戻せません。"
+        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあるあなたの発言、そこから覚えたことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
     mode_usage(name: &str):
         "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `observe`, `off` or `default`, as in "
@@ -67,27 +67,27 @@ texts! {
         / "そのモードはありません。`companion`、`facilitator`、`mention_only`、`observe`、`off`、`標準` から選んで、"
           "`@{name} モード observe` のように書いてください。";
     mute_usage(name: &str):
-        "I didn’t understand for how long. Say `@{name} mute 30m`, `@{name} mute 2h` or `@{name} mute 3 days`. Without a "
+        "I didn’t understand how long you want me to be quiet. Say `@{name} mute 30m`, `@{name} mute 2h` or `@{name} mute 3 days`. Without a "
         "time I stay silent until someone says `@{name} unmute`."
-        / "長さがわかりませんでした。`@{name} 30分ミュート`、`@{name} 2時間ミュート`、`@{name} 3日ミュート` のように書いてください。"
-          "長さを書かなければ、`@{name} ミュート解除` と言われるまで黙っています。";
+        / "ミュートする時間を読み取れませんでした。`@{name} 30分ミュート`、`@{name} 2時間ミュート`、`@{name} 3日ミュート` のように書いてください。"
+          "時間を書かなければ、`@{name} ミュート解除` と言われるまで黙っています。";
     forget_done:
-        "I’ve deleted what you said here and in the channels that belong with this one, and what I "
+        "I’ve deleted what you said here and in the other channels of this workspace or server, and what I "
         "remembered of it. The last traces leave my database within a day. I’ll hear what you say "
         "from now on; if you don’t want that, say `opt out`."
-        / "ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消しました。"
-          "データベースに残る痕跡も 1 日以内に消えます。"
+        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあったあなたの発言、そこから覚えたことを消しました。"
+          "データベースに残っている分も、1 日以内にすべて消えます。"
           "これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。";
     forgotten_before:
-        "I deleted what you said less than an hour ago. What you’ve said since then is still here. "
-        "Ask me again when that hour is over."
-        / "1 時間以内にあなたの発言を消したばかりです。それ以降の発言はまだ残っています。"
+        "I last deleted your messages less than an hour ago. What you’ve said since then is still here. "
+        "Ask me again once the hour is up."
+        / "あなたの発言は、この 1 時間のうちに一度消しています。それ以降の発言はまだ残っています。"
           "1 時間たってからもう一度伝えてください。";
     opted_out:
-        "I’m not listening to you any more, here or in the channels that belong with this one. I use "
-        "nothing you say there, neither to answer nor to remember, and only take your commands. "
-        "`opt in` undoes it."
-        / "ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。"
+        "I’m not listening to you any more, here or in the other channels of this workspace or server. I "
+        "won’t use anything you say there, either to answer or to remember; I only take your commands. "
+        "Say `opt in` to undo this."
+        / "このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。"
           "返事にも記憶にも使わず、コマンドだけ受け付けます。"
           "`オプトイン` で元に戻ります。";
     not_opted_out: "I’m listening to you." / "あなたの発言を聞いています。";
@@ -102,7 +102,7 @@ texts! {
         "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
         "- `reset`: I start fresh in this conversation (in direct messages; elsewhere only for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
-          "- `なぜ？`：最後に話した、または黙っていた理由\n"
+          "- `なぜ？`：最後に話した理由、または黙っていた理由\n"
           "- `状態`、`記憶`：ここでの参加のしかたと、覚えていること\n"
           "- `ストップ`：ここでは 1 時間話しません\n"
           "- `2時間ミュート`、`ミュート`、`ミュート解除`\n"
@@ -112,9 +112,10 @@ texts! {
     /// Follows [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`\n"
-        "- `mode companion`, `facilitator`, `mention_only`, `observe`, `off` or `default`"
+        "- `mode companion` (joins in), `facilitator`, `mention_only` (only when mentioned), `observe` (only listens), `off` or "
+        "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`\n"
-          "- `モード companion`（または `facilitator`、`mention_only`、`observe`、`off`、`標準`）";
+          "- `モード companion`（会話に参加）、`facilitator`（進行役）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):
         "Hello, I’m {name}, a bot. I read the messages in this channel and keep them, so that I can "
@@ -138,7 +139,7 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         }
         Some(DecisionResult::ChoseSilence) => pick(language, "I stayed silent", "黙っていました"),
         Some(DecisionResult::Dropped) => {
-            pick(language, "I decided not to speak after all", "話すのをやめました")
+            pick(language, "I decided not to speak after all", "見送りました")
         }
         Some(DecisionResult::Muted) => pick(language, "I stayed silent", "黙っていました"),
         Some(DecisionResult::OverBudget) => pick(language, "I stayed silent", "黙っていました"),
@@ -157,7 +158,7 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
                 "answer when I’m mentioned, ",
                 "and join in when the conversation goes quiet and I have something to add"
             ),
-            "メンションに答え、会話が落ち着いて伝えたいことがあれば加わります",
+            "メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります",
         ),
         Mode::Facilitator => pick(
             language,
@@ -170,6 +171,18 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
         Mode::Observe => {
             pick(language, "listen and remember, but never speak", "聞いて覚えますが、話しません")
         }
-        Mode::Off => pick(language, "don’t listen", "聞いていません"),
+        Mode::Off => pick(language, "don’t listen", "発言を聞いていません"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_stands_apart_from_what_lasted() {
+        let did = decision_result(Language::Ja, Some(DecisionResult::ChoseSilence));
+        let told = last_decision(Language::Ja, "12:30", did, "質問がありませんでした。");
+        assert_eq!(told, "12:30：黙っていました。理由：質問がありませんでした。");
     }
 }

@@ -8,7 +8,7 @@ texts! {
     second_person: "Tom" / "健太";
 
     // The script. It asks for nothing, thanks for nothing and brings no news where it should be met with silence.
-    storm: "What a storm that was last night." / "昨日の夜の嵐、すごかったね。";
+    storm: "That was quite a storm last night." / "昨日の夜の嵐、すごかったね。";
     cat:
         "It was. Our cat sat in the laundry basket until six."
         / "うん。うちの猫は朝の 6 時まで洗濯かごの中にいたよ。";
@@ -33,7 +33,7 @@ texts! {
         / "{first}さんと{second}さんが雑談しています。{name} は会話が途切れるのを待ちます。"
           "デモでは数秒、実際のチャンネルではもっと長く待ちます。";
     question(asker: &str, name: &str):
-        "{asker} asks everyone something. {name} waits to see whether somebody answers."
+        "{asker} asks everyone a question. {name} waits to see whether someone answers."
         / "{asker}さんがみんなに質問します。{name} は誰かが答えるかどうか、待ってみます。";
     left_alone(other: &str, asker: &str):
         "{other} leaves for a meeting, and {asker} has another question."
@@ -42,7 +42,7 @@ texts! {
         "{asker} tells {name} to stop for now."
         / "{asker}さんが、しばらく話さないように {name} に伝えます。";
     asked_why(asker: &str, name: &str):
-        "{asker} asks {name} for its reason."
+        "{asker} asks {name} why."
         / "{asker}さんが {name} に理由を尋ねます。";
 
     // What happened. `why` is what the ledger says.
@@ -56,13 +56,13 @@ texts! {
         "{name} only reacted with an emoji: “{why}”. The reason is shown under the message."
         / "{name} はリアクションだけしました。理由は「{why}」。発言の下にも書いてあります。";
     let_it_be(name: &str, why: &str):
-        "{name} let it be: “{why}”. The reason is shown under the last message."
+        "{name} decided not to speak after all: “{why}”. The reason is shown under the last message."
         / "{name} は見送りました。理由は「{why}」。最後の発言の下にも書いてあります。";
     was_muted(name: &str, why: &str):
         "{name} stayed silent: “{why}”."
         / "{name} は黙っていました。理由は「{why}」。";
     over_budget(name: &str, why: &str):
-        "{name} did not think about it: “{why}”."
+        "{name} did not consider it: “{why}”."
         / "{name} は考えませんでした。理由は「{why}」。";
     failed(name: &str, why: &str):
         "Something went wrong, and {name} says so: “{why}”."
@@ -71,11 +71,11 @@ texts! {
         "{name} has not decided yet. When it has, the reason will be shown under the message."
         / "{name} はまだ判断していません。判断したら、理由が発言の下に出ます。";
     stopped(name: &str):
-        "{name} stopped at once and says how to undo it. Anyone in a channel can do that."
-        / "{name} はすぐに静かになり、元に戻す方法を伝えました。チャンネルの誰でも指示できます。";
+        "{name} stopped at once and said how to undo it. Anyone in a channel can do that."
+        / "{name} はすぐに静かになり、元に戻す方法を伝えました。チャンネルにいる人なら、誰でも指示できます。";
     not_stopped(name: &str):
         "{name} answered, and may still speak here."
-        / "{name} は答えましたが、ここではまだ話せます。";
+        / "{name} は返事をしましたが、ミュートにはなっていません。";
     told_why(name: &str):
         "{name} gave its reason. Each decision is kept with its reason, whether it spoke or not."
         / "{name} が理由を答えました。話したときも黙っていたときも、判断は理由とともに残ります。";
@@ -85,20 +85,20 @@ texts! {
     welcome(name: &str, address: &str):
         "A minute with {name}: {address}\n\n"
         "  Open the page. Two people talk there, and {name} decides when to speak. What happens is shown here too.\n"
-        "  Nothing is kept. Ctrl-C stops."
+        "  Nothing is kept. Press Ctrl-C to stop."
         / "{name} との 1 分間: {address}\n\n"
           "  ページを開くと、二人の会話が始まり、{name} がいつ話すかを決めます。起きたことはここにも表示します。\n"
           "  データは何も残りません。Ctrl-C で終了します。";
     platform_welcome(platform: &str, page: &str, name: &str, room: &str):
         "A stand-in for {platform} with {name} in it: {page}\n\n"
-        "  Open the page and write there, with @{name} to get an answer right away. A question that nobody answers\n"
-        "  is taken up after a few seconds. Everything stays on this machine, and nothing is kept.\n\n"
-        "  {name}'s own page: {room}\n\n"
-        "Ctrl-C stops."
+        "  Open the page and write there, with @{name} to get an answer right away. If nobody answers a question,\n"
+        "  {name} joins in after a few seconds. Everything stays on this machine, and nothing is kept.\n\n"
+        "  {name}’s local room, to talk with it without {platform}: {room}\n\n"
+        "Press Ctrl-C to stop."
         / "{name} が参加している {platform} の模擬環境: {page}\n\n"
           "  ページを開いて書き込んでみてください。@{name} と書けばすぐに答えます。誰も答えない質問には、\n"
           "  数秒待ってから {name} が応じます。すべてこのマシンの中で動き、データは何も残りません。\n\n"
-          "  {name} 自身のページ: {room}\n\n"
+          "  {platform} を使わずに {name} と話せるローカルルーム: {room}\n\n"
           "Ctrl-C で終了します。";
 }
 

@@ -32,11 +32,11 @@ texts! {
     why_name: "why" / "なぜ";
     why_description:
         "Why I last spoke here, or stayed silent"
-        / "最後に話した、または黙っていた理由";
+        / "最後に話した理由、または黙っていた理由";
     status_name: "status" / "状態";
     status_description: "How I take part here" / "ここでの参加のしかた";
     memory_name: "memory" / "記憶";
-    memory_description: "What I remember of this place" / "ここで覚えたこと";
+    memory_description: "What I remember of this channel" / "ここで覚えたこと";
     mute_name: "mute" / "ミュート";
     mute_description:
         "I stay silent here for a while, or until you unmute me"
@@ -52,7 +52,7 @@ texts! {
     reset_name: "reset" / "リセット";
     reset_description:
         "I start fresh in this conversation (admins, or in direct messages)"
-        / "この会話を最初からやり直す（管理者と DM のみ）";
+        / "この会話を最初からやり直す（DM 以外では管理者のみ）";
     opt_out_name: "opt-out" / "オプトアウト";
     opt_out_description: "I stop listening to you" / "あなたの発言を聞かないようにする";
     opt_in_name: "opt-in" / "オプトイン";
@@ -62,7 +62,7 @@ texts! {
         "I delete what you said and what I remember of it"
         / "あなたの発言と、そこから覚えたことを消す";
     help_name: "help" / "ヘルプ";
-    help_description: "What you can also ask me in plain words" / "ふつうの言葉で頼めること";
+    help_description: "What else you can ask me in plain words" / "ふつうの言葉で頼めること";
 
     length_name: "length" / "長さ";
     length_description:
@@ -75,12 +75,12 @@ texts! {
     one_day: "1 day" / "1日";
     /// It is part of the command's text, so it has to be a word that the core knows.
     for_sure_name: "yes" / "はい";
-    for_sure_description: "Delete it without asking me again" / "確認せずに消します";
+    for_sure_description: "Delete it without asking me again" / "確認せずに消す";
     everywhere_name: "everywhere" / "どこでも";
     everywhere_description: "In all channels (admins only)" / "すべてのチャンネルで（管理者のみ）";
     to_mode_name: "to" / "参加のしかた";
     to_mode_description: "How I take part" / "どのように参加するか";
-    default_mode: "default: as in the settings" / "default：設定のとおり";
+    default_mode: "default: as in the settings" / "標準：設定のとおり";
 }
 
 pub fn mode(language: Language, mode: Mode) -> &'static str {

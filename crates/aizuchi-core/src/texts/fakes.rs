@@ -18,9 +18,9 @@ texts! {
     edit: "Edit" / "編集";
     delete: "Delete" / "削除";
     react: "React with 👍" / "👍 でリアクション";
-    nothing_said: "Nothing has been said here yet." / "まだ発言はありません。";
-    in_thread: "Replying in the thread of" / "スレッドに返信中:";
-    in_reply: "Replying to" / "返信先:";
+    nothing_said: "Nothing has been said here yet." / "まだメッセージはありません。";
+    in_thread: "Replying in the thread of" / "スレッドに返信中：";
+    in_reply: "Replying to" / "返信先：";
     changing: "Editing your message" / "メッセージを編集中";
     edited: "(edited)" / "（編集済み）";
     ephemeral: "Only you can see this" / "あなただけに表示されています";
@@ -31,8 +31,8 @@ texts! {
     keys:
         "Enter sends, Shift+Enter starts a new line."
         / "Enter で送信、Shift+Enter で改行します。";
-    commands(commands: &str): "Commands: {commands}" / "コマンド: {commands}";
-    refused(platform: &str): "{platform} would refuse this:" / "{platform} では受け付けられません:";
+    commands(commands: &str): "Commands: {commands}" / "コマンド：{commands}";
+    refused(platform: &str): "{platform} would refuse this:" / "{platform} では受け付けられません：";
     unreachable:
         "The stand-in does not answer. Is it still running?"
         / "応答がありません。プログラムは動いていますか？";

@@ -7,18 +7,18 @@ use crate::persona::Language;
 use crate::texts::pick;
 
 texts! {
-    conversation_ending: "the conversation was winding down" / "会話が終わろうとしています";
+    conversation_ending: "the conversation was winding down" / "会話が終わろうとしていました";
     message_deleted: "the message was deleted" / "発言が削除されました";
     low_confidence(confidence: f64, least: f64):
         "I wasn’t sure enough ({confidence:.2}; I need {least:.2})"
-        / "確信が足りませんでした（{confidence:.2}、必要なのは {least:.2}）";
+        / "確信度が足りませんでした（{confidence:.2}、話すには {least:.2} が必要）";
     situation_unchanged:
         "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
     /// The share of a yes.
     learned(percent: f64):
         "I was not asked: in moments like this one my judge said yes in {percent:.1} % of cases"
-        / "こういう場面で発言すると判断したことは {percent:.1}% しかないので、判断していません";
+        / "似た場面で発言すると判断した割合が {percent:.1}% と低いため、今回は判断を省きました";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
         "I would have spoken, but I only listen here"
@@ -36,7 +36,7 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
     match gate {
         Gate::Directed => pick(
             language,
-            "the new messages were for somebody else",
+            "the new messages were for someone else",
             "新しい発言はどれも、ほかの人に向けたものでした",
         ),
         Gate::SpokeLast => pick(
@@ -60,15 +60,13 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::Share => {
             pick(language, "I had already said a lot lately", "最近の発言の多くが私のものでした")
         }
-        Gate::OwnMessage => pick(language, "it was my own message", "自分の発言です"),
-        Gate::OtherBot => pick(language, "another bot wrote it", "ほかのボットの発言です"),
-        Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言です"),
+        Gate::OwnMessage => pick(language, "it was my own message", "自分の発言でした"),
+        Gate::OtherBot => pick(language, "another bot wrote it", "ほかのボットの発言でした"),
+        Gate::Backfilled => pick(language, "it was said while I was away", "不在の間の発言でした"),
         Gate::Command => pick(language, "it was a command for me", "私への指示でした"),
-        Gate::OptedOut => pick(
-            language,
-            "its author asked me not to listen",
-            "この人は発言を聞かれたくないとのことでした",
-        ),
+        Gate::OptedOut => {
+            pick(language, "its author asked me not to listen", "オプトアウトした人の発言でした")
+        }
         Gate::ChannelMode => pick(
             language,
             "I don’t speak up on my own in this channel",
@@ -85,7 +83,7 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::Learned => pick(
             language,
             "I was not asked: in moments like this one my judge hardly ever said yes",
-            "こういう場面で発言すると判断したことはほとんどないので、判断していません",
+            "似た場面で発言すると判断したことがほとんどないため、今回は判断を省きました",
         ),
         Gate::Budget => pick(language, "my budget was used up", "利用上限に達していました"),
         Gate::JudgeCalls => pick(

@@ -31,7 +31,9 @@ texts! {
     proposed_reaction: "Proposed reaction" / "提案されたリアクション";
 
     // A model call.
+    call_title(verb: &str, result: &str): "{verb}: {result}" / "{verb}：{result}";
     model: "Model" / "モデル";
+    builtin_rules: "none, the built-in rules" / "なし（内蔵のルール）";
     called_at: "At" / "時刻";
     took: "Took" / "所要時間";
     tokens: "Tokens (input, cached, output)" / "トークン（入力・うちキャッシュ・出力）";
@@ -39,7 +41,7 @@ texts! {
     omissions: "Left out (no room)" / "入りきらずに省いたもの";
     omission(section: &str, count: usize, tokens: u64):
         "{section}: {count} ({tokens} tokens)"
-        / "{section}: {count} 件（{tokens} トークン）";
+        / "{section}：{count} 件（{tokens} トークン）";
     error: "What went wrong" / "エラー";
 
     // What happened after the decision was closed.
@@ -47,8 +49,9 @@ texts! {
     aftermath_separator: "; " / "、";
     replied_after(name: Name<'_>, after: &str):
         "{name} wrote {after} later"
-        / "{after}後に{name:#}が発言しました";
-    somebody: "somebody" / "誰か";
+        / "{after}後に {name:#}が発言";
+    /// Where the author of the reply is not known any more.
+    someone_replied_after(after: &str): "someone wrote {after} later" / "{after}後に誰かが発言";
     one_reaction: "1 reaction to what I said" / "私の発言にリアクション 1 件";
     reactions(count: u64): "{count} reactions to what I said" / "私の発言にリアクション {count} 件";
 
@@ -65,9 +68,11 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Spoke) => pick(language, "spoke", "発言しました"),
         Some(DecisionResult::Reacted) => pick(language, "reacted", "リアクションしました"),
         Some(DecisionResult::ChoseSilence) => {
-            pick(language, "chose silence", "黙っていることにしました")
+            pick(language, "stayed silent", "黙っていることにしました")
         }
-        Some(DecisionResult::Dropped) => pick(language, "let it be", "取りやめました"),
+        Some(DecisionResult::Dropped) => {
+            pick(language, "decided not to speak after all", "見送りました")
+        }
         Some(DecisionResult::Muted) => pick(language, "was muted", "ミュートされていました"),
         Some(DecisionResult::OverBudget) => {
             pick(language, "was over budget", "利用上限に達していました")
@@ -88,7 +93,7 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
         Gate::QuietHours => pick(language, "quiet hours", "静かにする時間帯"),
         Gate::Loop => pick(language, "several turns in a row", "続けて話した回数"),
         Gate::TooFew => pick(language, "too few messages", "発言数の不足"),
-        Gate::Directed => pick(language, "for somebody else", "ほかの人宛て"),
+        Gate::Directed => pick(language, "for someone else", "ほかの人宛て"),
         Gate::SpokeLast => pick(language, "spoke last", "最後の発言者"),
         Gate::Unchanged => pick(language, "nothing new", "変化なし"),
         Gate::NothingOpen => pick(language, "nobody waiting", "返事を待つ人なし"),
@@ -138,7 +143,7 @@ pub fn attempt_result(language: Language, result: AttemptResult) -> &'static str
         AttemptResult::Superseded => {
             pick(language, "discarded: people moved on", "破棄（会話が進んだため）")
         }
-        AttemptResult::LookedAgain => pick(language, "looked at again", "改めて判断"),
+        AttemptResult::LookedAgain => pick(language, "judged again", "改めて判断"),
         AttemptResult::Failed => pick(language, "failed", "失敗"),
     }
 }
@@ -163,6 +168,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn nobody_is_called_by_an_honorific_whose_name_is_not_known() {
+        assert_eq!(someone_replied_after(Language::Ja, "5 秒"), "5 秒後に誰かが発言");
+        let by = |name| replied_after(Language::Ja, Name(name), "5 秒");
+        assert_eq!(by("Ken"), "5 秒後に Ken さんが発言");
+        assert_eq!(by("健"), "5 秒後に健さんが発言");
+    }
 
     #[test]
     fn each_decision_result_has_its_own_label() {

@@ -8,33 +8,34 @@ texts! {
     /// `problem` is [`problem`].
     problem_of(model: &str, problem: &str): "{model}: {problem}" / "{model}: {problem}";
     server_answers(server: &str, model: &str):
-        "{server} is running here with {model}." / "ここでは {server} が動いていて、{model} を使えます。";
+        "{server} is running here with {model}." / "このマシンで {server} が動いていて、{model} を使えます。";
     server_has_no_model(server: &str):
         "{server} is running here, but has no model that writes text."
-        / "ここでは {server} が動いていますが、文章を書くモデルがありません。";
+        / "このマシンで {server} が動いていますが、文章を生成できるモデルがありません。";
     key_is_set(variable: &str):
         "{variable} is set, but no model is chosen."
         / "{variable} は設定されていますが、モデルが選ばれていません。";
-    use_it(command: &str): "Use it: {command}" / "使うには: {command}";
-    use_one(command: &str): "Use a model, for example: {command}" / "モデルを使うには（例）: {command}";
+    use_it(command: &str): "To use it: {command}" / "使うには：{command}";
+    use_one(command: &str): "Use a model, for example: {command}" / "モデルを使うには（例）：{command}";
 
     // Why a model cannot be chosen on the page.
     choice_needs_this_machine:
-        "A model can be chosen only on the machine that Aizuchi runs on, with the page opened at its own address and not through a proxy."
+        "You can choose a model only on the machine that runs Aizuchi, with the page opened directly and not through a proxy."
         / "モデルは、Aizuchi が動いているマシンから直接開いたページで選んでください。プロキシ経由では選べません。";
     named_by_config:
         "The models are set in the config file. Change them there."
         / "モデルは設定ファイルで指定されています。設定ファイルで変更してください。";
     named_by_flag:
-        "Aizuchi was started with --model. Start it without it to choose here."
+        "Aizuchi was started with --model. To choose here, restart it without that option."
         / "Aizuchi は --model 付きで起動されています。ここで選ぶには、付けずに起動してください。";
     named_by_variable(variable: &str):
-        "The environment variable {variable} was set when Aizuchi was started, and it overrides what is chosen here. Change it there."
-        / "Aizuchi の起動環境で {variable} が設定されていて、ここでの選択より優先されます。そちらを変更してください。";
+        "The environment variable {variable} was set when Aizuchi was started, and it overrides what is chosen here. To choose here, unset it and restart Aizuchi."
+        / "環境変数 {variable} を設定した状態で起動しているため、その指定がここでの選択より優先されます。ここで選ぶには、設定を外して起動し直してください。";
     malformed_key:
         "That is not a valid key: it must be one line without spaces."
         / "キーの形式が正しくありません。空白を含まない 1 行で入力してください。";
     key_needed(provider: &str): "{provider} needs a key." / "{provider} にはキーが必要です。";
+    model_needed: "Enter the model’s name." / "モデル名を入力してください。";
     malformed_model:
         "That is not a valid model name: it must be one word."
         / "モデル名の形式が正しくありません。空白を含めずに入力してください。";
@@ -43,13 +44,13 @@ texts! {
         / "アドレスの形式が正しくありません。http:// または https:// で始め、空白を含めずに入力してください。";
     not_found_here: "That model is no longer available here." / "そのモデルはもうここにはありません。";
     not_saved(why: &str):
-        "The choice could not be saved: {why}" / "選択を保存できませんでした: {why}";
+        "The choice could not be saved: {why}" / "選択を保存できませんでした：{why}";
     try_failed(model: &str, problem: &str):
         "{model} did not answer: {problem}. Nothing was changed."
         / "{model} を試しましたが、応答がありませんでした（{problem}）。設定は変えていません。";
     try_failed_unusably(model: &str):
         "{model} answered, but in a way that Aizuchi can’t use. Nothing was changed."
-        / "{model} から使える答えが返りませんでした。設定は変えていません。";
+        / "{model} は応答しましたが、Aizuchi では使えない内容でした。設定は変えていません。";
 }
 
 /// What stands between the program and a model, as the end of a sentence.
@@ -71,7 +72,7 @@ pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
             pick(language, "there is no model with that name", "その名前のモデルが見つかりません")
         }
         ModelProblem::NoFunds => {
-            pick(language, "the account has no credit left", "モデルの利用残高がありません")
+            pick(language, "the account has no credit left", "アカウントの利用残高がありません")
         }
         ModelProblem::Overloaded => pick(
             language,
@@ -85,7 +86,7 @@ pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
         ),
         ModelProblem::Garbled => pick(
             language,
-            "the model's answer could not be read",
+            "the model’s answer could not be read",
             "モデルの答えを読み取れませんでした",
         ),
     }

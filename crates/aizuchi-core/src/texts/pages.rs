@@ -3,7 +3,7 @@
 texts! {
     // The page of a decision.
     decision: "Decision" / "判断";
-    back: "Back to the room" / "部屋に戻る";
+    back: "Back to the room" / "ルームに戻る";
     considered: "Messages considered" / "対象の発言";
     said: "What was said" / "発言した内容";
     calls: "What the model was asked" / "モデルへの問い合わせ";
@@ -28,16 +28,22 @@ texts! {
     // The page that asks for the token.
     token_needed:
         "You need a token to enter this room."
-        / "この部屋に入るには、トークンが必要です。";
+        / "このルームに入るには、トークンが必要です。";
     token: "Token (http.token in the config)" / "トークン（設定の http.token）";
     enter: "Enter" / "入る";
     wrong_token: "That token is wrong." / "トークンが違います。";
     too_many_tokens(seconds: u64):
         "Too many wrong tokens. Try again in {seconds} s."
         / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
+    link_question:
+        "This link signs you in once."
+        / "このリンクで一度だけログインできます。";
+    wrong_link:
+        "This link no longer works: it works once, and for ten minutes. `aizuchi console link` makes another."
+        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。`aizuchi console link` で新しいリンクを作れます。";
     sign_out: "Sign out" / "ログアウト";
 
     body_too_large(limit: usize):
         "the message is larger than {limit} MB"
-        / "文章が {limit} MB を超えています";
+        / "発言が {limit} MB を超えています";
 }

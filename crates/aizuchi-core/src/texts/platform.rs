@@ -27,7 +27,7 @@ texts! {
     /// The persona's own name.
     name_taken(name: &str):
         "the name {name:?} belongs to the companion; please choose another"
-        / "「{name}」はこの部屋のボットの名前です。別の名前にしてください";
+        / "「{name}」はここのボットの名前です。別の名前にしてください";
     invalid_id:
         "an id has 8 to 64 letters, digits or hyphens"
         / "id は英数字とハイフンで 8〜64 文字です";
@@ -38,16 +38,16 @@ texts! {
     invalid_minutes(most: u64):
         "it can be muted for 1 to {most} minutes"
         / "ミュートできるのは 1〜{most} 分です";
-    empty_text: "the text is empty" / "文章が空です";
+    empty_text: "the text is empty" / "発言が空です";
     text_too_long(length: usize, longest: usize):
-        "the text has {length} characters; at most {longest} are possible"
-        / "文章が {length} 文字あります。{longest} 文字までです";
+        "the text has {length} characters; at most {longest} are allowed"
+        / "発言は {longest} 文字までです（現在 {length} 文字）";
     not_stored(error: impl Display):
         "{error}"
         / "いまは保存できません。しばらくしてからもう一度お試しください";
 
     backfill_progress(platform: &str, read: usize, channels: usize, threads: usize):
-        "{platform}: caught up with {read} of {channels} channels, and with {threads} threads"
+        "{platform}: caught up on {read} of {channels} channels and {threads} threads"
         / "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、"
           "{threads} スレッドまで読みました";
     /// Behind the progress.

@@ -16,23 +16,23 @@ texts! {
     /// For one without a mention: in a direct message, by the name, or in answer to the persona.
     spoken_to_by(name: Name<'_>): "{name} spoke to me" / "{name:#}に話しかけられました";
     joined: "I just joined" / "参加したばかりです";
-    no_answer_found: "I couldn’t think of an answer" / "答えを考えられませんでした";
+    no_answer_found: "I couldn’t think of an answer" / "答えが思いつきませんでした";
     something_went_wrong: "something went wrong" / "問題が起きました";
     answered_or_changed:
         "it was answered or changed in the meantime"
-        / "すでに答えがあったか、内容が変わりました";
+        / "その間に誰かが答えたか、発言が変更されました";
     /// A user has answered what the reply would have answered. The probability is between 0 and 1.
     taken_up_by(name: Name<'_>, probability: f32):
-        "{name} took it up in the meantime ({probability:.2})"
-        / "その間に{name:#}が応じました（{probability:.2}）";
+        "{name} responded to it in the meantime ({probability:.2})"
+        / "その間に {name:#}が応じました（{probability:.2}）";
     /// The user who waited for the reply is content.
     asker_is_content: "the person who asked is satisfied" / "質問した人は納得したようです";
     /// Users write in the thread under the message, where it is judged.
     goes_on_in_thread:
-        "the conversation moved to its thread" / "スレッドで話が続きました";
+        "the conversation moved to the message’s thread" / "スレッドで話が続きました";
     probably_taken_up:
-        "the conversation moved on, and probably nobody is waiting for it any more"
-        / "会話が進み、待っている人はおそらくもういません";
+        "the conversation moved on, and nobody seems to be waiting for an answer any more"
+        / "会話が進み、答えを待っている人はもういないようです";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
     /// A message that the draft was made from.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";

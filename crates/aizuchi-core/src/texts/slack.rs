@@ -5,7 +5,7 @@ texts! {
         "I’m not in this channel. Invite me with `/invite @{name}`."
         / "このチャンネルに参加していません。`/invite @{name}` で招待してください。";
     still_working:
-        "This takes a moment. I’ll tell you here when it’s done."
+        "This is taking a moment. I’ll tell you here when it’s done."
         / "少し時間がかかっています。終わったらここでお知らせします。";
 
     file: "file" / "ファイル";

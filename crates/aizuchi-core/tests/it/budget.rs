@@ -20,9 +20,10 @@ use aizuchi_core::prompt::tool::ToolCall;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
 use aizuchi_core::runner::Runner;
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, TestStore, build_parts_with, on_every_store, thread,
-    workspace,
+    Harness, HarnessOptions, JOIN, SILENCE, StoreKind, TestStore, build_parts_with, on_every_store,
+    thread, workspace,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -31,10 +32,23 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-const BURST: usize = 200;
 const CALL_TOKENS: u64 = 1000;
 const CAP: u64 = 5 * CALL_TOKENS;
-const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// How many users write at once.
+fn burst_size() -> usize {
+    cases(70, 200)
+}
+
+/// Runs a test with seeds on every store. An ordinary run has another seed on each.
+async fn on_every_store_with_seeds(test: impl AsyncFn(TestStore, u64)) {
+    for (kind, seed) in StoreKind::ALL.into_iter().zip(1..) {
+        for seed in cases(seed..=seed, 1..=3) {
+            eprintln!("on the {kind:?} store with seed {seed}:");
+            test(kind.open().await, seed).await;
+        }
+    }
+}
 
 /// A model that answers when it is let, and uses the same number of tokens for each call. It uses a tool first wherever
 /// it is offered some.
@@ -225,122 +239,108 @@ fn own_thread(number: usize) -> ConversationId {
 
 #[tokio::test]
 async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
-    for seed in SEEDS {
-        {
-            let runners = 1 + (seed as usize) % 2;
-            on_every_store(async |store| {
-                let burst = Burst::new(store, runners, seed, capped()).await;
-                for number in 0..BURST {
-                    burst.says(number, "@Aizuchi and this?").await;
-                }
-                burst.run().await;
-                let spent = burst.mind.tokens();
-                assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
-                let answered = (spent / CALL_TOKENS) as usize;
-                let ends = burst.ends().await;
-                assert_eq!(
-                    ends,
-                    BTreeMap::from([
-                        (("spoke", ""), answered),
-                        (("over_budget", "budget"), BURST - answered)
-                    ])
-                );
-                assert_eq!(burst.booked().await.tokens_in_day, spent);
-            })
-            .await;
+    on_every_store_with_seeds(async |store, seed| {
+        let runners = 1 + (seed as usize) % 2;
+        let burst = Burst::new(store, runners, seed, capped()).await;
+        for number in 0..burst_size() {
+            burst.says(number, "@Aizuchi and this?").await;
         }
-    }
+        burst.run().await;
+        let spent = burst.mind.tokens();
+        assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+        let answered = (spent / CALL_TOKENS) as usize;
+        let ends = burst.ends().await;
+        assert_eq!(
+            ends,
+            BTreeMap::from([
+                (("spoke", ""), answered),
+                (("over_budget", "budget"), burst_size() - answered)
+            ])
+        );
+        assert_eq!(burst.booked().await.tokens_in_day, spent);
+    })
+    .await;
 }
 
 /// While a claim thinks between two calls, others think too.
 #[tokio::test]
 async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_call() {
-    for seed in SEEDS {
-        on_every_store(async |store| {
-            let tools = Some(ToolSettings { zone: TimeZone::UTC });
-            let options = HarnessOptions { tools, ..HarnessOptions::from_rulebook(capped()) };
-            let mind = SlowMind::new();
-            let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;
-            for number in 0..BURST {
-                burst.says(number, "@Aizuchi and this?").await;
-            }
-            burst.run().await;
-            let spent = burst.mind.tokens();
-            assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
-            assert_eq!(burst.booked().await.tokens_in_day, spent);
-            let rows = burst.harness.decisions("garden").await;
-            assert!(rows.iter().any(|row| row.attempts.len() > 1), "no claim made a second call");
-        })
-        .await;
-    }
+    on_every_store_with_seeds(async |store, seed| {
+        let tools = Some(ToolSettings { zone: TimeZone::UTC });
+        let options = HarnessOptions { tools, ..HarnessOptions::from_rulebook(capped()) };
+        let mind = SlowMind::new();
+        let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;
+        for number in 0..burst_size() {
+            burst.says(number, "@Aizuchi and this?").await;
+        }
+        burst.run().await;
+        let spent = burst.mind.tokens();
+        assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+        assert_eq!(burst.booked().await.tokens_in_day, spent);
+        let rows = burst.harness.decisions("garden").await;
+        assert!(rows.iter().any(|row| row.attempts.len() > 1), "no claim made a second call");
+    })
+    .await;
 }
 
 /// Nothing is reserved for the first model, which has no price. Its fallback has one.
 #[tokio::test]
 async fn mentions_at_once_spend_no_more_money_than_the_cap_and_one_call_of_the_fallback() {
-    for seed in SEEDS {
-        on_every_store(async |store| {
-            // A call costs as many millionths as it has tokens.
-            let price = ModelPrice { input: 1.0, cached_input: 1.0, output: 1.0 };
-            let limits = BudgetLimits { micros_per_day: Some(CAP), ..BudgetLimits::default() };
-            let book = Rulebook { workspace_limits: limits, ..Rulebook::default() };
-            let mind = SlowMind::new();
-            let mut options = HarnessOptions::from_rulebook(book);
-            options.settings.prices = Prices(BTreeMap::from([("scripted".to_owned(), price)]));
-            options.fallback = Some(mind.clone());
-            let burst =
-                Burst::with_options(store, 2, seed, options, Arc::new(DownMind), mind).await;
-            for number in 0..BURST {
-                burst.says(number, "@Aizuchi and this?").await;
-            }
-            burst.run().await;
-            let spent = burst.mind.tokens();
-            assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} micros, seed {seed}");
-            assert_eq!(burst.booked().await.micros_in_day, spent);
-        })
-        .await;
-    }
+    on_every_store_with_seeds(async |store, seed| {
+        // A call costs as many millionths as it has tokens.
+        let price = ModelPrice { input: 1.0, cached_input: 1.0, output: 1.0 };
+        let limits = BudgetLimits { micros_per_day: Some(CAP), ..BudgetLimits::default() };
+        let book = Rulebook { workspace_limits: limits, ..Rulebook::default() };
+        let mind = SlowMind::new();
+        let mut options = HarnessOptions::from_rulebook(book);
+        options.settings.prices = Prices(BTreeMap::from([("scripted".to_owned(), price)]));
+        options.fallback = Some(mind.clone());
+        let burst = Burst::with_options(store, 2, seed, options, Arc::new(DownMind), mind).await;
+        for number in 0..burst_size() {
+            burst.says(number, "@Aizuchi and this?").await;
+        }
+        burst.run().await;
+        let spent = burst.mind.tokens();
+        assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} micros, seed {seed}");
+        assert_eq!(burst.booked().await.micros_in_day, spent);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn judgments_at_once_leave_the_share_of_mentions() {
-    for seed in SEEDS {
-        on_every_store(async |store| {
-            let burst = Burst::new(store, 2, seed, capped()).await;
-            for number in 0..BURST {
-                burst.says(number, "who has the key?").await;
-            }
-            burst.run().await;
-            let share = CAP * 7 / 10;
-            let spent = burst.mind.tokens();
-            assert!((share..=share + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
-            let row = burst.harness.decisions("garden").await.pop().unwrap();
-            assert_eq!(
-                (row.ended, row.gate),
-                (Some(DecisionResult::OverBudget), Some(Gate::Budget))
-            );
-            assert_eq!(row.why.as_deref(), Some("my budget was used up (mention_share)"));
-            // A mention still has its share.
-            burst.harness.says_in(own_thread(BURST), "zoe", "@Aizuchi and this?").await;
-            burst.run().await;
-            assert_eq!(burst.mind.tokens(), spent + CALL_TOKENS);
-        })
-        .await;
-    }
+    on_every_store_with_seeds(async |store, seed| {
+        let burst = Burst::new(store, 2, seed, capped()).await;
+        for number in 0..burst_size() {
+            burst.says(number, "who has the key?").await;
+        }
+        burst.run().await;
+        let share = CAP * 7 / 10;
+        let spent = burst.mind.tokens();
+        assert!((share..=share + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+        let row = burst.harness.decisions("garden").await.pop().unwrap();
+        assert_eq!((row.ended, row.gate), (Some(DecisionResult::OverBudget), Some(Gate::Budget)));
+        assert_eq!(row.why.as_deref(), Some("my budget was used up (mention_share)"));
+        // A mention still has its share.
+        burst.harness.says_in(own_thread(burst_size()), "zoe", "@Aizuchi and this?").await;
+        burst.run().await;
+        assert_eq!(burst.mind.tokens(), spent + CALL_TOKENS);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn mentions_by_one_user_at_once_get_as_many_answers_as_one_user_gets() {
     on_every_store(async |store| {
         let burst = Burst::new(store, 2, 1, Rulebook::default()).await;
-        for number in 0..BURST {
+        for number in 0..burst_size() {
             burst.harness.says_in(own_thread(number), "alice", "@Aizuchi and this?").await;
         }
         burst.run().await;
         let ends = burst.ends().await;
         assert_eq!(
             ends,
-            BTreeMap::from([(("spoke", ""), 30), (("over_budget", "budget"), BURST - 30)])
+            BTreeMap::from([(("spoke", ""), 30), (("over_budget", "budget"), burst_size() - 30)])
         );
         assert_eq!(burst.mind.calls.load(Ordering::SeqCst), 30);
     })
@@ -352,7 +352,8 @@ async fn one_users_questions_in_many_threads_are_judged_and_answered_a_few_times
     on_every_store(async |store| {
         let burst = Burst::new(store, 1, 1, Rulebook::default()).await;
         burst.mind.script.set_default(PromptVerb::Judge, JOIN);
-        for number in 0..180 {
+        let threads = cases(60, 180);
+        for number in 0..threads {
             burst.harness.says_in(own_thread(number), "alice", "who has the key?").await;
         }
         burst.run().await;
@@ -363,7 +364,7 @@ async fn one_users_questions_in_many_threads_are_judged_and_answered_a_few_times
         assert!(calls <= 30 + posts, "{calls} calls");
         let ends = burst.ends().await;
         assert_eq!(ends[&("spoke", "")] as u64, posts, "{ends:?}");
-        assert_eq!(ends.values().sum::<usize>(), 180, "{ends:?}");
+        assert_eq!(ends.values().sum::<usize>(), threads, "{ends:?}");
     })
     .await;
 }
@@ -390,29 +391,27 @@ async fn one_users_messages_are_judged_a_few_times_an_hour() {
 
 #[tokio::test]
 async fn many_users_questions_get_no_more_posts_than_a_channel_allows() {
-    for seed in SEEDS {
-        on_every_store(async |store| {
-            let rules = ChannelRules {
-                budget_limits: BudgetLimits { posts_per_hour: Some(3), ..BudgetLimits::default() },
-                ..ChannelRules::default()
-            };
-            let book = Rulebook { default_rules: rules, ..Rulebook::default() };
-            let burst = Burst::new(store, 2, seed, book).await;
-            burst.mind.script.set_default(PromptVerb::Judge, JOIN);
-            for number in 0..60 {
-                burst.says(number, "who has the key?").await;
-            }
-            burst.run().await;
-            assert_eq!(burst.harness.platform.posted_texts().len(), 3, "seed {seed}");
-            let rows = burst.harness.decisions("garden").await;
-            let whys = rows.iter().filter(|row| row.ended == Some(DecisionResult::OverBudget));
-            for row in whys {
-                let why = "my budget was used up (posts_per_channel_per_hour)";
-                assert_eq!(row.why.as_deref(), Some(why));
-            }
-        })
-        .await;
-    }
+    on_every_store_with_seeds(async |store, seed| {
+        let rules = ChannelRules {
+            budget_limits: BudgetLimits { posts_per_hour: Some(3), ..BudgetLimits::default() },
+            ..ChannelRules::default()
+        };
+        let book = Rulebook { default_rules: rules, ..Rulebook::default() };
+        let burst = Burst::new(store, 2, seed, book).await;
+        burst.mind.script.set_default(PromptVerb::Judge, JOIN);
+        for number in 0..60 {
+            burst.says(number, "who has the key?").await;
+        }
+        burst.run().await;
+        assert_eq!(burst.harness.platform.posted_texts().len(), 3, "seed {seed}");
+        let rows = burst.harness.decisions("garden").await;
+        let whys = rows.iter().filter(|row| row.ended == Some(DecisionResult::OverBudget));
+        for row in whys {
+            let why = "my budget was used up (posts_per_channel_per_hour)";
+            assert_eq!(row.why.as_deref(), Some(why));
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

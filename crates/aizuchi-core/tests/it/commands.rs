@@ -83,7 +83,7 @@ async fn why_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s 花子: うちの豆が芽を出したよ
      400s 太郎: @Aizuchi なんで？
-     400s (persona): 08:05 に黙っていました。理由：they get along。
+     400s (persona): 08:05：黙っていました。理由：they get along。
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: 私への指示でした ()
     ");
@@ -109,7 +109,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
-       0s (persona): I’ll stay silent here until 10:00. `@Aizuchi unmute` lets me speak again.
+       0s (persona): I’ll stay silent here until 10:00. To unmute me, say `@Aizuchi unmute`.
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
       10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
@@ -117,7 +117,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
-      20s (persona): I’ll stay silent here until 08:30. `@Aizuchi unmute` lets me speak again.
+      20s (persona): I’ll stay silent here until 08:30. To unmute me, say `@Aizuchi unmute`.
     1821s bob: @Aizuchi and now?
     1821s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()
@@ -145,10 +145,10 @@ async fn mute_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
-       0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
+       0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -174,7 +174,7 @@ async fn stop_cancels_work_in_flight() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
-      90s (persona): I’ll stay silent here until 09:01. `@Aizuchi unmute` lets me speak again.
+      90s (persona): I’ll stay silent here until 09:01. To unmute me, say `@Aizuchi unmute`.
     [m001] spoke by command: it was a command for me (judge superseded, reply superseded)
     [m000] muted by muted: I was muted ()
     ");
@@ -236,7 +236,10 @@ async fn a_command_that_was_nearly_right_gets_a_usage_line() {
     });
     let transcript = transcript.await;
     assert!(transcript.contains("I don’t know that mode."), "{transcript}");
-    assert!(transcript.contains("I didn’t understand for how long."), "{transcript}");
+    assert!(
+        transcript.contains("I didn’t understand how long you want me to be quiet."),
+        "{transcript}"
+    );
     assert!(!transcript.contains("kept"), "no model is asked: {transcript}");
 }
 
@@ -316,17 +319,17 @@ async fn a_user_who_opted_out_can_still_give_commands() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi opt out
-       0s (persona): I’m not listening to you any more, here or in the channels that belong with this one.
-       0s (persona): I use nothing you say there, neither to answer nor to remember, and only take your
-       0s (persona): commands. `opt in` undoes it.
+       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace or
+       0s (persona): server. I won’t use anything you say there, either to answer or to remember; I only take
+       0s (persona): your commands. Say `opt in` to undo this.
        5s alice: 
        5s bob: nor am I
      405s alice: @Aizuchi status
      405s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
      405s (persona): and I have something to add.
-    I’m not listening to you any more, here or in the channels
-     405s (persona): that belong with this one. I use nothing you say there, neither to answer nor to
-     405s (persona): remember, and only take your commands. `opt in` undoes it.
+    I’m not listening to you any more, here or in the other
+     405s (persona): channels of this workspace or server. I won’t use anything you say there, either to
+     405s (persona): answer or to remember; I only take your commands. Say `opt in` to undo this.
      410s alice: @Aizuchi opt in
      410s (persona): I’m listening to you.
      415s alice: @Aizuchi hello
@@ -359,8 +362,8 @@ async fn forget_me_deletes_what_the_user_said() {
        0s forgotten: (deleted)
        0s bob: hm
      400s alice: @Aizuchi forget me, yes
-     400s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
-     400s (persona): remembered of it. The last traces leave my database within a day.
+     400s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+     400s (persona): and what I remembered of it. The last traces leave my database within a day.
      400s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
      405s alice: is it a new day?
     [m000 m001] chose_silence:  (judge kept)
@@ -384,10 +387,11 @@ async fn forget_me_in_japanese() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
      400s 花子: @Aizuchi はい、私のことを忘れて
-     400s (persona): ここと、関連するほかのチャンネルでのあなたの発言と、そこから覚えたことを消しました。データベースに残る痕跡も 1 日以内に消えます。これからの発言はまた聞きます。
-     400s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
+     400s (persona): このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあったあなたの発言、そこから覚えたことを消しました。データベースに残っている分も、1 日以内にすべて消えます。
+     400s (persona): これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
      405s 花子: @Aizuchi オプトアウト
-     405s (persona): ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+     405s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
+     405s (persona): `オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -420,7 +424,7 @@ async fn a_command_that_is_sent_again_is_carried_out_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
-       0s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
+       0s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
        5s bob: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
        5s (persona): conversation goes quiet and I have something to add.
@@ -449,8 +453,8 @@ async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
-       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+       0s (persona): and what I remembered of it. The last traces leave my database within a day.
        0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
     [m000] spoke by command: it was a command for me ()
     [a1] open:  ()
@@ -503,13 +507,13 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
     assert_snapshot!(transcript.await, @"
        0s forgotten: (deleted)
        0s alice: @Aizuchi forget me, yes
-       0s (persona): I’ve deleted what you said here and in the channels that belong with this one, and what I
-       0s (persona): remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+       0s (persona): and what I remembered of it. The last traces leave my database within a day.
        0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
     1900s alice: my shed leaks
     1900s alice: @Aizuchi forget me, yes
-    1900s (persona): I deleted what you said less than an hour ago. What you’ve said since then is still here.
-    1900s (persona): Ask me again when that hour is over.
+    1900s (persona): I last deleted your messages less than an hour ago.
+    1900s (persona): What you’ve said since then is still here. Ask me again once the hour is up.
     [m001] spoke by command: it was a command for me ()
     [m000] dropped: the message was deleted ()
     [m003] spoke by command: it was a command for me ()
@@ -544,10 +548,10 @@ async fn only_admins_order_what_affects_others() {
        5s alice: @Aizuchi mute everywhere
        5s (persona): Only an admin can do that.
       10s root: @Aizuchi mute
-      10s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
+      10s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
       15s alice: @Aizuchi unmute
-      15s (persona): I’ll stay silent until someone unmutes me. An admin ordered that, so only an admin can
-      15s (persona): undo it.
+      15s (persona): I’ll stay silent until someone unmutes me. An admin muted me, so only an admin can unmute
+      15s (persona): me.
       20s root: @Aizuchi unmute
       20s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
       20s (persona): conversation goes quiet and I have something to add.
@@ -617,7 +621,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute
-       0s (persona): I’ll stay silent here until someone unmutes me. `@Aizuchi unmute` lets me speak again.
+       0s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
        5s alice: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
        5s (persona): conversation goes quiet and I have something to add.
@@ -669,9 +673,9 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 24h
-       0s (persona): I’ll stay silent here until 2027-01-16 08:00. `@Aizuchi unmute` lets me speak again.
+       0s (persona): I’ll stay silent here until 2027-01-16 08:00. To unmute me, say `@Aizuchi unmute`.
        5s bob: @Aizuchi stop
-       5s (persona): I’ll stay silent here until 2027-01-16 08:00. `@Aizuchi unmute` lets me speak again.
+       5s (persona): I’ll stay silent here until 2027-01-16 08:00. To unmute me, say `@Aizuchi unmute`.
       10s bob: @Aizuchi status
       10s alice: @Aizuchi unmute
       10s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
@@ -707,9 +711,9 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
        0s u-bob: @Aizuchi opt out
        0s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
        0s (persona): conversation goes quiet and I have something to add.
-       0s (persona): I’m not listening to you any more, here or in the channels that belong with this one.
-       0s (persona): I use nothing you say there, neither to answer nor to remember, and only take your
-       0s (persona): commands. `opt in` undoes it.
+       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace or
+       0s (persona): server. I won’t use anything you say there, either to answer or to remember; I only take
+       0s (persona): your commands. Say `opt in` to undo this.
     [m1 m2] spoke by command: it was a command for me ()
     [] spoke by command: it was a command for me ()
     ");
@@ -738,30 +742,31 @@ async fn the_other_commands_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
-       0s (persona): このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+       0s (persona): このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
-       5s (persona): 09:00まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
+       5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
-      15s (persona): ここでも、関連するほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+      15s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
+      15s (persona): `オプトイン` で元に戻ります。
       20s 花子: @Aizuchi オプトイン
       20s (persona): あなたの発言を聞いています。
       25s 花子: @Aizuchi 記憶
       25s (persona): 最近の発言のほかには、まだ何も覚えていません。
       30s 花子: @Aizuchi モード observe
-      30s (persona): これを指示できるのは管理者だけです。
+      30s (persona): このコマンドを使えるのは管理者だけです。
       35s 花子: @Aizuchi どこでもミュート
-      35s (persona): これを指示できるのは管理者だけです。
+      35s (persona): このコマンドを使えるのは管理者だけです。
       40s 花子: @Aizuchi ヘルプ
       40s (persona): `@Aizuchi` に続けて、次のどれかを書いてください。
-    - `なぜ？`：最後に話した、または黙っていた理由
-    - `状態`、`記憶`：ここでの参加のしかたと、覚えていること
-      40s (persona): - `ストップ`：ここでは 1 時間話しません
+    - `なぜ？`：最後に話した理由、または黙っていた理由
+      40s (persona): - `状態`、`記憶`：ここでの参加のしかたと、覚えていること
+    - `ストップ`：ここでは 1 時間話しません
     - `2時間ミュート`、`ミュート`、`ミュート解除`
-    - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
-    - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
+      40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
+    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -820,7 +825,7 @@ async fn what_a_stop_interrupts_has_a_reason_of_its_own() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
-      90s (persona): I’ll stay silent here until 09:01. `@Aizuchi unmute` lets me speak again.
+      90s (persona): I’ll stay silent here until 09:01. To unmute me, say `@Aizuchi unmute`.
     [m001] spoke by command: it was a command for me (judge superseded)
     [m000] muted by muted: I was muted ()
     ");

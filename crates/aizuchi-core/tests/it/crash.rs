@@ -26,6 +26,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     Fault, Harness, JOIN, StoreKind, TestMind, TestPlatform, at, build_parts, message,
     on_every_store, top_level, window, workspace,
@@ -39,26 +40,27 @@ const FAULTS: [&[Fault]; 4] =
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_the_volatile_store() {
     for faults in FAULTS {
-        crash_at_every_point(faults, StoreKind::Volatile).await;
+        crash_at_points(faults, StoreKind::Volatile, 1).await;
     }
 }
 
 // All faults are tried on the volatile store alone, since a store sees none of them, and a new database and a restart
-// for every point take long.
+// for every point take long: an ordinary run skips points where another test crashes at all of them.
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_sqlite() {
-    crash_at_every_point(&[], StoreKind::Sqlite).await;
+    crash_at_points(&[], StoreKind::Sqlite, 1).await;
 }
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_sqlite_while_the_platform_fails() {
-    crash_at_every_point(&[Fault::LostAnswer, Fault::Busy], StoreKind::Sqlite).await;
+    let every = cases(3, 1);
+    crash_at_points(&[Fault::LostAnswer, Fault::Busy], StoreKind::Sqlite, every).await;
 }
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_postgres() {
-    crash_at_every_point(&[], StoreKind::Postgres).await;
+    crash_at_points(&[], StoreKind::Postgres, cases(3, 1)).await;
 }
 
 #[tokio::test]
@@ -88,10 +90,11 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
     .await;
 }
 
-/// Runs the same story once for each point at which it can crash, until a run has no such point left.
-async fn crash_at_every_point(faults: &[Fault], kind: StoreKind) {
-    let mut crashes = 0;
-    for point in 1.. {
+/// Runs the same story once for each point at which it can crash, or for one of `every`, until a run has no such point
+/// left.
+async fn crash_at_points(faults: &[Fault], kind: StoreKind, every: usize) {
+    let mut points = 0;
+    for point in (1..).step_by(every) {
         let fuse = Fuse::of(point);
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -107,9 +110,9 @@ async fn crash_at_every_point(faults: &[Fault], kind: StoreKind) {
         if !has_crashed {
             break;
         }
-        crashes += 1;
+        points = point;
     }
-    assert!(crashes > 40, "only {crashes} points to die at");
+    assert!(points > 40, "only {points} points to die at");
 }
 
 /// What users post. The platform delivers each message again until it is acknowledged.

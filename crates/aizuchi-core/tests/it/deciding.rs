@@ -160,7 +160,7 @@ async fn messages_while_a_facilitator_drafts_cause_one_redraft() {
       15s bob: @carol so are the lilies
       15s (persona): Here I am.
     [m000 m001 m002 m003] spoke: nobody answers (judge kept, reply superseded, reply kept)
-    [m004] chose_silence by directed: the new messages were for somebody else ()
+    [m004] chose_silence by directed: the new messages were for someone else ()
     ");
 }
 
@@ -183,8 +183,8 @@ async fn a_draft_is_dropped_once_somebody_has_answered() {
        0s carol: they do
        0s alice: what can we do?
       10s bob: @alice water them
-    [m000 m001 m002] dropped: bob took it up in the meantime (0.93) (judge kept, reply kept)
-    [m003] chose_silence by directed: the new messages were for somebody else ()
+    [m000 m001 m002] dropped: bob responded to it in the meantime (0.93) (judge kept, reply kept)
+    [m003] chose_silence by directed: the new messages were for someone else ()
     ");
 }
 
@@ -207,7 +207,7 @@ async fn a_draft_is_dropped_with_a_reason_once_the_question_is_answered_in_its_t
        0s carol: they do
        0s alice: what can we do?
        5s   bob: water them
-    [m000 m001 m002] dropped: bob took it up in the meantime (1.00) (judge kept, reply kept)
+    [m000 m001 m002] dropped: bob responded to it in the meantime (1.00) (judge kept, reply kept)
     [m003] chose_silence by too_few: too little had been said yet ()
     ");
 }

@@ -26,6 +26,7 @@ use aizuchi_core::store::{InboxEntry, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
 };
@@ -102,7 +103,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(32, 48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn sqlite_behaves_like_the_volatile_store(operations in prop::collection::vec(operation(), 1..80)) {
@@ -112,7 +113,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(6, 12), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn postgres_behaves_like_the_volatile_store(operations in prop::collection::vec(operation(), 1..80)) {

@@ -23,6 +23,7 @@ use aizuchi_core::prompt::memory_input::{
 use aizuchi_core::recall::RecalledMessage;
 use proptest::prelude::*;
 
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
 
 /// Text with many characters that could break a fence.
@@ -404,7 +405,7 @@ fn tool_results_below_the_conversation_are_quoted() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(150, 300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_prompt_reads_back_to_the_same_talk(hostile in hostile_cases()) {

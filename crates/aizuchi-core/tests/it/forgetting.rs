@@ -15,6 +15,7 @@ use aizuchi_core::store::{InboxEntry, Order};
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     Fault, Harness, StoreKind, TestStore, at, message, on_every_database, top_level, workspace,
 };
@@ -28,14 +29,14 @@ const DAY: i64 = 24 * 3600;
 
 #[tokio::test]
 async fn what_is_theirs_goes_and_what_is_others_stays_on_sqlite() {
-    for seed in 0..200 {
+    for seed in 0..cases(70, 200) {
         forget_in_world(seed, StoreKind::Sqlite).await;
     }
 }
 
 #[tokio::test]
 async fn what_is_theirs_goes_and_what_is_others_stays_on_postgres() {
-    for seed in 0..50 {
+    for seed in 0..cases(10, 50) {
         forget_in_world(seed, StoreKind::Postgres).await;
     }
 }
@@ -90,7 +91,7 @@ async fn check(seed: u64, world: &World, store: &TestStore, is_by_operator: bool
     }
     for thing in &world.things {
         let is_about_them = thing.sources.iter().any(|source| world.is_theirs(*source));
-        let names_them = thing.names == Some(world.person) && world.is_known_by_name();
+        let names_them = world.names_person(thing);
         let is_theirs = is_about_them || (names_them && world.wrote_in(thing.channel));
         let is_there = dump.contains(&thing.word);
         assert_eq!(is_there, !is_theirs, "{seed}: {} {} {person:?}", thing.what, thing.word);
@@ -155,7 +156,9 @@ async fn column(connection: &mut Connection, statement: &'static str) -> Vec<Str
 
 #[tokio::test]
 async fn forgetting_goes_on_where_a_crash_left_it() {
-    for (seeds, kind) in [(0..12, StoreKind::Sqlite), (0..3, StoreKind::Postgres)] {
+    for (seeds, kind) in
+        [(cases(0..6, 0..12), StoreKind::Sqlite), (cases(0..2, 0..3), StoreKind::Postgres)]
+    {
         for seed in seeds {
             let (mut random, world, mut store) = generate(seed, kind).await;
             let now = at(10 * DAY);

@@ -42,6 +42,25 @@ async fn transcripts(script: &str, language: Language) -> String {
     text
 }
 
+/// The same on every store, with what came of each message by the ledger.
+async fn accounts(script: &str, language: Language) -> String {
+    let mut text = String::new();
+    for exchange in script.split("\n\n").filter(|exchange| !exchange.trim().is_empty()) {
+        let (title, messages) = exchange.trim().split_once('\n').expect("an exchange has a title");
+        let account = on_every_store(async |store| {
+            // The volatile store keeps no memos.
+            let tools = options(language).tools.filter(|_| store.database.is_some());
+            let options = HarnessOptions { tools, ..options(language) };
+            let harness = Harness::new(store).await.with_options(options);
+            harness.platform.set_longest_post(2000);
+            play(&harness, messages).await;
+            format!("{}{}", shown(&harness).await, reasons(&harness).await)
+        });
+        let _ = writeln!(text, "{title}\n{}", account.await);
+    }
+    text
+}
+
 async fn play(harness: &Harness, messages: &str) {
     for line in messages.lines() {
         if let Some(seconds) = line.strip_prefix('+') {
@@ -84,6 +103,17 @@ async fn fifty_exchanges_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/ja.txt"), Language::Ja).await);
 }
 
+/// What people tried in their first minutes.
+#[tokio::test]
+async fn what_newcomers_try_in_english() {
+    assert_snapshot!(accounts(include_str!("host/newcomers_en.txt"), Language::En).await);
+}
+
+#[tokio::test]
+async fn what_newcomers_try_in_japanese() {
+    assert_snapshot!(accounts(include_str!("host/newcomers_ja.txt"), Language::Ja).await);
+}
+
 /// What it was asked to keep is found on every store, also where it has long left the newest messages.
 #[tokio::test]
 async fn what_it_was_asked_to_keep_is_found_much_later() {
@@ -124,7 +154,7 @@ async fn thanks_by_name_get_a_nod_at_once() {
     Mia: The spare key hangs behind the bar.
     Ken: @Aizuchi where is the spare key?
       → Aizuchi: Mia said at 08:00: “The spare key hangs behind the bar.”
-    Ken: thanks Aizuchi   [😄]
+    Ken: thanks Aizuchi   [👍]
     Ken: @Aizuchi good night
       → Aizuchi: Good night, Ken.
     Some(Spoke): Some("Ken asked me")
@@ -146,7 +176,7 @@ async fn a_nod_that_the_platform_refuses_becomes_a_message() {
     });
     assert_snapshot!(transcript.await, @r#"
     Ken: @Aizuchi thanks a lot!
-      → Aizuchi: 😄
+      → Aizuchi: 👍
     Some(Spoke): Some("Ken mentioned me")
     "#);
 }

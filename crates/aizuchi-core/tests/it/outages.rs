@@ -128,8 +128,8 @@ async fn all_steps_wait_while_a_platform_is_disconnected() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
     1210s carol: @alice, in spring
-    [m000] dropped: carol took it up in the meantime (0.96) (judge kept)
-    [m002] chose_silence by directed: the new messages were for somebody else ()
+    [m000] dropped: carol responded to it in the meantime (0.96) (judge kept)
+    [m002] chose_silence by directed: the new messages were for someone else ()
     ");
 }
 

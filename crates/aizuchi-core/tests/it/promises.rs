@@ -899,7 +899,7 @@ async fn a_stopped_store_reports_busy() {
 }
 
 /// What these tests do with a store.
-trait PromisesExt {
+pub trait PromisesExt {
     async fn hear(&self, message: Message, follows: Disposition) -> HearReceipt;
     async fn hear_human(&self, id: &str, second: i64, text: &str) -> HearReceipt;
     async fn hear_mention(&self, id: &str, second: i64) -> HearReceipt;

@@ -15,6 +15,7 @@ use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
 use futures_util::future::join_all;
 use proptest::prelude::*;
 
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     TestStore, at, message, on_every_store, thread, top_level, until, workspace,
 };
@@ -290,7 +291,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12, 32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_index_finds_what_a_full_scan_finds(operations in prop::collection::vec(operation(), 1..60)) {

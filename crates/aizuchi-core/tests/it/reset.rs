@@ -45,8 +45,8 @@ async fn only_an_admin_resets_what_others_have_said() {
      400s (persona): Only an admin can do that.
      405s alice: is it still dripping?
      805s root: @Aizuchi reset
-     805s (persona): I’ll start fresh here. From now on I use nothing that was said in this conversation
-     805s (persona): before, neither to answer nor to remember.
+     805s (persona): I’ll start fresh here. From now on I won’t use anything said in this conversation before
+     805s (persona): now, either to answer or to remember.
      810s alice: is it a new day?
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was a command for me ()
@@ -72,8 +72,8 @@ async fn a_reset_drops_the_pending_step() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
        5s root: @Aizuchi reset
-       5s (persona): I’ll start fresh here. From now on I use nothing that was said in this conversation
-       5s (persona): before, neither to answer nor to remember.
+       5s (persona): I’ll start fresh here. From now on I won’t use anything said in this conversation before
+       5s (persona): now, either to answer or to remember.
     [a1] spoke by command: it was a command for me ()
     [m000] dropped: the message was deleted ()
     ");
@@ -95,8 +95,8 @@ async fn a_reset_drops_a_draft_in_flight() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s root: @Aizuchi reset
-      90s (persona): I’ll start fresh here. From now on I use nothing that was said in this conversation
-      90s (persona): before, neither to answer nor to remember.
+      90s (persona): I’ll start fresh here. From now on I won’t use anything said in this conversation before
+      90s (persona): now, either to answer or to remember.
     [a1] spoke by command: it was a command for me (judge superseded, reply superseded)
     [m000] dropped: the message was deleted ()
     ");
@@ -123,8 +123,8 @@ async fn everybody_resets_their_own_direct_messages() {
     my key hangs behind the shed
     Here I am.
     リセット
-    I’ll start fresh here. From now on I use nothing that was said in this conversation
-    before, neither to answer nor to remember.
+    I’ll start fresh here. From now on I won’t use anything said in this conversation before
+    now, either to answer or to remember.
     what do you know of me?
     Here I am.
     ");

@@ -27,6 +27,7 @@ use proptest::prelude::*;
 use std::sync::Mutex;
 
 use crate::deciding::every_message_is_accounted_for;
+use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     Fault, Harness, HarnessOptions, TestPlatform, TestStore, build_parts_with, thread, top_level,
     window, workspace,
@@ -117,7 +118,7 @@ fn schedule_count() -> u32 {
     std::env::var("AIZUCHI_SCHEDULES")
         .ok()
         .and_then(|schedule_count| schedule_count.parse().ok())
-        .unwrap_or(40)
+        .unwrap_or(cases(32, 64))
 }
 
 proptest! {
@@ -349,7 +350,10 @@ impl Simulation {
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. } => {}
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::NotePrivateRead(_) => {}
         }
     }
 

@@ -19,11 +19,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use aizuchi_harness::effort::cases;
+
 use crate::simulation::day::{DayReport, live};
 use crate::simulation::world::Broken;
 
-/// How many days the ordinary test run has.
-const DAYS: u64 = 300;
 /// Whether the day is lived twice, to see that it is the same one: some on each store.
 fn is_lived_twice(seed: u64) -> bool {
     seed.is_multiple_of(20) || seed % 100 == 19
@@ -79,7 +79,7 @@ fn the_promises_hold_on_simulated_days() {
         return;
     }
     let first = number_from("AIZUCHI_SIMULATION_FIRST").unwrap_or(0);
-    let days = number_from("AIZUCHI_SIMULATION_DAYS").unwrap_or(DAYS);
+    let days = number_from("AIZUCHI_SIMULATION_DAYS").unwrap_or(cases(120, 300));
     let next = AtomicU64::new(first);
     let summary = Mutex::new(Summary::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

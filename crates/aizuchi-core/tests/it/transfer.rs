@@ -13,7 +13,7 @@ use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::schema::set_moved_to;
 use aizuchi_core::store::transfer::tables::{Table, TableDigest};
-use aizuchi_core::store::transfer::{MoveReport, back_up, move_to, restore};
+use aizuchi_core::store::transfer::{IfOccupied, MoveReport, back_up, move_to, restore};
 use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
 use aizuchi_harness::postgres;
 use jiff::SignedDuration;
@@ -88,7 +88,7 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
         assert_eq!(without_counters(digests(&backup).await), without_counters(before.clone()));
         for to in StoreKind::DATABASES {
             let target = empty_place(to, &folder);
-            let report = restore(&file, &target, false).await.unwrap();
+            let report = restore(&file, &target, IfOccupied::Refuse).await.unwrap();
             assert_eq!((report.forgotten, &report.set_aside), (0, &None));
             assert_eq!(without_counters(digests(&target).await), without_counters(before.clone()));
             let marks = [
@@ -127,9 +127,9 @@ async fn who_was_forgotten_stays_forgotten_when_an_older_backup_is_restored() {
         let target = place(&store);
         let _folder = store.database.clone();
         store.stop().await;
-        let error = restore(&file, &target, false).await.unwrap_err().to_string();
+        let error = restore(&file, &target, IfOccupied::Refuse).await.unwrap_err().to_string();
         assert!(error.contains("messages; --replace replaces it"), "{error}");
-        let report = restore(&file, &target, true).await.unwrap();
+        let report = restore(&file, &target, IfOccupied::Replace).await.unwrap();
         assert_eq!(report.forgotten, 1);
         assert_eq!(report.set_aside.is_some(), matches!(target, DatabaseLocation::Sqlite(_)));
         let store = TestStore::reopen(&target).await;
@@ -141,7 +141,7 @@ async fn who_was_forgotten_stays_forgotten_when_an_older_backup_is_restored() {
         assert_eq!(database.count(bobs).await, 1);
         // The same backup once more: she is known as forgotten there.
         store.stop().await;
-        assert_eq!(restore(&file, &target, true).await.unwrap().forgotten, 1);
+        assert_eq!(restore(&file, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
     })
     .await;
 }
@@ -157,11 +157,12 @@ async fn a_moved_database_is_used_in_its_new_place_only() {
         let (_, _, store) = generate(11, from).await;
         let (old, new) = (place(&store), empty_place(to, &folder));
         let _folder = store.database.clone();
-        let error = move_to(&old, &new, false).await.unwrap_err().to_string();
+        let error = move_to(&old, &new, IfOccupied::Refuse).await.unwrap_err().to_string();
         assert!(error.contains("another Aizuchi is"), "{error}");
         store.stop().await;
         let before = digests(&old).await;
-        let MoveReport::Moved(report) = move_to(&old, &new, false).await.unwrap() else {
+        let MoveReport::Moved(report) = move_to(&old, &new, IfOccupied::Refuse).await.unwrap()
+        else {
             panic!("it was moved");
         };
         assert!(report.rows_of("messages") > 30);
@@ -169,12 +170,13 @@ async fn a_moved_database_is_used_in_its_new_place_only() {
         let refused = refusal(&old).await.unwrap();
         assert!(refused.contains(&format!("was moved to {new}")), "{refused}");
         // A call whose answer was lost is repeated.
-        assert_eq!(move_to(&old, &new, false).await.unwrap(), MoveReport::WasMoved);
+        assert_eq!(move_to(&old, &new, IfOccupied::Refuse).await.unwrap(), MoveReport::WasMoved);
         assert_eq!(refusal(&new).await, None);
         // And back.
-        let error = move_within(usize::MAX, &new, &old, false).await.unwrap().unwrap_err();
+        let error =
+            move_within(usize::MAX, &new, &old, IfOccupied::Refuse).await.unwrap().unwrap_err();
         assert!(error.contains("was moved to") || error.contains("--replace"), "{error}");
-        move_within(usize::MAX, &new, &old, true).await.unwrap().unwrap();
+        move_within(usize::MAX, &new, &old, IfOccupied::Replace).await.unwrap().unwrap();
         assert_eq!(digests(&old).await, before);
         assert!(refusal(&new).await.is_some_and(|error| error.contains("was moved to")));
         assert_eq!(refusal(&old).await, None);
@@ -196,7 +198,7 @@ async fn a_move_that_was_stopped_is_done_by_the_next_call() {
         // Dropped at more and more of its await points.
         let mut polls = 1;
         loop {
-            if let Some(moved) = move_within(polls, &old, &new, false).await {
+            if let Some(moved) = move_within(polls, &old, &new, IfOccupied::Refuse).await {
                 moved.unwrap();
                 break;
             }
@@ -224,10 +226,11 @@ async fn an_unfinished_move_cannot_be_turned_back_over_its_source() {
         set_moved_to(&mut connection, &new.to_string()).await.unwrap();
         connection.close().await.unwrap();
         TestStore::reopen(&new).await.stop().await;
-        let error = move_within(usize::MAX, &new, &old, true).await.unwrap().unwrap_err();
+        let error =
+            move_within(usize::MAX, &new, &old, IfOccupied::Replace).await.unwrap().unwrap_err();
         assert!(error.contains("If the move did not finish, run it again"), "{error}");
         assert_eq!(digests(&old).await, before);
-        let moved = move_within(usize::MAX, &old, &new, false).await.unwrap();
+        let moved = move_within(usize::MAX, &old, &new, IfOccupied::Refuse).await.unwrap();
         assert!(matches!(moved, Ok(MoveReport::Moved(_))), "{moved:?}");
         assert_eq!(without_counters(digests(&new).await), without_counters(before));
     })
@@ -241,11 +244,11 @@ async fn a_move_that_is_repeated_days_later_changes_nothing() {
         let (old, new) = (place(&store), empty_place(StoreKind::Sqlite, &folder));
         let _folder = store.database.clone();
         store.stop().await;
-        move_to(&old, &new, true).await.unwrap();
+        move_to(&old, &new, IfOccupied::Replace).await.unwrap();
         let used = TestStore::reopen(&new).await;
         used.hear_text("a1", 1, "alice", "said in the new place").await;
         used.stop().await;
-        assert_eq!(move_to(&old, &new, true).await.unwrap(), MoveReport::WasMoved);
+        assert_eq!(move_to(&old, &new, IfOccupied::Replace).await.unwrap(), MoveReport::WasMoved);
         let said = "SELECT count(*) AS n FROM messages WHERE text = 'said in the new place'";
         let mut connection = connect(&new).await;
         let row = query(said).fetch_one(&mut connection).await.unwrap();
@@ -265,12 +268,12 @@ async fn a_log_that_is_left_is_not_put_beside_a_restored_file() {
     let path = folder.path().join("new.db");
     let target = DatabaseLocation::Sqlite(path.clone());
     std::fs::write(folder.path().join("new.db-wal"), [0x37, 0x7f, 0x06, 0x82]).unwrap();
-    let error = restore(&file, &target, true).await.unwrap_err().to_string();
+    let error = restore(&file, &target, IfOccupied::Replace).await.unwrap_err().to_string();
     assert!(error.contains("new.db-wal is left of another database"), "{error}");
     std::fs::remove_file(folder.path().join("new.db-wal")).unwrap();
     // An empty file that is there already is in nobody's way.
     std::fs::write(&path, "").unwrap();
-    restore(&file, &target, false).await.unwrap();
+    restore(&file, &target, IfOccupied::Refuse).await.unwrap();
     // And while somebody reads it, what would be replaced stays.
     let before = digests(&target).await;
     let used = TestStore::reopen(&target).await;
@@ -281,11 +284,11 @@ async fn a_log_that_is_left_is_not_put_beside_a_restored_file() {
     query("SELECT count(*) AS n FROM messages").fetch_one(&mut reading).await.unwrap();
     used.hear_text("a3", 3, "alice", "as of today").await;
     used.stop().await;
-    let refused = restore(&file, &target, true).await;
+    let refused = restore(&file, &target, IfOccupied::Replace).await;
     assert!(refused.is_err(), "{refused:?}");
     query("COMMIT").execute(&mut reading).await.unwrap();
     reading.close().await.unwrap();
-    restore(&file, &target, true).await.unwrap();
+    restore(&file, &target, IfOccupied::Replace).await.unwrap();
     assert_eq!(without_counters(digests(&target).await), without_counters(before));
     store.stop().await;
 }
@@ -307,8 +310,8 @@ async fn who_was_forgotten_stays_so_over_two_restores() {
         store.store.order(order, at(300)).await.unwrap();
         store.finish_forgetting(at(300)).await;
         store.stop().await;
-        assert_eq!(restore(&monday, &target, true).await.unwrap().forgotten, 0);
-        assert_eq!(restore(&wednesday, &target, true).await.unwrap().forgotten, 1);
+        assert_eq!(restore(&monday, &target, IfOccupied::Replace).await.unwrap().forgotten, 0);
+        assert_eq!(restore(&wednesday, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
     })
     .await;
 }
@@ -319,10 +322,10 @@ async fn move_within(
     polls: usize,
     from: &DatabaseLocation,
     to: &DatabaseLocation,
-    replace: bool,
+    occupied: IfOccupied,
 ) -> Option<Result<MoveReport, String>> {
     loop {
-        let moved = stopped_after(polls, move_to(from, to, replace)).await?;
+        let moved = stopped_after(polls, move_to(from, to, occupied)).await?;
         match moved.map_err(|error| error.to_string()) {
             Err(error) if error.contains("another Aizuchi is") => tokio::task::yield_now().await,
             moved => return Some(moved),
@@ -365,7 +368,7 @@ async fn a_restored_companion_remembers_and_answers() {
         harness.pass(400).await;
         back_up(&place(&harness.store), &file).await.unwrap();
         let target = empty_place(StoreKind::Sqlite, &folder);
-        restore(&file, &target, false).await.unwrap();
+        restore(&file, &target, IfOccupied::Refuse).await.unwrap();
         let harness = Harness::new(TestStore::reopen(&target).await).await;
         harness.pass(1000).await;
         harness
@@ -389,13 +392,14 @@ async fn what_is_no_backup_is_refused() {
     let refusal = async |name: &str, bytes: &[u8]| {
         let file: PathBuf = folder.path().join(name);
         std::fs::write(&file, bytes).unwrap();
-        restore(&file, &target, false).await.unwrap_err().to_string()
+        restore(&file, &target, IfOccupied::Refuse).await.unwrap_err().to_string()
     };
     let nothing = refusal("empty", b"").await;
-    assert!(nothing.contains("is no database of Aizuchi"), "{nothing}");
+    assert!(nothing.contains("is not an Aizuchi database"), "{nothing}");
     let text = refusal("text", b"a text that is long enough to be read as the header of a file, but is none, and ends only after more than one hundred bytes").await;
     assert!(text.contains("text"), "{text}");
-    let missing = restore(Path::new("/nowhere/backup.db"), &target, false).await.unwrap_err();
+    let missing =
+        restore(Path::new("/nowhere/backup.db"), &target, IfOccupied::Refuse).await.unwrap_err();
     assert!(missing.to_string().ends_with("/nowhere/backup.db is not a file"), "{missing}");
     assert!(!folder.path().join("elsewhere").join("new.db").exists());
     let (_, _, store) = generate(5, StoreKind::Sqlite).await;
@@ -462,7 +466,10 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
         assert!(metrics.to_openmetrics(None).contains(&made));
         let backup = folder.join("aizuchi-20270117T100000Z.db");
         let target = DatabaseLocation::Sqlite(folder.join("restored.db"));
-        assert_eq!(restore(&backup, &target, false).await.unwrap().copied.rows_of("messages"), 1);
+        assert_eq!(
+            restore(&backup, &target, IfOccupied::Refuse).await.unwrap().copied.rows_of("messages"),
+            1
+        );
     })
     .await;
 }

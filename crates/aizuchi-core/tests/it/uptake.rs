@@ -68,7 +68,7 @@ async fn an_arrangement_between_two_is_theirs() {
        0s ann: anyone free for lunch?
       95s bob: me! 12:30?
      110s ann: great, see you then
-    [m000] dropped: bob took it up in the meantime (0.63) (judge kept)
+    [m000] dropped: bob responded to it in the meantime (0.63) (judge kept)
     [m001 m002] chose_silence by nothing_open: nobody was waiting for an answer ()
     ");
 }
@@ -194,7 +194,7 @@ async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
        0s ann: where is the key for the shed?
      100s   ann: the old one
      250s   (persona): Here I am.
-    [m000] dropped: the conversation moved to its thread (judge kept)
+    [m000] dropped: the conversation moved to the message’s thread (judge kept)
     [m001] spoke: give them a minute (judge kept, reply kept)
      in 2 calls
     ");
@@ -320,7 +320,8 @@ struct Count {
 /// The judge always says yes with a delay, and the reply never chooses silence, so that the structure decides alone.
 #[tokio::test]
 async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fit_structure");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-structure/examples/fit_structure");
     let mut count = Count::default();
     for name in ["rooms", "rooms2"] {
         let rooms = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
@@ -342,7 +343,7 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // What was measured: see docs/internals/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 107, plainly_answered: 150, plainly_spoken_over: 62, open: 160, dropped: 32 }"
+        @"Count { answered: 240, spoken_over: 107, plainly_answered: 150, plainly_spoken_over: 62, open: 160, dropped: 33 }"
     );
 }
 

@@ -4,22 +4,17 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use twilight_gateway::error::ReceiveMessageErrorType;
-use twilight_gateway::{Message, Shard};
+use twilight_model::gateway::OpCode;
 
 use crate::gateway::disconnect::Disconnect;
-use crate::identify::IdentifyQueue;
+use crate::gateway::socket::{GatewaySocket, ShardLogin, heartbeat_interval};
 use crate::identity::DiscordConnectError;
-use aizuchi_core::platform::json::parse_json;
 
 /// Discord acknowledges each heartbeat; an acknowledgement may be late by this much.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a connection delivers.
 pub(super) enum GatewayInput {
@@ -35,68 +30,35 @@ pub(super) struct GatewayEvent {
     pub sequence: u64,
 }
 
-#[derive(Deserialize)]
-struct GatewayFrame {
-    op: u8,
-    #[serde(default)]
-    d: Value,
-    s: Option<u64>,
-    t: Option<String>,
-}
-
-impl GatewayFrame {
-    fn parse(text: &str) -> Option<Self> {
-        serde_json::from_value(parse_json(text.as_bytes()).ok()?).ok()
-    }
-}
-
-/// How a connection opens its session.
-#[derive(Clone, Copy)]
-pub(super) struct ConnectOptions {
-    /// How long the session may take to start once the shard may identify.
-    pub timeout: Duration,
-    /// Resumes an existing session.
-    pub is_resume: bool,
-}
-
 /// Queues events until the connection is lost. Fails only if reconnecting would not help.
 pub(super) async fn read_events(
-    shard: &mut Shard<IdentifyQueue>,
+    login: ShardLogin<'_>,
     events: mpsc::Sender<GatewayInput>,
-    options: ConnectOptions,
-    identify_queue: &IdentifyQueue,
+    open_timeout: Duration,
 ) -> Result<Disconnect, DiscordConnectError> {
-    let mut silence = options.timeout;
+    let (identify_queue, is_resume) = (login.identify_queue, login.session.is_some());
+    let mut socket = match GatewaySocket::open(login, open_timeout).await {
+        Ok(socket) => socket,
+        Err(disconnect) => return Ok(disconnect),
+    };
+    let mut silence = open_timeout;
     let mut has_started = false;
     let overdue = || async {
         identify_queue.wait_for_permit().await;
-        sleep(options.timeout).await;
+        sleep(open_timeout).await;
     };
     let mut is_overdue = pin!(overdue());
     loop {
         let frame = tokio::select! {
             biased;
-            frame = timeout(silence, shard.next()) => frame,
+            frame = timeout(silence, socket.receive()) => frame,
             // Heartbeats may be acknowledged although the session does not start.
             () = &mut is_overdue, if !has_started => return Ok(Disconnect::session_timed_out()),
         };
-        let Ok(frame) = frame else {
-            return Ok(Disconnect::from_reason("nothing arrives any more"));
-        };
         let frame = match frame {
-            Some(Ok(Message::Text(text))) => GatewayFrame::parse(&text),
-            Some(Ok(Message::Close(frame))) => {
-                return Disconnect::from_close_code(frame.map(|frame| frame.code));
-            }
-            Some(Err(error)) => match error.kind() {
-                ReceiveMessageErrorType::Reconnect => return Ok(Disconnect::connect_failed()),
-                // The error holds the event, which must not be logged.
-                ReceiveMessageErrorType::Deserializing { .. } => None,
-                ReceiveMessageErrorType::Compression | _ => {
-                    return Ok(Disconnect::from_reason("a frame could not be decompressed"));
-                }
-            },
-            None => return Ok(Disconnect::from_reason("the connection ended")),
+            Ok(Ok(frame)) => frame,
+            Ok(Err(ended)) => return ended,
+            Err(_) => return Ok(Disconnect::from_reason("nothing arrives any more")),
         };
         let is_closed = Disconnect::from_reason("the event queue is closed");
         let Some(frame) = frame else {
@@ -105,8 +67,8 @@ pub(super) async fn read_events(
                 Err(_) => return Ok(is_closed),
             }
         };
-        match frame.op {
-            DISPATCH => {
+        match OpCode::from(frame.op) {
+            Some(OpCode::Dispatch) => {
                 let (Some(name), Some(sequence)) = (frame.t, frame.s) else { continue };
                 has_started |= matches!(name.as_str(), "READY" | "RESUMED");
                 if !has_started {
@@ -119,33 +81,21 @@ pub(super) async fn read_events(
                     return Ok(is_closed);
                 }
             }
-            HELLO => {
-                let interval = frame.d["heartbeat_interval"].as_u64().unwrap_or(45_000);
-                silence = Duration::from_millis(interval) + HEARTBEAT_GRACE;
-                if options.is_resume {
+            Some(OpCode::Hello) => {
+                silence = heartbeat_interval(&frame.d).unwrap_or(silence) + HEARTBEAT_GRACE;
+                if is_resume {
                     identify_queue.skip();
                 }
             }
-            RECONNECT => {
-                close(shard).await;
+            Some(OpCode::Reconnect) => {
+                socket.close().await;
                 return Ok(Disconnect::from_reason("Discord requested a reconnect"));
             }
-            INVALID_SESSION => {
-                close(shard).await;
+            Some(OpCode::InvalidSession) => {
+                socket.close().await;
                 return Ok(Disconnect::invalid_session(frame.d == true));
             }
             _ => {}
         }
     }
-}
-
-const DISPATCH: u8 = 0;
-const RECONNECT: u8 = 7;
-const INVALID_SESSION: u8 = 9;
-const HELLO: u8 = 10;
-
-/// Lets the shard send its close frame, which keeps the session resumable.
-async fn close(shard: &mut Shard<IdentifyQueue>) {
-    // The connection is over whether or not this succeeds.
-    let _ = timeout(CLOSE_TIMEOUT, shard.next()).await;
 }

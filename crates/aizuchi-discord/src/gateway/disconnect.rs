@@ -55,6 +55,14 @@ impl Disconnect {
         }
     }
 
+    /// Resuming would bring the same message again, so what it held is backfilled.
+    pub fn message_too_large() -> Self {
+        Self {
+            resume_mode: ResumeMode::NewSession,
+            ..Self::from_reason("a message is larger than the limit")
+        }
+    }
+
     /// Discord does not know the session, or does not resume it now.
     pub fn invalid_session(can_resume: bool) -> Self {
         let resume_mode = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };

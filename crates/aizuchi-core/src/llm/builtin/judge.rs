@@ -1,13 +1,19 @@
 //! Whether the built-in mind joins in: a question to everyone that is still open, or news that deserve a nod.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::chat::{AuthorKind, Message, to_single_line};
+use crate::chat::{AuthorKind, Mention, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
-use crate::llm::builtin::request::News;
+use crate::llm::builtin::phrases::List;
+use crate::llm::builtin::quotes::Quotes;
+use crate::llm::builtin::request::{News, normalize};
 use crate::llm::builtin::vocabulary::truncate_quote;
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -17,7 +23,8 @@ use aizuchi_structure::cues::Cues;
 pub fn judge(prompt: &Prompt) -> String {
     let context = &*prompt.context;
     let language = prompt.persona.language;
-    let judgment = match find_open_question(context) {
+    let found = find_open_question(context);
+    let judgment = match found.or_else(|reason| find_known(prompt).ok_or(reason)) {
         Ok(question) => {
             let name = to_single_line(context.display_name(&question.author.id));
             json!({
@@ -29,9 +36,10 @@ pub fn judge(prompt: &Prompt) -> String {
                 "conversation_state": "active",
             })
         }
-        Err(nothing) => {
+        Err((nothing, question)) => {
             let nod = find_nod(prompt);
-            let about = nod.map(|(message, _)| prompt.speakers.message_label(message));
+            let about = nod.map(|(message, _)| message).or(question);
+            let about = about.map(|message| prompt.speakers.message_label(message));
             let reason = match nod {
                 Some((_, news)) => news_reason(news, language),
                 None => nothing.reason(language),
@@ -49,6 +57,24 @@ pub fn judge(prompt: &Prompt) -> String {
         }
     };
     judgment.to_string()
+}
+
+/// The newest human message, if it asks what was said here, and nobody has written since.
+fn find_known(prompt: &Prompt) -> Option<&Message> {
+    let context = &*prompt.context;
+    let message = context.newest_human_message()?;
+    let newest = context.target_messages().iter().rfind(|it| it.author.kind != AuthorKind::Bot)?;
+    let analysis = ConversationAnalysis::new(context);
+    let is_put_to_one = |question: &QuestionAnalysis<'_>| {
+        matches!(question.status, QuestionStatus::Directed(_) | QuestionStatus::InThread)
+    };
+    let question = analysis.questions().last().filter(|it| it.message.id == message.id)?;
+    let is_candidate = newest.id == message.id
+        && !message.is_addressed()
+        && !is_put_to_one(question)
+        && !is_small_talk(&message.text);
+    let quotes = is_candidate.then(|| Quotes::new(prompt, message))?;
+    quotes.tells_plainly(&message.text).then_some(&**message)
 }
 
 /// The newest human message, if it tells news that deserve a nod, and the channel allows the emoji.
@@ -95,30 +121,57 @@ impl NoOpenQuestion {
 /// facts that a model is told. `docs/internals/eval.md` has the figures for it.
 const SURELY_OPEN: f32 = 0.65;
 
-/// The newest question to everyone that is still open.
-fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
+/// The newest question to everyone that is still open. Without one, why there is none, and the question that this is said
+/// of, if it is said of one.
+fn find_open_question(context: &Context) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
     let analysis = ConversationAnalysis::new(context);
-    // Who tells sad news waits for sympathy, not for an answer.
+    // Who tells sad news waits for sympathy, not for an answer, and small talk is for those who are there.
     let is_question = |question: &&QuestionAnalysis<'_>| {
-        question.open >= SURELY_OPEN && News::find(&question.message.text).is_none()
+        question.open >= SURELY_OPEN
+            && News::find(&question.message.text).is_none()
+            && !is_small_talk(&question.message.text)
+            && !is_answered_at_once(question.message, &analysis, context)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
     if let Some(untold) = open.iter().rfind(|question| !has_told(context, question.message)) {
         return Ok(untold.message);
     }
-    if !open.is_empty() {
-        return Err(NoOpenQuestion::Told);
-    }
     if let Some(question) = analysis.questions().last().filter(|it| wonders_aloud(it, context)) {
         return Ok(question.message);
     }
-    if context.newest_human_message().is_some_and(|message| is_closing(Cues::of(&message.text))) {
-        return Err(NoOpenQuestion::Ended);
+    let Some(newest) = context.newest_human_message() else {
+        return Err((NoOpenQuestion::NoQuestion, None));
+    };
+    Err(no_open_question(newest, &open, &analysis, context))
+}
+
+/// Why there is nothing to answer, by what the newest message is about, and the question that this is said of.
+fn no_open_question<'c>(
+    newest: &Arc<Message>,
+    open: &[&QuestionAnalysis<'c>],
+    analysis: &ConversationAnalysis<'c>,
+    context: &'c Context,
+) -> (NoOpenQuestion, Option<&'c Message>) {
+    let is_about = |question: &Message| {
+        question.id == newest.id || analysis.belonging(newest, question) >= BELONGS
+    };
+    if let Some(told) = open.iter().rfind(|question| is_about(question.message)) {
+        return (NoOpenQuestion::Told, Some(told.message));
+    }
+    if is_closing(Cues::of(&newest.text)) {
+        return (NoOpenQuestion::Ended, None);
     }
     // What was asked of the mind itself is answered, and tells nothing about the others.
     let mut questions = analysis.questions().iter().rev();
-    let newest = questions.find(|question| !question.message.is_addressed());
-    Err(match newest.map(|question| &question.status) {
+    let question = questions.find(|question| {
+        let message = question.message;
+        let took_up = matches!(&question.status, QuestionStatus::TakenUp(user, _) if *user == newest.author.id);
+        let is_first_answer = || first_other(message, context).is_some_and(|it| it.id == newest.id);
+        let names_a_user = || analysis.relation(newest).is_some_and(|it| it.is_addressed);
+        let is_answer = took_up && (is_first_answer() || names_a_user());
+        !message.is_addressed() && (is_about(message) || is_answer)
+    });
+    let nothing = match question.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
         Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
         Some(
@@ -126,10 +179,92 @@ fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
             | QuestionStatus::TakenUp(..)
             | QuestionStatus::Resolved
             | QuestionStatus::InThread,
-        ) => NoOpenQuestion::Answered,
-        None if analysis.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
+        ) => match question.is_some_and(|it| it.message.id == newest.id) {
+            // It was put to whoever is there, and nobody has written since.
+            true => NoOpenQuestion::TalkingToEachOther,
+            false => NoOpenQuestion::Answered,
+        },
+        None if is_in_talk(newest, context) => NoOpenQuestion::TalkingToEachOther,
         None => NoOpenQuestion::NoQuestion,
-    })
+    };
+    (nothing, question.map(|question| &**question.message))
+}
+
+/// A message is about what began with another one from this probability on.
+const BELONGS: f32 = 0.5;
+/// Where so few users have lately written, the next words of another one most probably answer.
+const SMALL_ROOM: usize = 3;
+const ROOM_MESSAGES: usize = 12;
+/// Users who wrote longer ago than this do not talk with each other.
+const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// Whatever begins something new with this probability or more answers nothing.
+const EVIDENTLY_NEW: f32 = 0.9;
+
+/// Whether another user spoke right after a question in a small room, to no one else, and the asker has not asked again. The
+/// structure may think otherwise, but who speaks for everybody to hear has to be surer.
+fn is_answered_at_once(
+    question: &Message,
+    analysis: &ConversationAnalysis<'_>,
+    context: &Context,
+) -> bool {
+    let messages = context.target_messages();
+    let Some(at) = messages.iter().position(|message| message.id == question.id) else {
+        return false;
+    };
+    let near = &messages[at.saturating_sub(ROOM_MESSAGES)..messages.len().min(at + ROOM_MESSAGES)];
+    let near = near.iter().filter(|message| message.is_human());
+    let users: BTreeSet<&UserId> = near.map(|message| &message.author.id).collect();
+    let Some(answer) = first_other(question, context).filter(|_| users.len() <= SMALL_ROOM) else {
+        return false;
+    };
+    let cues = analysis.cues(answer);
+    let relation = analysis.relation(answer).unwrap_or_default();
+    let names_another = answer
+        .mentions
+        .iter()
+        .any(|mention| matches!(mention, Mention::User(user) if *user != question.author.id));
+    let asks_again = messages[at + 1..].iter().any(|message| {
+        message.author.id == question.author.id && analysis.cues(message).intersects(Cues::AGAIN)
+    });
+    let only_asks = cues.contains(Cues::ASKS) && asks(first_sentence(&answer.text));
+    answer.at.duration_since(question.at) <= EXCHANGE_TIMEOUT
+        && !only_asks
+        && !cues.intersects(Cues::JOINS)
+        && !answer.is_addressed()
+        && !names_another
+        && relation.begins < EVIDENTLY_NEW
+        && !asks_again
+}
+
+/// The next message of another user.
+fn first_other<'a>(question: &Message, context: &'a Context) -> Option<&'a Arc<Message>> {
+    let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
+    let mut humans = later.filter(|message| message.is_human());
+    humans.find(|message| message.author.id != question.author.id)
+}
+
+/// Whether another user wrote shortly before.
+fn is_in_talk(newest: &Message, context: &Context) -> bool {
+    let earlier =
+        context.target_messages().iter().rev().skip_while(|it| it.id != newest.id).skip(1);
+    let before =
+        earlier.take_while(|message| newest.at.duration_since(message.at) <= EXCHANGE_TIMEOUT);
+    // What the mind was told or said is no talk among people.
+    let mut before = before.take_while(|message| message.is_human() && !message.is_addressed());
+    before.any(|message| message.author.id != newest.author.id)
+}
+
+fn is_small_talk(text: &str) -> bool {
+    let lower = normalize(text);
+    List::SmallTalk.phrases().iter().any(|phrase| lower.contains(phrase))
+}
+
+fn asks(text: &str) -> bool {
+    Cues::of(text).contains(Cues::ASKS)
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_inclusive(['.', '!', '?', '。', '！', '？', '\n', ',', '、']).next().unwrap_or(text)
 }
 
 /// Whether it has repeated a question to the room. Once is enough, however long nobody answers.
@@ -241,7 +376,7 @@ mod tests {
             ),
             (
                 vec![("bob", "打ち合わせは明日です"), ("ann", "何時からでしたか？")],
-                Err(TalkingToEachOther),
+                Err((TalkingToEachOther, Some("001"))),
             ),
             (
                 vec![
@@ -250,30 +385,34 @@ mod tests {
                     ("ann", "そうです。あの店の名前って何でしたっけ？"),
                     ("bob", "花びらです"),
                 ],
-                Err(TalkingToEachOther),
+                Err((TalkingToEachOther, Some("002"))),
             ),
-            (vec![("ann", "good morning")], Err(NoQuestion)),
-            (vec![("ann", "lunch was good"), ("bob", "it was")], Err(TalkingToEachOther)),
-            (vec![("ann", "who has the key?"), ("bob", "I do")], Err(Answered)),
-            (vec![("ann", "who has the key?"), ("bob", "what key?")], Err(TalkingToEachOther)),
-            (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err(Directed)),
-            (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err(Ended)),
+            (vec![("ann", "good morning")], Err((NoQuestion, None))),
+            (vec![("ann", "lunch was good"), ("bob", "it was")], Err((TalkingToEachOther, None))),
+            (vec![("ann", "who has the key?"), ("bob", "I do")], Err((Answered, Some("000")))),
+            (
+                vec![("ann", "who has the key?"), ("bob", "what key?")],
+                Err((TalkingToEachOther, Some("001"))),
+            ),
+            (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err((Directed, Some("001")))),
+            (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err((Ended, None))),
         ] {
             let context = context(&texts);
             let found = find_open_question(&context).map(|message| message.id.as_str());
+            let found = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
             assert_eq!(found, expected, "{texts:?}");
         }
+        let ids = |found: Result<&Message, (NoOpenQuestion, Option<&Message>)>| {
+            found
+                .map(|message| message.id.to_string())
+                .map_err(|(nothing, about)| (nothing, about.map(|message| message.id.to_string())))
+        };
         let mut busy = crowd.to_vec();
         busy.push(("ann", "who has the key?"));
         busy.extend(crowd);
-        assert_eq!(
-            find_open_question(&context(&busy)).map(|message| message.id.as_str()),
-            Ok("003")
-        );
+        assert_eq!(ids(find_open_question(&context(&busy))), Ok("003".to_owned()));
         busy.push(("dan", "ann: eve has it"));
-        assert_eq!(
-            find_open_question(&context(&busy)).map(|message| message.id.as_str()),
-            Err(Answered)
-        );
+        let answered = Err((Answered, Some("003".to_owned())));
+        assert_eq!(ids(find_open_question(&context(&busy))), answered);
     }
 }

@@ -75,12 +75,15 @@ pub enum Place {
     Within,
     /// It is the whole text.
     Alone,
+    /// It is said of the one who is spoken to.
+    OfYou,
 }
 
 /// What the other lists of phrases are for; the file says more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum List {
+    NotMeant,
     Greetings,
     KeepBefore,
     KeepBehind,
@@ -89,6 +92,11 @@ pub enum List {
     AboutJapanese,
     BadNews,
     GoodNews,
+    SmallTalk,
+    Changes,
+    Days,
+    Missed,
+    SummaryWords,
     AfterWork,
     Night,
     Morning,
@@ -152,9 +160,11 @@ impl Phrases {
         if let Ok(list) = heading.parse::<List>() {
             return Some(self.lists.entry(list).or_default());
         }
-        let (topic, place) = match heading.strip_suffix(" alone") {
-            Some(topic) => (topic, Place::Alone),
-            None => (heading, Place::Within),
+        let (topic, place) = match (heading.strip_suffix(" alone"), heading.strip_suffix(" of you"))
+        {
+            (Some(topic), _) => (topic, Place::Alone),
+            (None, Some(topic)) => (topic, Place::OfYou),
+            (None, None) => (heading, Place::Within),
         };
         let topic = topic.parse().ok()?;
         self.topics.push(TopicPhrases { topic, place, phrases: Vec::new() });

@@ -11,17 +11,20 @@ use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::builtin::phrases::{List, Topic};
-use crate::llm::builtin::quotes::{Quotes, names};
-use crate::llm::builtin::request::{News, Request, normalize};
-use crate::llm::builtin::vocabulary::truncate_quote;
+use crate::llm::builtin::quotes::{Quote, Quotes, names};
+use crate::llm::builtin::request::{News, Request, normalize, without_call};
+use crate::llm::builtin::vocabulary::{content_words, truncate_quote};
 use crate::memo::MAX_NAME_LENGTH;
 use crate::persona::Language;
+use crate::platform::local;
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
 use crate::texts::{self, Name};
 
 /// How much of the last talk a recap quotes.
 const RECAP_MESSAGES: usize = 6;
+/// How much of the talk about one matter a summary quotes.
+const TOPIC_MESSAGES: usize = 8;
 /// How many quotes answer who said what.
 const SAID_MESSAGES: usize = 3;
 /// How many of the owed messages are answered one by one.
@@ -29,7 +32,7 @@ const MAX_ANSWERS: usize = 5;
 /// The tool that keeps a memo.
 const ADD_MEMO: &str = "add_memo";
 /// What it nods with at thanks, and at a laugh.
-const WELCOME: &str = "😄";
+const WELCOME: &str = "👍";
 const LAUGH: &str = "😄";
 
 pub fn reply(prompt: &Prompt) -> LlmResponse {
@@ -114,7 +117,7 @@ fn bring_back(prompt: &Prompt) -> String {
     let quotes = Quotes::new(prompt, message);
     match quotes.nearest(&message.text) {
         Some(known) => {
-            let known = quotes.sentence(known, asker);
+            let known = quotes.tell(&known, asker);
             texts::builtin::perhaps_this_helps(language, Name(&name), &known)
         }
         None => {
@@ -169,9 +172,7 @@ impl<'a> Answer<'a> {
         let persona = &self.prompt.persona.name;
         let now = &self.prompt.now;
         match topic {
-            Topic::Time => {
-                texts::builtin::time(language, &texts::builtin::time_of_day(language, now.time()))
-            }
+            Topic::Time => texts::builtin::time(language, &texts::builtin::time_of_day(now.time())),
             Topic::Date => self.date(),
             Topic::Identity => texts::builtin::identity(language, persona),
             Topic::IsBot => texts::builtin::is_bot(language, texts::builtin::nature(language)),
@@ -180,10 +181,10 @@ impl<'a> Answer<'a> {
             }
             Topic::IsOtherModel => texts::builtin::is_no_other_model(language, persona),
             Topic::Abilities => texts::builtin::abilities(language, persona),
-            Topic::Model => texts::builtin::connect_model(language).to_owned(),
+            Topic::Model => texts::builtin::connect_model(language, self.page()),
             Topic::Joke => self.joke().to_owned(),
-            Topic::Recap => self.recap(texts::builtin::recap(language)),
-            Topic::Summary => self.recap(texts::builtin::no_summary(language)),
+            Topic::Recap => self.recap(),
+            Topic::Summary => self.summary(),
             Topic::Correction => texts::builtin::corrected(language, name),
             Topic::Insult => texts::builtin::insulted(language, name, persona),
             Topic::Thanks => texts::builtin::welcome(language, name),
@@ -229,28 +230,31 @@ impl<'a> Answer<'a> {
         texts::builtin::greeting_with_name(language, &greeting, persona)
     }
 
+    /// Where a model can be connected.
+    fn page(&self) -> &'static str {
+        match self.context.conversation.workspace == local::workspace_id() {
+            true => texts::builtin::on_this_page(self.language),
+            false => texts::builtin::on_local_page(self.language),
+        }
+    }
+
     /// Today's date, or that of the day that is asked for.
     fn date(&self) -> String {
         let (language, today) = (self.language, self.prompt.now.date());
         let text = normalize(&self.message.text);
         let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
-        let (name, date) = if says(List::Tomorrow) {
-            (texts::builtin::tomorrow(language), today.tomorrow())
+        type Sentence = fn(Language, &str, &str, i16) -> String;
+        let (sentence, date): (Sentence, _) = if says(List::Tomorrow) {
+            (texts::builtin::tomorrow, today.tomorrow())
         } else if says(List::Yesterday) {
-            (texts::builtin::yesterday(language), today.yesterday())
+            (texts::builtin::yesterday, today.yesterday())
         } else {
-            (texts::builtin::today(language), Ok(today))
+            (texts::builtin::today, Ok(today))
         };
         // There is no day after the last one that there is.
         let date = date.unwrap_or(today);
         let weekday = texts::builtin::weekday(language, date.weekday());
-        texts::builtin::date(
-            language,
-            name,
-            weekday,
-            &texts::builtin::day(language, date),
-            date.year(),
-        )
+        sentence(language, weekday, &texts::builtin::day(language, date), date.year())
     }
 
     fn own_messages(&self) -> impl DoubleEndedIterator<Item = &'a Arc<Message>> {
@@ -275,13 +279,39 @@ impl<'a> Answer<'a> {
         Quotes::new(self.prompt, self.message)
     }
 
-    fn recap(&self, heading: &str) -> String {
+    /// What was said last, or what others said, if that is what was missed.
+    fn recap(&self) -> String {
         let quotes = self.quotes();
-        let newest = quotes.newest(self.context, RECAP_MESSAGES);
-        if newest.is_empty() {
+        let text = normalize(&self.message.text);
+        let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
+        let newest = match has_missed {
+            true => quotes.newest_of_others(RECAP_MESSAGES),
+            false => quotes.newest_of_all(RECAP_MESSAGES),
+        };
+        self.listed(texts::builtin::recap(self.language), &quotes, &newest)
+    }
+
+    /// What was said last, or all that was said about what is to be summarized.
+    fn summary(&self) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let words = content_words(&without_call(&self.message.text, &self.prompt.persona.name));
+        let common = content_words(&List::SummaryWords.phrases().join(" "));
+        let topic: BTreeSet<String> = words.difference(&common).cloned().collect();
+        let about = quotes.talk_about(&topic, TOPIC_MESSAGES);
+        match about.is_empty() {
+            true => {
+                let newest = quotes.newest_of_all(RECAP_MESSAGES);
+                self.listed(texts::builtin::no_summary(language), &quotes, &newest)
+            }
+            false => self.listed(texts::builtin::no_summary_of_topic(language), &quotes, &about),
+        }
+    }
+
+    fn listed(&self, heading: &str, quotes: &Quotes<'_>, listed: &[&Quote<'_>]) -> String {
+        if listed.is_empty() {
             return texts::builtin::nothing_to_recap(self.language, Name(&self.name));
         }
-        let lines: Vec<String> = newest.iter().map(|quote| quotes.line(quote)).collect();
+        let lines: Vec<String> = listed.iter().map(|quote| quotes.line(quote)).collect();
         format!("{heading}\n{}", lines.join("\n"))
     }
 
@@ -304,21 +334,14 @@ impl<'a> Answer<'a> {
     /// conversation.
     fn question(&self, question: &str) -> String {
         let (language, quotes) = (self.language, self.quotes());
-        if let Some(known) = quotes.nearest(question) {
-            return quotes.sentence(known, self.asker);
-        }
-        if quotes.is_answered_by_asker(question) {
-            return texts::builtin::only_you_said(language, Name(&self.name));
+        if let Some(known) = quotes.nearest_of_all(question) {
+            return quotes.tell(&known, self.asker);
         }
         let only_quotes = texts::builtin::only_quotes(language);
         if !self.own_messages().any(|message| message.text.contains(only_quotes)) {
-            let connect = texts::builtin::how_to_connect(language);
+            let connect = &texts::builtin::how_to_connect(language, self.page());
             return texts::builtin::no_answer(language, Name(&self.name), only_quotes, connect);
         }
-        let others: BTreeSet<&str> = quotes.speakers();
-        match others.iter().any(|speaker| *speaker != self.name) {
-            true => texts::builtin::no_answer_among_several(language, Name(&self.name)),
-            false => texts::builtin::no_answer_again(language, Name(&self.name)),
-        }
+        texts::builtin::no_answer_again(language, Name(&self.name))
     }
 }

@@ -1,6 +1,7 @@
 //! What a message wants of the built-in mind.
 
 use crate::llm::builtin::phrases::{List, Place, Topic, topics};
+use crate::persona::spelling::spellings;
 use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,8 @@ impl Request {
         }
         let lower = normalize(rest);
         let asks = Cues::of(rest).contains(Cues::ASKS);
-        if let Some(said) = find_said(&lower, people) {
+        let may_ask = asks || begins_like_question(rest);
+        if let Some(said) = find_said(&lower, people).filter(|_| may_ask) {
             return said;
         }
         if let Some(topic) = find_topic(&lower)
@@ -77,7 +79,7 @@ impl Request {
         }
         match News::find(rest) {
             Some(news) => Request::News(news),
-            None if asks || begins_like_question(rest) => Request::Question(rest.to_owned()),
+            None if may_ask => Request::Question(rest.to_owned()),
             None if is_laugh(rest) => Request::Laugh,
             None => Request::Statement,
         }
@@ -85,14 +87,74 @@ impl Request {
 }
 
 fn find_topic(lower: &str) -> Option<Topic> {
+    let not_meant = List::NotMeant.phrases().iter();
+    let lower = not_meant.fold(lower.to_owned(), |text, phrase| text.replace(phrase, " "));
     let alone = lower.trim_matches(is_mark);
     let fits = |place: Place, phrase: &str| match place {
-        Place::Within => holds(lower, phrase),
+        Place::Within => holds(&lower, phrase),
         Place::Alone => alone == phrase,
+        Place::OfYou => is_said_of_you(alone, phrase),
     };
     let found =
         topics().iter().find(|topic| topic.phrases.iter().any(|phrase| fits(topic.place, phrase)));
     found.map(|found| found.topic)
+}
+
+/// "stupid", "you are really stupid", "stupid bot", but not "a stupid mistake"; 「君は本当に賢いね」, but not 「賢い買い物」.
+fn is_said_of_you(alone: &str, phrase: &str) -> bool {
+    match phrase.is_ascii() {
+        true => {
+            const BEFORE: [&str; 6] =
+                ["you are ", "you're ", "youre ", "you were ", "bot is ", "this thing is "];
+            let is_next = |rest: &str| {
+                let rest = without_prefixes(
+                    rest,
+                    &["so ", "such ", "really ", "very ", "just ", "pretty "],
+                );
+                rest.starts_with(phrase) && holds(rest, phrase)
+            };
+            let behind = BEFORE.iter().flat_map(|word| {
+                alone.match_indices(word).map(|(at, word)| &alone[at + word.len()..])
+            });
+            alone == phrase
+                || behind.into_iter().any(is_next)
+                || holds(alone, &format!("{phrase} bot"))
+        }
+        false => {
+            const YOU: [&str; 10] = [
+                "あなた",
+                "君",
+                "きみ",
+                "お前",
+                "おまえ",
+                "あんた",
+                "このボット",
+                "ボット",
+                "は",
+                "って",
+            ];
+            const VERY: [&str; 8] =
+                ["本当に", "ほんとに", "ほんと", "マジで", "まじで", "すごく", "とても", "この"];
+            const ENDINGS: [&str; 10] =
+                ["です", "だ", "ね", "よ", "なあ", "なー", "な", "ぞ", "わ", "ー"];
+            let mut rest = without_prefixes(without_prefixes(alone, &YOU), &VERY);
+            while rest != phrase {
+                let shorter = ENDINGS.iter().find_map(|ending| rest.strip_suffix(ending));
+                let Some(shorter) = shorter else { return false };
+                rest = shorter.trim_end_matches(is_mark);
+            }
+            true
+        }
+    }
+}
+
+/// The text behind all of these words that it begins with.
+fn without_prefixes<'a>(text: &'a str, words: &[&str]) -> &'a str {
+    let mut rest = text;
+    while let Some(shorter) = words.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = shorter.trim_start_matches(is_mark);
+    }
+    rest
 }
 
 /// "what did Mia say about the pump?", "who mentioned the pump?", 「ミアさんはポンプについて何て言ってた？」.
@@ -159,12 +221,31 @@ fn text_to_keep(text: &str) -> Option<String> {
         let rest = trimmed.strip_suffix(phrase)?;
         Some(&text[..rest.len()])
     });
-    let kept = before.or(behind)?.trim_matches(|letter| is_mark(letter) || letter == ':');
+    let is_around = |letter| is_mark(letter) || ":：".contains(letter);
+    let kept = before.map(without_copula).or(behind)?.trim_matches(is_around);
     (!kept.is_empty()).then(|| kept.to_owned())
+}
+
+/// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
+fn without_copula(text: &str) -> &str {
+    match text.strip_suffix('だ') {
+        Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
+        Some(_) | None => text,
+    }
 }
 
 /// The text without mentions of its name, and without the name where it is called at the beginning or the end.
 pub fn without_call(text: &str, name: &str) -> String {
+    let spellings = spellings(name);
+    let known = spellings.iter().filter(|spelling| {
+        // Text in lower case is not compared here: only Latin names have another case.
+        spelling.text.is_ascii() || text.contains(&spelling.text)
+    });
+    known.fold(text.to_owned(), |text, spelling| without_name(&text, &spelling.text))
+}
+
+/// The same for one spelling of the name.
+fn without_name(text: &str, name: &str) -> String {
     let mut text = text.to_owned();
     for mention in [format!("@{name}"), format!("＠{name}")] {
         while let Some(at) = find_word(&text, &mention).filter(|_| !name.is_empty()) {
@@ -302,7 +383,7 @@ mod tests {
                 keep("the deploy is on Friday"),
             ),
             ("@Aizuchi remember: milk", keep("milk")),
-            ("@Aizuchi デプロイは金曜日だと覚えておいて", keep("デプロイは金曜日だ")),
+            ("@Aizuchi デプロイは金曜日だと覚えておいて", keep("デプロイは金曜日")),
             ("@Aizuchi 鍵は棚の上って覚えといて！", keep("鍵は棚の上")),
             ("@Aizuchi do you remember the pump?", question("do you remember the pump?")),
             ("@Aizuchi what did Mia say about the pump?", said(Some("Mia"), "the pump?")),
@@ -325,8 +406,131 @@ mod tests {
             ("@Aizuchi haha", Laugh),
             ("@Aizuchi 笑", Laugh),
             ("@Aizuchi-two hello", Statement),
+            ("@Aizuchi 犬の散歩は頼んだと覚えておいて", keep("犬の散歩は頼んだ")),
+            ("@Aizuchi メモ：牛乳", keep("牛乳")),
+            ("@Aizuchi 君は本当に賢いね！", topic(Topic::Praise)),
+            ("@Aizuchi すごいですね", topic(Topic::Praise)),
+            ("@Aizuchi you're so clever", topic(Topic::Praise)),
+            ("@Aizuchi what a stupid bot", topic(Topic::Insult)),
+            ("@Aizuchi お前はほんとに役に立たないな", topic(Topic::Insult)),
+            ("@Aizuchi 起きてる？", topic(Topic::Presence)),
+            ("@Aizuchi お名前は？", topic(Topic::Identity)),
+            ("@Aizuchi can you summarize the thread?", topic(Topic::Summary)),
+            ("アイズチ、今何時ですか？", topic(Topic::Time)),
+            ("@相槌 会議は何時ですか", question("会議は何時ですか")),
         ] {
             assert_eq!(parse(text), expected, "{text}");
+        }
+    }
+
+    /// What people say about their day, and holds a word by which something is wanted of it elsewhere.
+    const EVERYDAY_ENGLISH: [&str; 48] = [
+        "that was a stupid mistake of mine",
+        "the traffic was terrible this morning",
+        "the meeting was rather boring",
+        "the noise from the roof is annoying",
+        "the old cable is useless, use the grey one",
+        "the stain won't go away",
+        "is there a useless cable in the drawer?",
+        "Nora did a good job on the fence",
+        "the smart meter is broken",
+        "we have an amazing view from the roof",
+        "I'd like you to water the plants",
+        "the new logo looks cute and clever",
+        "I like my eggs well done",
+        "thanks to the rain the tank is full",
+        "something funny happened at the gate",
+        "my brother told a joke and everybody left",
+        "that is a joke, right?",
+        "I sent the summary to Nora",
+        "I will summarize it tomorrow",
+        "the recap is in the folder",
+        "what happened to the fence?",
+        "what's going on with the deploy?",
+        "the new filter doesn't help against the smell",
+        "half of that story is not true",
+        "I'll meet you there at nine",
+        "are you working on the fence tomorrow?",
+        "do you hear the bells from your house?",
+        "put your name on the list",
+        "what are you planning for Friday?",
+        "who is this parcel for?",
+        "let's get started at ten",
+        "what do you need from the shop?",
+        "what do you know about the pump?",
+        "can you help Nora with the boxes?",
+        "I bought a model train for my nephew",
+        "which model of printer do we have?",
+        "how are you getting home tonight?",
+        "what's up with the printer?",
+        "how is it going with the roof?",
+        "glad to see you're better",
+        "what day is it open again?",
+        "what's the date of the fair?",
+        "I don't have the time for a walk",
+        "what's today's plan?",
+        "see in the manual how it works",
+        "the bread is fresh, it's done by hand",
+        "we lost the key to the shed",
+        "Ken said the gate is open",
+    ];
+    const EVERYDAY_JAPANESE: [&str; 48] = [
+        "先週引っ越したばかりです",
+        "プリンターが使えないです",
+        "お邪魔します",
+        "間違いありません",
+        "住所が間違っています",
+        "今日の最高気温は30度でした",
+        "何が起きてるの？",
+        "サーバー動いてる？",
+        "会議室の名前は何？",
+        "お客様のお名前は？",
+        "メモリが足りません",
+        "覚えていてくれて助けになりました",
+        "サーバーが落ちました",
+        "来週からバカンスに行きます",
+        "隣の工事がうるさいです",
+        "ピーマンが嫌いです",
+        "今日の会議はつまらないかもしれない",
+        "この古い鍵は役に立たないそうです",
+        "えらいことになりました",
+        "すごい雨ですね",
+        "さすがに疲れました",
+        "かわいい犬が門の前にいました",
+        "猫が大好きです",
+        "来週の月曜でいいですか？",
+        "面白い話を駅で聞きました",
+        "冗談を言う人が多い職場です",
+        "荷物をまとめて送りました",
+        "要約を直子さんに送りました",
+        "デプロイはどうなってる？",
+        "駅を一つ見逃しました",
+        "坂の上で振り返ったら海が見えました",
+        "会議室に誰かいますか？",
+        "変な音が聞こえます",
+        "その話は何か聞いてる？",
+        "センサーが反応して止まりません",
+        "何者かが鍵を壊しました",
+        "自己紹介の資料を送りました",
+        "プリンターの使い方がわかりません",
+        "直子さんが手伝ってくれました",
+        "新しいモデルを使っています",
+        "どのモデルのプリンターですか？",
+        "祖母は元気です",
+        "エアコンの調子はどう？",
+        "お店は明日おやすみです",
+        "またねじが外れました",
+        "お先に食べてください",
+        "祭りは何月何日ですか？",
+        "健さんは遅れると言っていました",
+    ];
+
+    #[test]
+    fn everyday_sentences_want_nothing_else_of_it() {
+        for text in EVERYDAY_ENGLISH.into_iter().chain(EVERYDAY_JAPANESE) {
+            let request = parse(&format!("@Aizuchi {text}"));
+            let is_plain = matches!(request, Request::Statement | Request::Question(_));
+            assert!(is_plain, "{text}: {request:?}");
         }
     }
 }

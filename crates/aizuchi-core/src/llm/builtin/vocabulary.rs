@@ -156,11 +156,23 @@ pub fn asks_for_secrecy(text: &str) -> bool {
     SECRECY_PHRASES.iter().any(|word| lower.contains(word))
 }
 
+/// The beginning of a text. Code that the cut leaves open is closed, or else what follows the quote would be code.
 pub fn truncate_quote(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTE_CHARS) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
+    const FENCE: &str = "```";
+    let Some((end, _)) = text.char_indices().nth(MAX_QUOTE_CHARS) else {
+        return text.to_owned();
+    };
+    // Perhaps the cut is within a fence.
+    let kept = text[..end].trim_end().trim_end_matches('`').trim_end();
+    let is_in_block = kept.matches(FENCE).count() % 2 == 1;
+    let last = kept.rsplit(FENCE).next().unwrap_or(kept);
+    let is_in_code = last.matches('`').count() % 2 == 1;
+    let mark = match () {
+        () if is_in_block => FENCE,
+        () if is_in_code => "`",
+        () => "",
+    };
+    format!("{kept}…{mark}")
 }
 
 /// Latin words without their endings, pairs of kanji or katakana, and kanji that stand alone: Japanese writes content words
@@ -214,5 +226,16 @@ mod tests {
         let long = "あ".repeat(200);
         assert_eq!(truncate_quote(&long).chars().count(), 161);
         assert_eq!(truncate_quote("short"), "short");
+        let rest = "x".repeat(200);
+        for (text, end) in [
+            (format!("see ```let y = 1; {rest}``` here"), "x…```"),
+            (format!("see ```let y``` here {rest}"), "x…"),
+            (format!("see `let y {rest}` here"), "x…`"),
+            (format!("see `let` {rest}"), "x…"),
+            (format!("{}```{rest}```", "y".repeat(159)), "y…"),
+            (format!("```{}```", "y".repeat(157)), "y…```"),
+        ] {
+            assert!(truncate_quote(&text).ends_with(end), "{text}: {}", truncate_quote(&text));
+        }
     }
 }

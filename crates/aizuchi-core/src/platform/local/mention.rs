@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::chat::{Mention, UserId};
+use crate::persona::spelling::spellings;
 
 /// These call all who are there, unless a user has the name.
 const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];
@@ -10,6 +11,7 @@ const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];
 /// Every user named with an `@`: the persona, a known user, or whatever name the word gives.
 pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
+    let spellings = spellings(persona);
     for (at, _) in text.match_indices(['@', '＠']) {
         let is_address =
             text[..at].chars().next_back().is_some_and(|before| before.is_ascii_alphanumeric());
@@ -19,8 +21,14 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
         }
         let known =
             users.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
-        let is_persona =
-            starts_with_name(rest, persona) && known.is_none_or(|name| name.len() <= persona.len());
+        let is_persona = spellings.iter().any(|spelling| {
+            let name = spelling.text.as_str();
+            let is_named = match name == spellings[0].text {
+                true => starts_with_name(rest, name),
+                false => starts_with_kana(rest, name),
+            };
+            is_named && known.is_none_or(|known| known.len() <= name.len())
+        });
         let mention = if is_persona {
             Some(Mention::Persona)
         } else {
@@ -47,6 +55,15 @@ fn starts_with_name(text: &str, name: &str) -> bool {
         None => false,
     };
     begins && !goes_on
+}
+
+/// The same for the persona's name in kana, which is not written in its own letters: no letter follows but those of an
+/// honorific.
+fn starts_with_kana(text: &str, name: &str) -> bool {
+    let Some(rest) = text.strip_prefix(name) else { return false };
+    let rest =
+        ["さん", "ちゃん", "くん"].iter().find_map(|end| rest.strip_prefix(end)).unwrap_or(rest);
+    !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == 'ー')
 }
 
 fn is_name_letter(letter: char) -> bool {
@@ -77,6 +94,9 @@ mod tests {
             ("@ nobody", vec![]),
             ("@everyone lunch? @here", vec![]),
             ("@everyone and @bob", vec![bob()]),
+            ("@アイズチ 今何時？", vec![Mention::Persona]),
+            ("＠あいづちさん、デプロイはいつ？", vec![Mention::Persona]),
+            ("@相槌係", vec![Mention::User(UserId::new("相槌係"))]),
         ] {
             assert_eq!(parse_mentions(text, "Aizuchi", &users), expected, "{text}");
         }

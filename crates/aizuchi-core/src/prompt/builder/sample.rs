@@ -24,6 +24,9 @@ use crate::prompt::view::PromptView;
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
 
+/// The text of every message of the samples, which stands in no template.
+pub const SAMPLE_TEXT: &str = "Has the blue kettle come back?";
+
 /// Samples for every verb that reach every branch of a template.
 pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     let persona =
@@ -76,7 +79,7 @@ fn message(id: &str, thread: Option<&str>, kind: AuthorKind) -> Arc<Message> {
         id: MessageId::new(id),
         at: Timestamp::UNIX_EPOCH,
         author: Author { id: UserId::new("alice"), kind },
-        text: "Hello!".into(),
+        text: SAMPLE_TEXT.into(),
         mentions: Vec::new(),
         edits: 0,
     })

@@ -1,11 +1,12 @@
 //! Checks an operator's templates at startup: each is rendered with samples that have everything,
 //! and with samples that have nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::value::{Serde, Value};
 
 use crate::prompt::PromptVerb;
+use crate::prompt::builder::sample::SAMPLE_TEXT;
 use crate::prompt::templates::{CustomTemplates, render};
 use crate::prompt::view::PromptView;
 
@@ -28,9 +29,20 @@ pub fn check_templates(
             }
         }
     }
+    let mut shows_messages: BTreeMap<&str, bool> = BTreeMap::new();
     for (verb, values) in samples {
-        let rendered = render(&custom.environment, verb, values);
-        rendered.map_err(|error| anyhow::anyhow!("{}", custom.describe(&error)))?;
+        let rendered = render(&custom.environment, verb, values)
+            .map_err(|error| anyhow::anyhow!("{}", custom.describe(&error)))?;
+        *shows_messages.entry(verb.name()).or_default() |= rendered.contains(SAMPLE_TEXT);
+    }
+    // Without what was said, a model would judge and answer from nothing.
+    if let Some((verb, _)) = shows_messages.into_iter().find(|(_, shows)| !shows) {
+        let file = custom.folder.join(format!("{verb}.j2"));
+        anyhow::bail!(
+            "{} (with the files that it includes) shows none of the messages; `aizuchi prompt` prints the built-in \
+             one, which does",
+            file.display()
+        );
     }
     Ok(())
 }

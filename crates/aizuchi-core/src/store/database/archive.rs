@@ -15,8 +15,8 @@ use crate::event::step::Step;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{DatabaseStore, rows, sql};
 use crate::store::{
-    Archive, Backlog, DecisionQuery, MessageQuery, MessageRange, Spending, StoreError,
-    StoredMessage,
+    Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
+    MessageRange, PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -41,6 +41,7 @@ impl Archive for DatabaseStore {
         match &query.range {
             MessageRange::Newest => self.newest_messages(&query, None).await,
             MessageRange::Before(id) => self.newest_messages(&query, Some(id)).await,
+            MessageRange::BeforeTime(at) => self.messages_before(&query, *at).await,
             MessageRange::After(id) => {
                 match self.message(&query.workspace, &query.channel, id).await? {
                     Some(message) => {
@@ -74,6 +75,23 @@ impl Archive for DatabaseStore {
             .fetch_optional(&self.readers)
             .await?;
         row.as_ref().map(rows::stored_message_from_row).transpose()
+    }
+
+    async fn messages_of_author(
+        &self,
+        author: &User,
+        channel: &ChannelId,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = query(sql::MESSAGES_OF_AUTHOR)
+            .bind(author.workspace.as_str())
+            .bind(channel.as_str())
+            .bind(before.as_millisecond())
+            .bind(limit as i64)
+            .bind(author.id.as_str());
+        let newest_first = query.fetch_all(&self.readers).await?;
+        newest_first.iter().rev().map(rows::stored_message_from_row).collect()
     }
 
     async fn messages_since(
@@ -116,6 +134,15 @@ impl Archive for DatabaseStore {
                 query(sql::DECISIONS_OF_CHANNEL)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
+                    .bind(*limit as i64)
+            }
+            DecisionQuery::Filtered { workspace, channel, ended, gate, before, limit } => {
+                query(sql::FILTERED_DECISIONS)
+                    .bind(workspace.as_str())
+                    .bind(channel.as_str())
+                    .bind(ended.map(DecisionFilter::name))
+                    .bind(gate.map(|gate| gate.name()))
+                    .bind(before.map_or(i64::MAX, |before| before.0))
                     .bind(*limit as i64)
             }
             DecisionQuery::Since { workspace, channel, since } => {
@@ -199,6 +226,40 @@ impl Archive for DatabaseStore {
         })
     }
 
+    async fn channel_activity(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<ChannelActivity>, StoreError> {
+        let query = query(sql::CHANNEL_ACTIVITY).bind(workspace.as_str());
+        let rows = query.fetch_all(&self.readers).await?;
+        rows.iter().map(channel_activity).collect()
+    }
+
+    async fn decision_counts(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StoreError> {
+        let query = query(sql::DECISION_COUNTS).bind(workspace.as_str());
+        let rows = query.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
+        rows.iter().map(decision_count).collect()
+    }
+
+    async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
+        let rows = query(sql::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
+        rows.iter().map(recent_call).collect()
+    }
+
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        let row = query(sql::DATABASE_SIZE).fetch_one(&self.readers).await?;
+        rows::to_unsigned(rows::column(&row, "n")?)
+    }
+
+    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError> {
+        let rows = query(sql::PRIVATE_READS).bind(limit as i64).fetch_all(&self.readers).await?;
+        rows.iter().map(private_reads).collect()
+    }
+
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
         rows::parse_steps(&rows::column::<String>(&row?, "steps")?)
@@ -213,6 +274,47 @@ impl Archive for DatabaseStore {
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(spending).collect()
     }
+}
+
+fn channel_activity(row: &Row) -> Result<ChannelActivity, StoreError> {
+    let time = |name| rows::column::<Option<i64>>(row, name)?.map(rows::to_timestamp).transpose();
+    Ok(ChannelActivity {
+        channel: ChannelId::new(rows::column::<String>(row, "id")?),
+        last_heard: time("heard_ms")?,
+        last_spoke: time("spoke_ms")?,
+    })
+}
+
+fn decision_count(row: &Row) -> Result<DecisionCount, StoreError> {
+    Ok(DecisionCount {
+        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+        ended: rows::parse_optional_name(rows::column(row, "ended")?)?,
+        count: rows::to_unsigned(rows::column(row, "n")?)?,
+    })
+}
+
+fn recent_call(row: &Row) -> Result<RecentCall, StoreError> {
+    Ok(RecentCall {
+        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+        model: rows::column::<String>(row, "model")?.into(),
+        verb: rows::column::<String>(row, "verb")?.into(),
+        result: rows::parse_name(&rows::column::<String>(row, "result")?)?,
+        error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
+    })
+}
+
+fn private_reads(row: &Row) -> Result<PrivateReads, StoreError> {
+    let read = PrivateRead {
+        workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
+        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+        reader: rows::column::<String>(row, "reader")?.into(),
+        what: rows::parse_name(&rows::column::<String>(row, "what")?)?,
+    };
+    Ok(PrivateReads {
+        read,
+        at: rows::to_timestamp(rows::column(row, "last_ms")?)?,
+        count: rows::to_unsigned(rows::column(row, "reads")?)?,
+    })
 }
 
 fn spending(row: &Row) -> Result<Spending, StoreError> {
@@ -251,6 +353,25 @@ impl DatabaseStore {
         };
         let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::stored_message_from_row).collect()
+    }
+
+    async fn messages_before(
+        &self,
+        filter: &MessageQuery,
+        before: Timestamp,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = query(sql::MESSAGES_BEFORE_TIME)
+            .bind(filter.workspace.as_str())
+            .bind(filter.channel.as_str())
+            .bind(before.as_millisecond())
+            .bind(filter.limit as i64);
+        let newest_first = query.fetch_all(&self.readers).await?;
+        let found: Result<Vec<StoredMessage>, StoreError> =
+            newest_first.iter().rev().map(rows::stored_message_from_row).collect();
+        let is_wanted = |found: &StoredMessage| {
+            filter.thread.is_none() || found.message.conversation.thread == filter.thread
+        };
+        Ok(found?.into_iter().filter(is_wanted).collect())
     }
 
     async fn messages_after(

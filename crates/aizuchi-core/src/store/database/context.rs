@@ -54,7 +54,7 @@ pub async fn read(
             undecided.insert(message_row.id.clone());
         }
         if let Some(message_links) = message_row.links() {
-            links.insert(message_row.id.clone(), message_links);
+            links.insert(message_row.id.clone(), Arc::new(message_links));
         }
         let message = message_row.into_message(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation && is_new {

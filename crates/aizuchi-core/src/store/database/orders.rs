@@ -7,8 +7,8 @@ use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
-use crate::store::database::{Counters, memory, memos, redaction, rows, sql};
-use crate::store::{Mute, Order, StandingOrders, StoreError};
+use crate::store::database::{Counters, dead_letters, memory, memos, redaction, rows, sql};
+use crate::store::{Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError};
 
 pub async fn apply(
     connection: &mut Connection,
@@ -28,6 +28,13 @@ pub async fn apply(
             forget.execute(connection).await?;
             return Ok(());
         }
+        Order::DropDeadLetter { workspace, id } => {
+            return dead_letters::drop(connection, counters, workspace, *id).await;
+        }
+        Order::RetryDeadLetter { workspace, id } => {
+            return dead_letters::retry(connection, counters, workspace, *id, now).await;
+        }
+        Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::Forget { workspace, user, asked } => {
             let order = ForgetOrder {
                 workspace: workspace.clone(),
@@ -77,7 +84,10 @@ pub async fn apply(
         | Order::Forget { .. }
         | Order::ImportMemory { .. }
         | Order::ImportMemo { .. }
-        | Order::ForgetMoments { .. } => return Ok(()),
+        | Order::ForgetMoments { .. }
+        | Order::DropDeadLetter { .. }
+        | Order::RetryDeadLetter { .. }
+        | Order::NotePrivateRead(_) => return Ok(()),
     };
     query.execute(connection).await?;
     Ok(())
@@ -105,6 +115,25 @@ async fn import_memory(
     };
     // An imported memory has a single version.
     memory::save_version(connection, counters, key, new, now, 1).await.map(|_| ())
+}
+
+/// Counts a read in its hour. Reads that are old enough are dropped.
+async fn note_private_read(
+    connection: &mut Connection,
+    read: &PrivateRead,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
+    let drop = query(sql::DROP_PRIVATE_READS).bind(before.as_millisecond());
+    drop.execute(&mut *connection).await?;
+    let note = query(sql::NOTE_PRIVATE_READ)
+        .bind(read.workspace.as_str())
+        .bind(read.channel.as_str())
+        .bind(&*read.reader)
+        .bind(read.what.name())
+        .bind(now.as_millisecond());
+    note.execute(connection).await?;
+    Ok(())
 }
 
 /// Withholds what a user has written so far, and closes what they are owed.

@@ -18,7 +18,7 @@ use crate::decision::{
     Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
 use crate::event::step::{Lease, OwedAnswer, Step};
-use crate::event::{DeadLetter, Event, OutboxItem, OutboxItemId};
+use crate::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
 use crate::recall::RecalledMessage;
 use crate::store::database::connection::{FromColumn, Row};
@@ -69,6 +69,7 @@ pub fn stored_message_from_row(row: &Row) -> RowResult<StoredMessage> {
     Ok(StoredMessage {
         author_name: name.map_or(message.author.id.0.clone(), Arc::from),
         message: Arc::new(message),
+        visibility: parse_name::<Visibility>(&column::<String>(row, "visibility")?)?,
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
         gate: parse_optional_name(column(row, "gate")?)?,
         reactions: reactions_from_row(row)?,
@@ -265,6 +266,7 @@ pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
 
 pub fn dead_letter_from_row(row: &Row) -> RowResult<DeadLetter> {
     Ok(DeadLetter {
+        id: DeadLetterId(column(row, "id")?),
         conversation: conversation_from_row(row)?,
         verb: column::<String>(row, "verb")?.into(),
         at: to_timestamp(column(row, "at_ms")?)?,
@@ -285,7 +287,7 @@ pub fn to_unsigned(value: i64) -> RowResult<u64> {
 
 pub fn to_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
     Timestamp::from_millisecond(milliseconds)
-        .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
+        .map_err(|_| StoreError::Broken(format!("{milliseconds} is not a time in milliseconds")))
 }
 
 /// The end of an order; the greatest timestamp stands for never.
@@ -325,7 +327,7 @@ pub fn visibility_name(visibility: Visibility) -> &'static str {
     }
 }
 
-fn parse_optional_name<T: DeserializeOwned>(name: Option<String>) -> RowResult<Option<T>> {
+pub fn parse_optional_name<T: DeserializeOwned>(name: Option<String>) -> RowResult<Option<T>> {
     name.map(|name| parse_name(&name)).transpose()
 }
 

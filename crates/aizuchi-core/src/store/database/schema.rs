@@ -71,7 +71,7 @@ pub async fn expect_newest(
 ) -> Result<(), StoreError> {
     let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_some();
     if !has_table {
-        return Err(StoreError::Broken(format!("{shown} is no database of Aizuchi")));
+        return Err(StoreError::Broken(format!("{shown} is not an Aizuchi database")));
     }
     if let Some(moved_to) = moved_to(connection).await? {
         return Err(moved_error(shown, &moved_to));

@@ -46,7 +46,7 @@ macro_rules! messages {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
                 CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
-                m.mentions, m.edits, m.deleted_ms, m.gate,
+                m.mentions, m.edits, m.deleted_ms, m.gate, m.visibility,
                 max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
                 CASE WHEN m.reacted IS NULL THEN '[]' ELSE
                     (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
@@ -332,6 +332,12 @@ statements! {
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
+    NOTE_PRIVATE_READ = "
+        INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
+        VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BIGINT) - CAST(?5 AS BIGINT) % 3600000, ?5, 1)
+        ON CONFLICT (workspace, channel, reader, what, hour_ms) DO UPDATE
+        SET last_ms = excluded.last_ms, reads = private_reads.reads + 1";
+    DROP_PRIVATE_READS = "DELETE FROM private_reads WHERE last_ms < ?1";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
@@ -436,6 +442,27 @@ statements! {
 
     // The ledger.
 
+    DROP_DEAD_LETTER = "DELETE FROM dead_letters WHERE workspace = ?1 AND id = ?2";
+    /// The text of a letter stands in the outbox, too.
+    ERASE_DEAD_OUTBOX_ITEM = "
+        UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'dead' AND workspace = ?1 AND EXISTS (SELECT 1 FROM dead_letters AS d
+            WHERE d.workspace = ?1 AND d.id = ?2 AND d.channel = outbox.channel AND d.thread = outbox.thread
+                AND d.text = outbox.text)";
+    /// The decision that failed with the letter of a conversation, at ?4.
+    FAILED_DECISION = "
+        SELECT id FROM decisions
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms = ?4 AND ended = 'failed'
+        ORDER BY id DESC LIMIT 1";
+    REOPEN_DECISION = "
+        UPDATE decisions SET closed_ms = NULL, ended = NULL, gate = NULL, why = NULL, revision = ?2 WHERE id = ?1";
+    /// What was owed in a conversation until ?4, and may still be answered.
+    OWED_CLOSED_AT = "
+        SELECT w.message, w.asker, w.at_ms FROM owed AS w
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = w.channel
+            AND m.deleted_ms IS NULL AND m.withheld = 0
+        WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms = ?4
+        ORDER BY w.at_ms, w.message";
     OPEN_DECISIONS = "
         INSERT INTO decisions (id, workspace, channel, thread, opened_ms, is_addressed, revision)
         SELECT CAST(value ->> 0 AS BIGINT), value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT)
@@ -611,6 +638,15 @@ statements! {
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
+    // ?1 workspace, ?2 channel, ?3 before this time, ?4 limit, ?5 author. Newest first.
+    MESSAGES_BEFORE_TIME = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
+    MESSAGES_OF_AUTHOR = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3 AND m.author = ?5
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
     NEWEST_MESSAGES_OF_THREAD = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
             AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
@@ -645,6 +681,13 @@ statements! {
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT +?3");
+    /// The decisions that ended with ?3 and by the gate ?4, where these are given, before ?5.
+    FILTERED_DECISIONS = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2 AND d.id < ?5
+            AND (CAST(?3 AS TEXT) IS NULL OR coalesce(d.ended, 'open') = CAST(?3 AS TEXT))
+            AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT))
+        ORDER BY d.id DESC
+        LIMIT +?6");
     DECISIONS_OF_CHANNEL_SINCE = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2 AND d.opened_ms >= ?3
         ORDER BY d.id DESC");
@@ -691,6 +734,27 @@ statements! {
         GROUP BY channel
         HAVING sum(tokens) > 0 OR sum(micros) > 0
         ORDER BY channel";
+    /// When each channel last had a message of others and of the persona.
+    CHANNEL_ACTIVITY = "
+        SELECT c.id,
+            (SELECT m.at_ms FROM messages AS m INDEXED BY messages_in_channel
+             WHERE m.workspace = c.workspace AND m.channel = c.id AND m.author_kind <> 'persona'
+             ORDER BY m.at_ms DESC, m.id DESC LIMIT 1) AS heard_ms,
+            (SELECT m.at_ms FROM messages AS m INDEXED BY messages_by_persona
+             WHERE m.workspace = c.workspace AND m.channel = c.id AND m.author_kind = 'persona'
+             ORDER BY m.at_ms DESC LIMIT 1) AS spoke_ms
+        FROM channels AS c
+        WHERE c.workspace = ?1
+        ORDER BY c.id";
+    DECISION_COUNTS = "
+        SELECT channel, ended, count(*) AS n FROM decisions INDEXED BY decisions_by_time
+        WHERE workspace = ?1 AND opened_ms >= ?2
+        GROUP BY channel, ended
+        ORDER BY channel, coalesce(ended, '')";
+    PRIVATE_READS = "
+        SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
+        ORDER BY last_ms DESC, workspace, channel, reader, what
+        LIMIT +?1";
     PENDING_COUNTS = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(
@@ -698,7 +762,14 @@ statements! {
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
     DEAD_LETTERS = "
-        SELECT workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        SELECT id, workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
         ORDER BY id DESC
         LIMIT 1000";
+    DEAD_LETTER = "
+        SELECT id, workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        WHERE workspace = ?1 AND id = ?2";
+    /// The newest model calls, newest first.
+    RECENT_CALLS = "
+        SELECT at_ms, model, verb, result, error FROM attempts ORDER BY id DESC LIMIT +?1";
+    DATABASE_SIZE = "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()";
 }

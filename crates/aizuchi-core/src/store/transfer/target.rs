@@ -12,6 +12,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, hash_user};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, rows, schema, sql};
+use crate::store::transfer::IfOccupied;
 use crate::store::transfer::forgotten::{self, ForgottenUser};
 use crate::store::transfer::tables::{Table, TransferReport};
 use crate::store::{postgres, sqlite};
@@ -60,29 +61,28 @@ impl Target {
         Self::file(path, None, None).await
     }
 
-    /// The place of a database that no other process uses. One that holds messages is only replaced if `replace` is
-    /// set.
+    /// The place of a database that no other process uses.
     ///
     /// One that was moved away takes back only what it held itself, with this mark: what stands in its new place may be
     /// an empty database, because the move did not finish.
     pub async fn open(
         to: &DatabaseLocation,
-        replace: bool,
+        occupied: IfOccupied,
         mark: &str,
     ) -> Result<Self, StoreError> {
         match to {
-            DatabaseLocation::Sqlite(path) => Self::open_file(path, replace, mark).await,
+            DatabaseLocation::Sqlite(path) => Self::open_file(path, occupied, mark).await,
             DatabaseLocation::Postgres(server) => {
                 let shown = server.to_string();
                 let mut connection = postgres::connect_alone(server).await?;
                 match schema::moved_to(&mut connection).await? {
                     // The mark goes with everything else, in the one transaction.
                     Some(moved_to) => {
-                        expect_own(&shown, &moved_to, &mut connection, replace, mark).await?;
+                        expect_own(&shown, &moved_to, &mut connection, occupied, mark).await?;
                     }
                     None => schema::migrate(&shown, postgres::MIGRATIONS, &mut connection).await?,
                 }
-                expect_empty(&shown, &mut connection, replace).await?;
+                expect_empty(&shown, &mut connection, occupied).await?;
                 let forgotten = forgotten::read(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
                 Ok(Self { connection, place: Place::Server, forgotten })
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    async fn open_file(path: &Path, replace: bool, mark: &str) -> Result<Self, StoreError> {
+    async fn open_file(path: &Path, occupied: IfOccupied, mark: &str) -> Result<Self, StoreError> {
         let shown = path.display().to_string();
         if !path.exists() {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
@@ -99,9 +99,9 @@ impl Target {
         let mut were_forgotten = Vec::new();
         if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
-                expect_own(&shown, &moved_to, &mut old, replace, mark).await?;
+                expect_own(&shown, &moved_to, &mut old, occupied, mark).await?;
             }
-            expect_empty(&shown, &mut old, replace).await?;
+            expect_empty(&shown, &mut old, occupied).await?;
             were_forgotten = forgotten::read(&mut old).await?;
         }
         if !forget::truncate_log(&mut old).await? {
@@ -268,11 +268,11 @@ async fn expect_own(
     shown: &str,
     moved_to: &str,
     connection: &mut Connection,
-    replace: bool,
+    occupied: IfOccupied,
     mark: &str,
 ) -> Result<(), StoreError> {
     let counters = Counters::read(connection).await?;
-    match replace && &*counters.installation == mark {
+    match occupied == IfOccupied::Replace && &*counters.installation == mark {
         true => Ok(()),
         false => Err(schema::moved_error(shown, moved_to)),
     }
@@ -281,12 +281,12 @@ async fn expect_own(
 async fn expect_empty(
     shown: &str,
     connection: &mut Connection,
-    replace: bool,
+    occupied: IfOccupied,
 ) -> Result<(), StoreError> {
     let messages = query(sql::COUNT_MESSAGES).fetch_one(connection).await?;
     match rows::column::<i64>(&messages, "n")? {
         0 => Ok(()),
-        _ if replace => Ok(()),
+        _ if occupied == IfOccupied::Replace => Ok(()),
         1 => Err(StoreError::Broken(format!("{shown} holds a message; --replace replaces it"))),
         many => {
             Err(StoreError::Broken(format!("{shown} holds {many} messages; --replace replaces it")))

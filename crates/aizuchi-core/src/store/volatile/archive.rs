@@ -7,18 +7,22 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, MessageId, Role, User, UserId, WorkspaceId,
+    AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
+    WorkspaceId,
 };
 use crate::decision::learned::JudgedMoment;
-use crate::decision::{Decision, DecisionFollowUp, DecisionId, FirstReply, ModelExchange};
+use crate::decision::{
+    Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply, ModelExchange,
+};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
 use crate::store::{
-    Archive, Backlog, DecisionQuery, MessageQuery, MessageRange, ReactionGroup, Spending,
-    StoreError, StoredMessage,
+    Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
+    MessageRange, PrivateRead, PrivateReads, ReactionGroup, RecentCall, Spending, StoreError,
+    StoredMessage,
 };
 
 #[async_trait]
@@ -78,6 +82,26 @@ impl Archive for VolatileStore {
         let mut threads: Vec<_> = threads.collect();
         threads.sort_by(|(one, at), (other, then)| (at, one).cmp(&(then, other)));
         Ok(threads)
+    }
+
+    async fn messages_of_author(
+        &self,
+        author: &User,
+        channel: &ChannelId,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = MessageQuery {
+            workspace: author.workspace.clone(),
+            channel: channel.clone(),
+            thread: None,
+            range: MessageRange::BeforeTime(before),
+            limit: usize::MAX,
+        };
+        let mut messages = self.lock().query_messages(&query);
+        messages.retain(|stored| stored.message.author.id == author.id);
+        messages.drain(..messages.len().saturating_sub(limit));
+        Ok(messages)
     }
 
     async fn messages_since(
@@ -140,6 +164,22 @@ impl Archive for VolatileStore {
                     row.conversation.workspace == workspace && row.conversation.channel == channel
                 };
                 let mut rows: Vec<Decision> = ledger.into_iter().filter(is_here).collect();
+                rows.drain(..rows.len().saturating_sub(limit));
+                rows
+            }
+            DecisionQuery::Filtered { workspace, channel, ended, gate, before, limit } => {
+                let is_it = |row: &Decision| {
+                    let is_ended = ended.is_none_or(|wanted| match wanted {
+                        DecisionFilter::Open => row.ended.is_none(),
+                        DecisionFilter::Ended(wanted) => row.ended == Some(wanted),
+                    });
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && is_ended
+                        && gate.is_none_or(|wanted| row.gate == Some(wanted))
+                        && before.is_none_or(|before| row.id < before)
+                };
+                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_it).collect();
                 rows.drain(..rows.len().saturating_sub(limit));
                 rows
             }
@@ -220,6 +260,66 @@ impl Archive for VolatileStore {
         Ok(Backlog { pending: pending.into_iter().collect(), dead_letters })
     }
 
+    async fn channel_activity(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<ChannelActivity>, StoreError> {
+        let state = self.lock();
+        let channels = state.channels.values().filter(|channel| channel.workspace == *workspace);
+        Ok(channels.map(|channel| state.activity_of(channel)).collect())
+    }
+
+    async fn decision_counts(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StoreError> {
+        let mut counts: BTreeMap<(ChannelId, &str), DecisionCount> = BTreeMap::new();
+        let ledger = self.lock().ledger().into_iter();
+        let recent =
+            ledger.filter(|row| row.conversation.workspace == *workspace && row.opened >= since);
+        for Decision { conversation, ended, .. } in recent {
+            let channel = conversation.channel;
+            let key = (channel.clone(), ended.map_or("", DecisionResult::name));
+            counts.entry(key).or_insert(DecisionCount { channel, ended, count: 0 }).count += 1;
+        }
+        Ok(counts.into_values().collect())
+    }
+
+    async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
+        let ledger = self.lock().ledger();
+        let mut calls: Vec<RecentCall> = ledger
+            .into_iter()
+            .flat_map(|row| row.attempts)
+            .map(|attempt| RecentCall {
+                at: attempt.at,
+                model: attempt.model,
+                verb: attempt.verb,
+                result: attempt.result,
+                error: attempt.error.map(Arc::from),
+            })
+            .collect();
+        calls.sort_by_key(|call| std::cmp::Reverse(call.at));
+        calls.truncate(limit);
+        Ok(calls)
+    }
+
+    /// It takes none on a disk.
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError> {
+        let mut reads = self.lock().private_reads.clone();
+        let order = |reads: &PrivateReads| {
+            let PrivateRead { workspace, channel, reader, what } = reads.read.clone();
+            (std::cmp::Reverse(reads.at), workspace, channel, reader, what.name())
+        };
+        reads.sort_by_key(order);
+        reads.truncate(limit);
+        Ok(reads)
+    }
+
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let state = self.lock();
         let pending =
@@ -281,6 +381,10 @@ impl VolatileState {
         let range = match &query.range {
             MessageRange::Newest => messages.len().saturating_sub(query.limit)..messages.len(),
             MessageRange::Before(id) => position(id).saturating_sub(query.limit)..position(id),
+            MessageRange::BeforeTime(time) => {
+                let end = messages.partition_point(|message| message.message.at < *time);
+                end.saturating_sub(query.limit)..end
+            }
             MessageRange::After(id) => (position(id) + 1).min(messages.len())..messages.len(),
             MessageRange::AfterTime(time) => {
                 messages.partition_point(|message| message.message.at <= *time)..messages.len()
@@ -291,6 +395,25 @@ impl VolatileState {
             .take(query.limit)
             .map(|message| self.to_stored_message(message))
             .collect()
+    }
+
+    fn activity_of(&self, channel: &Channel) -> ChannelActivity {
+        let here = self.conversations.iter().filter(|(conversation, _)| {
+            conversation.workspace == channel.workspace && conversation.channel == channel.id
+        });
+        let messages: Vec<&Message> =
+            here.flat_map(|(_, record)| &record.messages).map(|record| &*record.message).collect();
+        let newest_of = |is_own: bool| {
+            let of_kind = messages.iter();
+            let of_kind =
+                of_kind.filter(|message| (message.author.kind == AuthorKind::Persona) == is_own);
+            of_kind.map(|message| message.at).max()
+        };
+        ChannelActivity {
+            channel: channel.id.clone(),
+            last_heard: newest_of(false),
+            last_spoke: newest_of(true),
+        }
     }
 
     fn to_stored_message(&self, record: &MessageRecord) -> StoredMessage {
@@ -312,6 +435,7 @@ impl VolatileState {
         StoredMessage {
             message: record.message.clone(),
             author_name: self.user_name(workspace, &record.message.author.id),
+            visibility: record.visibility,
             is_deleted: record.is_deleted,
             gate: record.gate,
             reactions: ReactionGroup::group(reactions),

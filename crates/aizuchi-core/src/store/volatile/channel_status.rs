@@ -15,7 +15,10 @@ use crate::event::{Event, OutboxItem};
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
 };
-use crate::store::{FORGETTING_INTERVAL, Mute, Order, Spending, StoreError};
+use crate::store::{
+    FORGETTING_INTERVAL, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, PrivateReads, Spending,
+    StoreError,
+};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -259,6 +262,16 @@ impl VolatileState {
                 self.forget_moments(&workspace);
                 return Ok(());
             }
+            Order::DropDeadLetter { workspace, id } => {
+                return self.drop_dead_letter(&workspace, id);
+            }
+            Order::RetryDeadLetter { workspace, id } => {
+                return self.retry_dead_letter(&workspace, id, now);
+            }
+            Order::NotePrivateRead(read) => {
+                self.note_private_read(read, truncate_to_milliseconds(now));
+                return Ok(());
+            }
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -309,12 +322,28 @@ impl VolatileState {
             | Order::Forget { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. } => {}
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::NotePrivateRead(_) => {}
         }
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
         Ok(())
+    }
+
+    /// Counts a read in its hour. Reads that are old enough are dropped.
+    fn note_private_read(&mut self, read: PrivateRead, now: Timestamp) {
+        const HOUR_MS: i64 = 3_600_000;
+        let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
+        self.private_reads.retain(|reads| reads.at >= before);
+        let hour = |at: Timestamp| at.as_millisecond().div_euclid(HOUR_MS);
+        let mut known = self.private_reads.iter_mut();
+        match known.find(|reads| reads.read == read && hour(reads.at) == hour(now)) {
+            Some(reads) => (reads.at, reads.count) = (now, reads.count + 1),
+            None => self.private_reads.push(PrivateReads { read, at: now, count: 1 }),
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::decision::{Attempt, AttemptResult, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentFate};
 use crate::event::step::Lease;
 use crate::event::{
-    Claim, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome, PostedMessage, StepResult,
+    Claim, DeadLetter, DeadLetterId, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome,
+    PostedMessage, StepResult,
 };
 use crate::store::CompletionReceipt;
 use crate::store::volatile::channel_status::SpendingSum;
@@ -247,7 +248,10 @@ impl VolatileState {
         if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
             self.end_outbox_items(item, fate);
         }
-        self.dead_letters.extend(completion.dead_letter);
+        if let Some(letter) = completion.dead_letter {
+            let last = self.dead_letters.last().map_or(0, |letter| letter.id.0);
+            self.dead_letters.push(DeadLetter { id: DeadLetterId(last + 1), ..letter });
+        }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             if let Some(result) = completion.retired {
                 retire(decision, result);

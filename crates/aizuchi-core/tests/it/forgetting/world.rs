@@ -16,7 +16,7 @@ use aizuchi_harness::random::Random;
 use futures_util::future::join_all;
 use serde_json::json;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "the",
     "です",
     "Ann Smith",
@@ -29,7 +29,10 @@ const NAMES: [&str; 12] = [
     "null",
     "]}\"",
     "%",
+    RARE_WORD,
 ];
+/// A name that somebody used as a word before its bearer was there.
+const RARE_WORD: &str = "Compost";
 const WORDS: [&str; 8] = [
     "the roof",
     "of the shed",
@@ -45,6 +48,7 @@ const PERSONA: &str = "UPERSONA";
 /// A message as it was said.
 pub struct Said {
     pub id: MessageId,
+    pub at: i64,
     pub channel: usize,
     /// `None`: the persona.
     pub user: Option<usize>,
@@ -59,6 +63,8 @@ pub struct Thing {
     pub sources: Vec<usize>,
     /// A user that it is about, though nothing tells so but the name.
     pub names: Option<usize>,
+    /// It names them as “@name”.
+    pub is_mention: bool,
     pub channel: usize,
 }
 
@@ -98,6 +104,12 @@ impl World {
             channels.push((id, Visibility::Direct, BTreeSet::from([user])));
         }
         let mut world = Self { users, channels, said: Vec::new(), things: Vec::new(), person };
+        if let Some(bearer) = world.users.iter().position(|(_, name)| name == RARE_WORD) {
+            let (user, word) = ((bearer + 1) % count, random.word());
+            let text = format!("{word} the compost smells");
+            let id = MessageId::new("early");
+            world.said.push(Said { id, at: -9, channel: 0, user: Some(user), word, text });
+        }
         for number in 0..30 + random.below(30) {
             world.say(random, number);
         }
@@ -113,7 +125,8 @@ impl World {
         let word = random.word();
         let text = format!("{} {word} {}", random.pick(&WORDS), random.pick(&WORDS));
         let id = MessageId::new(format!("m{number:03}"));
-        self.said.push(Said { id, channel, user: Some(user), word, text });
+        let at = number as i64;
+        self.said.push(Said { id, at, channel, user: Some(user), word, text });
     }
 
     /// Messages of one channel, from which something is made.
@@ -139,7 +152,7 @@ impl World {
         let quotes: Vec<&str> = sources.iter().map(|source| &*self.said[*source].text).collect();
         // What no text has stands between them, so that only whole texts are quoted.
         let text = format!("{word} / {}", quotes.join(" / "));
-        self.things.push(Thing { word, what, sources, names: None, channel });
+        self.things.push(Thing { word, what, sources, names: None, is_mention: false, channel });
         text
     }
 
@@ -159,6 +172,13 @@ impl World {
             "花子" => !has_other("田中花子"),
             _ => self.person == 0,
         }
+    }
+
+    /// Whether a text tells of the person because it names them.
+    pub fn names_person(&self, thing: &Thing) -> bool {
+        let is_rare_word = self.users[self.person].1 == RARE_WORD;
+        thing.names == Some(self.person)
+            && (self.is_known_by_name() || (is_rare_word && thing.is_mention))
     }
 
     pub fn is_theirs(&self, message: usize) -> bool {
@@ -205,7 +225,7 @@ impl World {
             let user = User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member };
             hear(Heard::User(user), Disposition::NotAMessage).await;
         }
-        let messages = self.said.iter().enumerate().map(|(index, said)| {
+        let messages = self.said.iter().map(|said| {
             let mentions = match random.below(4) {
                 0 => vec![Mention::User(self.users[random.below(self.users.len())].0.clone())],
                 _ => Vec::new(),
@@ -213,7 +233,7 @@ impl World {
             Message {
                 conversation: self.conversation(said.channel),
                 id: said.id.clone(),
-                at: at(index as i64),
+                at: at(said.at),
                 author: Author {
                     id: self.users[said.user.unwrap()].0.clone(),
                     kind: AuthorKind::Human,
@@ -345,9 +365,11 @@ impl World {
                     what: "imported memo",
                     sources: Vec::new(),
                     names: Some(named),
+                    is_mention: number % 2 == 0,
                     channel,
                 });
-                format!("{word} {} likes the rain です", self.users[named].1)
+                let mark = if number % 2 == 0 { "@" } else { "" };
+                format!("{word} {mark}{} likes the rain です", self.users[named].1)
             };
             let memo = json!({"name": format!("memo {number}"), "content": text, "priority": 3, "tags": [], "detail": null, "created": "2027-01-05T00:00:00Z", "updated": "2027-01-05T00:00:00Z", "channel": channel, "visibility": "private", "said_by": null});
             query("INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, touched, memo) VALUES ($1, $2, $3, $4, $3, 3, 0, 0, $5)")
@@ -376,6 +398,7 @@ impl World {
                 what,
                 sources: made_from.clone(),
                 names: None,
+                is_mention: false,
                 channel: place,
             });
             let asker = &self.users[self.said[owed].user.unwrap()].0;

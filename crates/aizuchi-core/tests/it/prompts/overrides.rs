@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_core::prompt::builder::sample::SAMPLE_TEXT;
 use tempfile::TempDir;
 
 use crate::prompts::golden::{everything, seed_000};
@@ -27,14 +28,16 @@ fn refused(folder: &Path) -> String {
 
 #[test]
 fn a_file_overrides_the_prompt_of_its_name() {
-    let own = "{{ persona.name }} in #{{ current_channel_name }}: {{ owed | length }}\n";
-    let parts = "{% macro notice(name) %}x{% endmacro %}\n{% macro lines(messages) %}{{ messages | length }}{% endmacro %}";
+    let own = "{{ persona.name }} in #{{ current_channel_name }}: {{ owed | length }}\n\
+               {% for m in top_level_messages %}{{ m.text }}{% endfor %}";
+    let parts = "{% macro notice(name) %}x{% endmacro %}\n{% macro lines(messages) %}{{ messages | length }}{% for m in messages %} {{ m.text }}{% endfor %}{% endmacro %}";
     let folder = folder(&[("reply.j2", own), ("parts.j2", parts), (".hidden", "{{")]);
     let prompts = PromptBuilder::load(Language::En, Some(folder.path())).unwrap();
     let (context, scene) = everything(None);
     let context = Arc::new(context);
     let persona = persona(Language::En);
-    assert_eq!(prompts.reply(&persona, &context, &scene).text, "Aizuchi in #general: 1");
+    let reply = prompts.reply(&persona, &context, &scene).text;
+    assert!(reply.starts_with("Aizuchi in #general: 1\n"), "{reply}");
     let judge = prompts.judge(&persona, &context, &scene);
     assert!(judge.text.contains("\n## To be judged: top level\n\n3"), "{}", judge.text);
 }
@@ -64,6 +67,21 @@ fn errors_name_their_position() {
             "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
             "prompts/state.j2, line 1: engine ran out of fuel",
         ),
+        (
+            "reply.j2",
+            "{{ persona.name }}, speak!",
+            "prompts/reply.j2 (with the files that it includes) shows none of the messages",
+        ),
+        (
+            "remember.j2",
+            "Remember.",
+            "prompts/remember.j2 (with the files that it includes) shows none of the messages",
+        ),
+        (
+            "parts.j2",
+            "{% macro notice(name) %}{% endmacro %}{% macro lines(messages) %}{{ messages | length }}{% endmacro %}",
+            ".j2 (with the files that it includes) shows none of the messages",
+        ),
         ("jugde.j2", "x", "prompts/jugde.j2 is none of the prompts; did you mean judge.j2?"),
         ("memory.md", "x", "prompts/memory.md is none of the prompts; did you mean remember.j2?"),
     ] {
@@ -79,8 +97,10 @@ fn errors_name_their_position() {
 #[test]
 fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     // The only text that users post in the samples.
-    let own = "{% for m in top_level_messages %}{{ m.text if m.text == 'Hello!' else m.no.such }}{% endfor %}";
-    let folder = folder(&[("reply.j2", own)]);
+    let own = format!(
+        "{{% for m in top_level_messages %}}{{{{ m.text if m.text == '{SAMPLE_TEXT}' else m.no.such }}}}{{% endfor %}}"
+    );
+    let folder = folder(&[("reply.j2", &own)]);
     let prompts = PromptBuilder::load(Language::En, Some(folder.path())).unwrap();
     let context = Arc::new(talk(None, vec![said(0, "alice", "Good morning", None)]));
     let prompt = prompts.reply(&persona(Language::En), &context, &scene());

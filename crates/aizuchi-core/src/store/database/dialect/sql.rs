@@ -44,6 +44,7 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     (recall::BEGIN_MERGE, "SELECT 1"),
     (recall::MERGE, "SELECT 1"),
     (recall::CHANGES, "SELECT 0 AS n"),
+    (sql::DATABASE_SIZE, "SELECT pg_database_size(current_database()) AS n"),
     (sql::SET_PATIENCE, "SELECT 1"),
     (sql::SET_IMPATIENCE, "SELECT 1"),
     (recall::MARK_REMOVED_TERMS, "SELECT 1"),

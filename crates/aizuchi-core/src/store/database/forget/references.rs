@@ -20,6 +20,8 @@ const MIN_NAME_AGE: SignedDuration = SignedDuration::from_hours(3 * 24);
 const VOCABULARY: i64 = 2000;
 /// A word that others use in more than one of so many messages is no name.
 const COMMON_WORD: usize = 100;
+/// How many messages before a user had a name tell whether it was a word already.
+const EARLIER_MESSAGES: usize = 20_000;
 /// Room for the text that exceeds a part.
 const LONG_TEXT: usize = 50_000;
 /// How many messages are read at once.
@@ -27,8 +29,7 @@ const MESSAGES: i64 = 100;
 
 /// What tells that a text is about a user.
 pub struct References {
-    /// In lower case.
-    names: Vec<String>,
+    names: Vec<Name>,
     quotes: QuoteIndex,
     /// Which part of the user's texts the quotes are of, and where the next part begins.
     pub texts_after: i64,
@@ -41,6 +42,38 @@ pub struct References {
     pub alone: HashSet<String>,
     /// The ids that the persona writes with.
     pub persona: Vec<String>,
+}
+
+/// A name of the user's, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    /// In lower case.
+    text: String,
+    form: NameForm,
+}
+
+/// How a name stands in a text that tells of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameForm {
+    Any,
+    /// Others used it as a word before the user had it, so it counts as a mention alone: “@compost”.
+    Mention,
+}
+
+impl Name {
+    /// Whether a normalized text names the user.
+    fn is_in(&self, text: &str) -> bool {
+        match self.form {
+            NameForm::Any => has_name(text, &self.text),
+            NameForm::Mention => has_name(text, &format!("@{}", self.text)),
+        }
+    }
+}
+
+/// A name that may count, until when others cannot have meant the user with it.
+struct Candidate {
+    name: String,
+    known_since: Timestamp,
 }
 
 /// Where a text can be read.
@@ -90,7 +123,7 @@ impl References {
             return false;
         }
         let normalized = normalize(text);
-        let names_them = self.names.iter().any(|name| has_name(&normalized, name));
+        let names_them = self.names.iter().any(|name| name.is_in(&normalized));
         (names_them && self.names_count_in(place)) || !self.quoted_runs(text, place).is_empty()
     }
 
@@ -162,33 +195,94 @@ async fn read_quotes(
 }
 
 /// The names by which a text may tell of the user: those that they have had for days, that nobody else has or had, not
-/// even as a part, and that are no common words here.
+/// even as a part, and that are no common words here. One that others used as a word before tells of the user only as a
+/// mention: otherwise a user could take a rare word for a name, and have what others are told about it forgotten.
 async fn names_that_count(
     connection: &mut Connection,
     forgetting: &Forgetting,
     now: Timestamp,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<Name>, StoreError> {
     let (workspace, user) = (forgetting.workspace.as_str(), forgetting.user.as_str());
     let known = query(sql::ALL_NAMES).bind(workspace).fetch_all(&mut *connection).await?;
-    let (mut candidates, mut others) = (HashSet::new(), Vec::new());
+    let (mut own, mut others) = (Vec::new(), Vec::new());
     for row in &known {
         let name = normalize(&rows::column::<String>(row, "name")?);
         let since = rows::to_timestamp(rows::column(row, "since_ms")?)?;
-        if rows::column::<String>(row, "user_id")? != user {
-            others.push(name);
-        } else if now.duration_since(since) >= MIN_NAME_AGE {
-            candidates.extend(parts_of_name(&name));
+        match rows::column::<String>(row, "user_id")? == user {
+            true => own.push((name, since)),
+            false => others.push(name),
         }
     }
-    candidates.retain(|name| !others.iter().any(|other| has_name(other, name)));
+    let first_message = query(sql::FIRST_MESSAGE_AT).bind(workspace).bind(user);
+    let first_message = first_message.fetch_one(&mut *connection).await?;
+    let first_message: i64 = rows::column(&first_message, "at_ms")?;
+    let first_known =
+        own.iter().map(|(_, since)| *since).filter(|since| *since > Timestamp::UNIX_EPOCH);
+    let first_known = first_known.min();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (name, since) in own {
+        if now.duration_since(since) < MIN_NAME_AGE {
+            continue;
+        }
+        // The history that was read when the user was first seen is full of them, by the name that they had.
+        let known_since = match Some(since) == first_known {
+            true => since.min(rows::to_timestamp(first_message)?),
+            false => since,
+        };
+        for name in parts_of_name(&name) {
+            match candidates.iter_mut().find(|candidate| candidate.name == name) {
+                Some(known) => known.known_since = known.known_since.min(known_since),
+                None => candidates.push(Candidate { name, known_since }),
+            }
+        }
+    }
+    candidates.retain(|candidate| !others.iter().any(|other| has_name(other, &candidate.name)));
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
     let vocabulary = query(sql::NEWEST_TEXTS_OF_OTHERS).bind(workspace).bind(user);
     let vocabulary = texts(connection, vocabulary.bind(VOCABULARY), "text").await?;
     let vocabulary: Vec<String> = vocabulary.iter().map(|text| normalize(text)).collect();
-    candidates.retain(|name| !is_common(name, &vocabulary));
-    Ok(candidates.into_iter().collect())
+    candidates.retain(|candidate| !is_common(&candidate.name, &vocabulary));
+    find_forms(connection, forgetting, candidates).await
+}
+
+/// Looks for the candidates in what others wrote before the user had them.
+async fn find_forms(
+    connection: &mut Connection,
+    forgetting: &Forgetting,
+    mut candidates: Vec<Candidate>,
+) -> Result<Vec<Name>, StoreError> {
+    let mut names = Vec::new();
+    let mut before = i64::MAX;
+    for _ in 0..EARLIER_MESSAGES / MESSAGES as usize {
+        let Some(latest) = candidates.iter().map(|candidate| candidate.known_since).max() else {
+            break;
+        };
+        let page = query(sql::EARLIER_TEXTS_OF_OTHERS)
+            .bind(forgetting.workspace.as_str())
+            .bind(forgetting.user.as_str())
+            .bind(before)
+            .bind(latest.as_millisecond())
+            .bind(MESSAGES);
+        let page = page.fetch_all(&mut *connection).await?;
+        for row in &page {
+            before = rows::column(row, "revision")?;
+            let at = rows::to_timestamp(rows::column(row, "at_ms")?)?;
+            let text = normalize(&rows::column::<String>(row, "text")?);
+            let is_word = |candidate: &mut Candidate| {
+                at < candidate.known_since && has_name(&text, &candidate.name)
+            };
+            let words = candidates.extract_if(.., is_word);
+            names.extend(words.map(|word| Name { text: word.name, form: NameForm::Mention }));
+        }
+        if page.len() < MESSAGES as usize {
+            break;
+        }
+    }
+    let never_words = candidates.into_iter();
+    names.extend(never_words.map(|name| Name { text: name.name, form: NameForm::Any }));
+    Ok(names)
 }
 
 fn is_common(word: &str, texts: &[String]) -> bool {
@@ -236,6 +330,19 @@ mod tests {
             let mut parts = parts_of_name(name);
             parts.dedup();
             assert_eq!(parts, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_a_word_counts_as_a_mention_alone() {
+        let name = |form| Name { text: "compost".to_owned(), form };
+        for (text, in_any_form, as_mention) in [
+            ("the compost smells", true, false),
+            ("ask @compost about it", true, true),
+            ("@composter knows", false, false),
+        ] {
+            assert_eq!(name(NameForm::Any).is_in(text), in_any_form, "{text}");
+            assert_eq!(name(NameForm::Mention).is_in(text), as_mention, "{text}");
         }
     }
 

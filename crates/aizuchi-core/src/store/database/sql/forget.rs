@@ -172,6 +172,17 @@ statements! {
             FROM messages INDEXED BY messages_by_revision
             WHERE workspace = ?1 ORDER BY revision DESC LIMIT +?3) AS newest
         WHERE author_kind = 'human' AND author <> ?2 AND deleted_ms IS NULL";
+    /// A page of messages, newest first, with the texts that other humans wrote before ?4.
+    EARLIER_TEXTS_OF_OTHERS = "
+        SELECT revision, at_ms, CASE WHEN author_kind = 'human' AND author <> ?2 AND author <> 'forgotten'
+            AND deleted_ms IS NULL AND at_ms < ?4 THEN text ELSE '' END AS text
+        FROM messages INDEXED BY messages_by_revision
+        WHERE workspace = ?1 AND revision < ?3 ORDER BY revision DESC LIMIT +?5";
+    /// When the first of a user's messages was written, among those that were heard first.
+    FIRST_MESSAGE_AT = "
+        SELECT COALESCE(min(at_ms), 0) AS at_ms FROM (SELECT at_ms
+            FROM messages INDEXED BY messages_by_author
+            WHERE workspace = ?1 AND author = ?2 ORDER BY heard LIMIT 1000) AS first";
     REACTIONS_AFTER = "
         SELECT message, channel, emoji, user_id FROM reactions
         WHERE workspace = ?1 AND (message, channel, emoji, user_id) > (?2, ?3, ?4, ?5)

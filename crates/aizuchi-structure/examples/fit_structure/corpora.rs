@@ -189,6 +189,22 @@ pub struct Scene {
     pub roles: Vec<Role>,
 }
 
+/// All scenes but those that are kept apart.
+pub fn fitted_scenes(folder: &Path) -> anyhow::Result<Vec<Scene>> {
+    let mut paths = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_fitted = name.starts_with("en") || name.starts_with("ja");
+        if is_fitted && name.ends_with(".jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let scenes: anyhow::Result<Vec<Vec<Scene>>> = paths.iter().map(|path| scenes(path)).collect();
+    Ok(scenes?.into_iter().flatten().collect())
+}
+
 pub fn scenes(path: &Path) -> anyhow::Result<Vec<Scene>> {
     records(path)?.iter().map(scene).collect()
 }
@@ -204,6 +220,10 @@ fn scene(record: &Value) -> anyhow::Result<Scene> {
         if known.is_none() {
             room.users.push(name);
         }
+        let goes_on = message["role"] == "more"
+            && record["status"] == "open"
+            && room.messages.len() > record["asked"].as_u64().unwrap_or_default() as usize + 1
+            && room.messages.last().is_some_and(|last: &RoomMessage| last.author != author as u32);
         let parent = message["to"].as_u64().map_or(index, |parent| parent as usize);
         let role = message["role"].as_str();
         room.messages.push(RoomMessage {
@@ -214,9 +234,10 @@ fn scene(record: &Value) -> anyhow::Result<Scene> {
             parents: if role.is_some() { vec![parent] } else { Vec::new() },
         });
         roles.extend(role.map(|role| match role {
-            "answers" | "engages" => Role::TakesUp,
-            "content" => Role::Content,
+            "answers" | "engages" | "back" => Role::TakesUp,
+            "content" | "thanks" => Role::Content,
             "again" => Role::Waits,
+            "more" if goes_on => Role::Waits,
             _ => Role::Other,
         }));
     }

@@ -32,7 +32,7 @@ pub fn report(
     let rooms: Vec<Room> = corpora.scenes.iter().map(|s| s.room.clone()).collect();
     links("scenes (fitted)", &rooms, &all);
     scenes("scenes, fitted to them", &corpora.scenes, &all);
-    for name in ["rooms", "rooms2"] {
+    for name in ["rooms", "rooms2", "rooms3"] {
         let apart = corpora::scenes(&folder().join(name).with_extension("jsonl"))?;
         scenes(&format!("{name}, kept apart"), &apart, &all);
     }

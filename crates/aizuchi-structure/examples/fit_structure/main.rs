@@ -1,10 +1,10 @@
 //! Fits the models of the conversation structure (`aizuchi_structure`) to recorded chat, measures them on chat
 //! that they were not fitted to, and writes their tables.
 //!
-//!     cargo run --release --example fit_structure -- DATA measure
-//!     cargo run --release --example fit_structure -- DATA shipped
-//!     cargo run --release --example fit_structure -- DATA vocabulary
-//!     cargo run --release --example fit_structure -- DATA write
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA measure
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA shipped
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA vocabulary
+//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA write
 //!
 //! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are;
 //! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything.
@@ -29,7 +29,6 @@ use anyhow::{Context as _, bail};
 use crate::corpora::{Role, Room, Scene, utterances};
 use crate::trainer::{Example, Settings, fit};
 
-const SCENES: [&str; 10] = ["en1", "en2", "en3", "en4", "en5", "ja1", "ja2", "ja3", "ja4", "ja5"];
 /// A form of the vocabulary stands in so many messages of the scenes.
 const MIN_FORM_COUNT: usize = 10;
 /// The Japanese channel that is kept apart.
@@ -85,7 +84,7 @@ fn folder() -> PathBuf {
 }
 
 fn tables_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/aizuchi-structure/src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
 /// Lists the forms that stand often in the messages after the scenes' questions.
@@ -155,10 +154,7 @@ impl Corpora {
             slack.into_iter().partition(|room| room.name.starts_with("clojurians"));
         let (japanese_apart, japanese) =
             japanese.into_iter().partition(|room| room.name == KEPT_APART);
-        let mut scenes = Vec::new();
-        for name in SCENES {
-            scenes.extend(corpora::scenes(&folder().join(name).with_extension("jsonl"))?);
-        }
+        let scenes = corpora::fitted_scenes(&folder())?;
         Ok(Self { irc, irc_apart, clojurians, elmlang, japanese, japanese_apart, scenes })
     }
 
@@ -189,7 +185,15 @@ impl Corpora {
                 scenes.flat_map(|(_, scene)| link_examples(&scene.room, SCENE_LINK_WEIGHT, true));
             let features = links::row_names().len();
             let examples: Vec<Example> = of_rooms().chain(scenes).collect();
-            fit(&examples, &Settings { features, hidden: 16, epochs: 8, rate: 0.003, decay: 1e-5 })
+            let settings = Settings {
+                features,
+                hidden: 16,
+                epochs: 8,
+                rate: 0.003,
+                decay: 1e-5,
+                dropout: 0.0,
+            };
+            fit(&examples, &settings)
         };
         let with_links = |links: Network| Models { links, ..untrained() };
         let halves = [
@@ -204,7 +208,8 @@ impl Corpora {
             examples.add_room(room, weight * ROOM_UPTAKE_WEIGHT, *named, &halves[0]);
         }
         let features = uptake_row_names().len();
-        let settings = |decay| Settings { features, hidden: 0, epochs: 12, rate: 0.01, decay };
+        let settings =
+            |decay| Settings { features, hidden: 0, epochs: 12, rate: 0.01, decay, dropout: 0.0 };
         Models {
             links: fit_links(&|_| true),
             takes_up: fit(&examples.takes_up, &settings(3e-5)),

@@ -1,0 +1,239 @@
+//! What a message leads to: an answer, a judgment once the conversation rests, or nothing.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{Arrival, AuthorKind, ConversationId, Deletion, Edit, Heard, Message, MessageId};
+use crate::clock::{duration_from_seconds, seeded_random};
+use crate::decision::gate::Gate;
+use crate::event::{Debounce, Disposition, OnNewMessage};
+use crate::inbox::{Inbox, WaitSettings};
+use crate::rhythm::WaitStrategy;
+use crate::rules::Mode;
+
+/// Direct messages written in quick succession get one answer: the persona waits this long for more.
+const DIRECT_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
+
+impl Inbox {
+    pub(super) fn disposition(&self, heard: &Heard) -> Disposition {
+        match heard {
+            Heard::Message(message, arrival) => self.message_disposition(message, *arrival),
+            Heard::Edit(Edit { conversation, message, .. }) => {
+                self.debounce_after_change(conversation, message, "wait after an edit")
+            }
+            Heard::Deletion(Deletion { conversation, message, .. }) => {
+                self.debounce_after_change(conversation, message, "wait after a deletion")
+            }
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => Disposition::NotAMessage,
+        }
+    }
+
+    fn message_disposition(&self, message: &Message, arrival: Arrival) -> Disposition {
+        let now = self.clock.now();
+        let conversation = &message.conversation;
+        let ConversationId { workspace, channel, .. } = conversation;
+        if message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id) {
+            return Disposition::Settled(Gate::OptedOut);
+        }
+        let mode = self.channel_cache.mode(workspace, channel);
+        if message.is_human() && mode != Mode::Off {
+            self.channel_cache.conversations.record_message(message);
+        }
+        let age = self.channel_cache.age(message, arrival, now);
+        let is_young = age < duration_from_seconds(self.wait_settings.max_message_age_seconds);
+        let disposition = disposition(message, arrival, mode, is_young, now, || {
+            self.debounce(conversation, mode, now, || self.rest_due(message, now))
+        });
+        match disposition {
+            Disposition::Owe { due } if self.channel_cache.is_direct(workspace, channel) => {
+                Disposition::Owe { due: due + DIRECT_MESSAGE_WAIT }
+            }
+            Disposition::Owe { .. }
+            | Disposition::NotAMessage
+            | Disposition::Settled(_)
+            | Disposition::Judge(_)
+            | Disposition::Command { .. } => disposition,
+        }
+    }
+
+    /// When the conversation is at rest after this message, if no other follows.
+    fn rest_due(&self, message: &Message, now: Timestamp) -> Timestamp {
+        let settings = &self.wait_settings;
+        match settings.wait {
+            WaitStrategy::Fixed => {
+                now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
+            }
+            WaitStrategy::Adaptive => {
+                let conversations = &self.channel_cache.conversations;
+                conversations.judge_due_after_message(message, now, &settings.bounds())
+            }
+        }
+    }
+
+    /// The disposition of an edit or deletion.
+    fn debounce_after_change(
+        &self,
+        conversation: &ConversationId,
+        message: &MessageId,
+        what: &str,
+    ) -> Disposition {
+        let now = self.clock.now();
+        let mode = self.channel_cache.mode(&conversation.workspace, &conversation.channel);
+        Disposition::Judge(self.debounce(
+            conversation,
+            mode,
+            now,
+            || match self.wait_settings.wait {
+                WaitStrategy::Fixed => {
+                    now + fixed_wait(&self.wait_settings, self.random_draw(message, what))
+                }
+                WaitStrategy::Adaptive => self.channel_cache.conversations.judge_due_after_change(
+                    conversation,
+                    message,
+                    now,
+                    &self.wait_settings.bounds(),
+                ),
+            },
+        ))
+    }
+
+    fn random_draw(&self, message: &MessageId, what: &str) -> f64 {
+        seeded_random(self.random_seed, &[message.as_str(), what])
+    }
+
+    fn debounce(
+        &self,
+        conversation: &ConversationId,
+        mode: Mode,
+        now: Timestamp,
+        rest_due: impl FnOnce() -> Timestamp,
+    ) -> Debounce {
+        let on_new_message = OnNewMessage::new(mode, self.wait_settings.wait);
+        match mode {
+            Mode::Facilitator => {
+                let rules =
+                    self.channel_cache.facilitation(&conversation.workspace, &conversation.channel);
+                Debounce {
+                    due: now + duration_from_seconds(rules.rest_seconds),
+                    max_wait: duration_from_seconds(rules.max_rest_seconds),
+                    on_new_message,
+                }
+            }
+            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Debounce {
+                due: rest_due(),
+                max_wait: duration_from_seconds(self.wait_settings.max_wait_seconds),
+                on_new_message,
+            },
+        }
+    }
+}
+
+/// Addressed messages are answered at once. Other human messages are judged when the conversation is at rest.
+/// The persona's own messages, those of bots, old messages and messages in a channel with mode `off` are
+/// settled by their gate.
+pub fn disposition(
+    message: &Message,
+    arrival: Arrival,
+    mode: Mode,
+    is_young: bool,
+    now: Timestamp,
+    debounce: impl FnOnce() -> Debounce,
+) -> Disposition {
+    if message.author.kind == AuthorKind::Persona {
+        return Disposition::Settled(Gate::OwnMessage);
+    }
+    if mode == Mode::Off {
+        return Disposition::Settled(Gate::ChannelMode);
+    }
+    if message.author.kind == AuthorKind::Bot {
+        return Disposition::Settled(Gate::OtherBot);
+    }
+    match arrival {
+        Arrival::Live | Arrival::Backfilled if message.is_addressed() && is_young => {
+            Disposition::Owe { due: now }
+        }
+        Arrival::Backfilled | Arrival::BackfilledAnswered => Disposition::Settled(Gate::Backfilled),
+        Arrival::Live => Disposition::Judge(debounce()),
+    }
+}
+
+/// `min_wait_seconds` ± `jitter_ratio`, uniformly distributed; `draw` is in `[0, 1)`.
+pub fn fixed_wait(settings: &WaitSettings, draw: f64) -> SignedDuration {
+    let spread = settings.jitter_ratio * (2.0 * draw - 1.0);
+    duration_from_seconds(settings.min_wait_seconds * (1.0 + spread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{Author, ChannelId, Mention, MessageId, UserId, WorkspaceId};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn message(kind: AuthorKind, mentions: Vec<Mention>) -> Message {
+        Message {
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("w"),
+                channel: ChannelId::new("c"),
+                thread: None,
+            },
+            id: MessageId::new("1"),
+            at: at(1000),
+            author: Author { id: UserId::new("u"), kind },
+            text: "hello".into(),
+            mentions,
+            edits: 0,
+        }
+    }
+
+    #[test]
+    fn each_message_has_its_disposition() {
+        use crate::chat::Arrival::{Backfilled, BackfilledAnswered, Live};
+        use crate::chat::AuthorKind::{Bot, Human, Persona};
+        use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
+        let (due, longest) = (at(1310), SignedDuration::MAX);
+        let debounce = Debounce { due, max_wait: longest, on_new_message: OnNewMessage::Restart };
+        let judge = Disposition::Judge(debounce);
+        let off = Disposition::Settled(Gate::ChannelMode);
+        let owe = Disposition::Owe { due: at(1010) };
+        let own = Disposition::Settled(Gate::OwnMessage);
+        let bot = Disposition::Settled(Gate::OtherBot);
+        let backfilled = Disposition::Settled(Gate::Backfilled);
+        let user = || vec![Mention::User(UserId::new("v"))];
+        let persona = || vec![Mention::Persona];
+        for (kind, mentions, arrival, mode, expected) in [
+            (Human, vec![], Live, Companion, judge),
+            (Human, user(), Live, Companion, judge),
+            (Human, persona(), Live, Companion, owe),
+            (Bot, persona(), Live, Companion, bot),
+            (Persona, persona(), Live, Companion, own),
+            (Persona, vec![], Backfilled, Companion, own),
+            (Human, vec![], Backfilled, Companion, backfilled),
+            (Human, persona(), Backfilled, Companion, owe),
+            (Human, persona(), BackfilledAnswered, Companion, backfilled),
+            (Human, vec![], Live, MentionOnly, judge),
+            (Human, persona(), Live, Observe, owe),
+            (Human, persona(), Live, Off, off),
+            (Bot, vec![], Live, Off, off),
+            (Persona, vec![], Live, Off, own),
+        ] {
+            let message = message(kind, mentions);
+            let result = disposition(&message, arrival, mode, true, at(1010), || debounce);
+            assert_eq!(result, expected, "{message:?} {mode:?}");
+        }
+        let old = message(Human, persona());
+        let old = disposition(&old, Backfilled, Companion, false, at(50_000), || debounce);
+        assert_eq!(old, backfilled);
+    }
+
+    #[test]
+    fn the_wait_is_uniformly_distributed_around_its_mean() {
+        let settings = WaitSettings::default();
+        assert_eq!(fixed_wait(&settings, 0.0), SignedDuration::from_secs(210));
+        assert_eq!(fixed_wait(&settings, 0.5), SignedDuration::from_secs(300));
+        assert_eq!(fixed_wait(&settings, 0.999_999_9), SignedDuration::from_secs(390));
+        let at_once = WaitSettings { min_wait_seconds: 0.0, ..settings };
+        assert_eq!(fixed_wait(&at_once, 0.9), SignedDuration::ZERO);
+    }
+}

@@ -1,0 +1,98 @@
+//! Finds what a message replies to when it is heard. The conversation that this takes is kept in memory, and is read
+//! back from the store where it is missing.
+
+use jiff::Timestamp;
+use tracing::warn;
+
+use crate::chat::{Arrival, ConversationId, Deletion, Edit, Heard, Message, MessageId};
+use crate::context::links::MessageLinks;
+use crate::inbox::conversation_cache::HeardLinks;
+use crate::inbox::{Inbox, conversation_cache};
+use crate::rules::Mode;
+use crate::store::StoreError;
+
+impl Inbox {
+    /// Finds what a message replies to, unless the platform says so, and reads its conversation from the store if it
+    /// is not known yet. `None` if the conversation has no such message, or not yet.
+    pub(super) async fn find_links(
+        &self,
+        heard: &Heard,
+        reply_to: Option<&MessageId>,
+    ) -> Result<Option<HeardLinks>, StoreError> {
+        let conversations = &self.channel_cache.conversations;
+        let now = self.clock.now();
+        match heard {
+            Heard::Message(message, Arrival::Live) if self.is_listened_to(message) => {
+                let names = self.channel_cache.names_in(message);
+                loop {
+                    if let Some(links) = conversations.push(message, &names, reply_to) {
+                        return Ok(Some(links));
+                    }
+                    if !self.read_conversation(&message.conversation, now).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+            Heard::Edit(Edit { conversation, .. })
+            | Heard::Deletion(Deletion { conversation, .. })
+                if !conversations.has_timer(conversation) =>
+            {
+                self.read_conversation(conversation, now).await.map(|_| None)
+            }
+            Heard::Message(..)
+            | Heard::Edit(_)
+            | Heard::Deletion(_)
+            | Heard::Reaction(_)
+            | Heard::Channel(_)
+            | Heard::User(_) => Ok(None),
+        }
+    }
+
+    /// Takes a conversation over from the store. Whether that can be read: a message must be heard even if not.
+    async fn read_conversation(
+        &self,
+        conversation: &ConversationId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let conversations = &self.channel_cache.conversations;
+        let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };
+        let window = conversation_cache::window(now);
+        let context = match self.store.context(conversation, &window).await {
+            Ok(context) => context,
+            Err(StoreError::Busy(why)) => return Err(StoreError::Busy(why)),
+            Err(error) => {
+                warn!(error = %error, "the conversation cannot be read; the message is heard without links");
+                return Ok(false);
+            }
+        };
+        let parent = context.conversation_history.top_level_messages.iter();
+        let parent = parent.filter(|message| Some(&message.id) == conversation.thread.as_ref());
+        let messages = context.target_messages().iter().chain(parent);
+        let names: Vec<_> =
+            messages.flat_map(|message| self.channel_cache.names_in(message)).collect();
+        conversations.restore(missing, &context, &names, &self.wait_settings.bounds());
+        Ok(true)
+    }
+
+    fn is_listened_to(&self, message: &Message) -> bool {
+        let ConversationId { workspace, channel, .. } = &message.conversation;
+        let is_off = || self.channel_cache.mode(workspace, channel) == Mode::Off;
+        let has_opted_out = || {
+            message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id)
+        };
+        !is_off() && !has_opted_out()
+    }
+
+    /// What the platform says that a message replies to.
+    pub(super) fn given_links(
+        heard: &Heard,
+        reply_to: Option<MessageId>,
+    ) -> Vec<(MessageId, MessageLinks)> {
+        match (heard, reply_to) {
+            (Heard::Message(message, _), Some(parent)) => {
+                vec![(message.id.clone(), MessageLinks::reply_to(parent))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! How people write the persona's name: as it is set and, for a Latin name that reads as Japanese, in kana.
+
+/// Names that people also write in another way than by their sound.
+const OTHER_SPELLINGS: [(&str, &[&str]); 1] = [("aizuchi", &["あいづち", "相槌"])];
+/// A shorter name in kana is too often a word or somebody else's name.
+const MIN_SYLLABLES: usize = 3;
+/// Syllables in Hepburn romanization and in katakana, the longest first.
+const SYLLABLES: [(&str, &str); 107] = [
+    ("kya", "キャ"),
+    ("kyu", "キュ"),
+    ("kyo", "キョ"),
+    ("sha", "シャ"),
+    ("shi", "シ"),
+    ("shu", "シュ"),
+    ("sho", "ショ"),
+    ("cha", "チャ"),
+    ("chi", "チ"),
+    ("chu", "チュ"),
+    ("cho", "チョ"),
+    ("tsu", "ツ"),
+    ("nya", "ニャ"),
+    ("nyu", "ニュ"),
+    ("nyo", "ニョ"),
+    ("hya", "ヒャ"),
+    ("hyu", "ヒュ"),
+    ("hyo", "ヒョ"),
+    ("mya", "ミャ"),
+    ("myu", "ミュ"),
+    ("myo", "ミョ"),
+    ("rya", "リャ"),
+    ("ryu", "リュ"),
+    ("ryo", "リョ"),
+    ("gya", "ギャ"),
+    ("gyu", "ギュ"),
+    ("gyo", "ギョ"),
+    ("bya", "ビャ"),
+    ("byu", "ビュ"),
+    ("byo", "ビョ"),
+    ("pya", "ピャ"),
+    ("pyu", "ピュ"),
+    ("pyo", "ピョ"),
+    ("ja", "ジャ"),
+    ("ji", "ジ"),
+    ("ju", "ジュ"),
+    ("jo", "ジョ"),
+    ("ka", "カ"),
+    ("ki", "キ"),
+    ("ku", "ク"),
+    ("ke", "ケ"),
+    ("ko", "コ"),
+    ("sa", "サ"),
+    ("su", "ス"),
+    ("se", "セ"),
+    ("so", "ソ"),
+    ("ta", "タ"),
+    ("te", "テ"),
+    ("to", "ト"),
+    ("na", "ナ"),
+    ("ni", "ニ"),
+    ("nu", "ヌ"),
+    ("ne", "ネ"),
+    ("no", "ノ"),
+    ("ha", "ハ"),
+    ("hi", "ヒ"),
+    ("fu", "フ"),
+    ("he", "ヘ"),
+    ("ho", "ホ"),
+    ("ma", "マ"),
+    ("mi", "ミ"),
+    ("mu", "ム"),
+    ("me", "メ"),
+    ("mo", "モ"),
+    ("ya", "ヤ"),
+    ("yu", "ユ"),
+    ("yo", "ヨ"),
+    ("ra", "ラ"),
+    ("ri", "リ"),
+    ("ru", "ル"),
+    ("re", "レ"),
+    ("ro", "ロ"),
+    ("wa", "ワ"),
+    ("ga", "ガ"),
+    ("gi", "ギ"),
+    ("gu", "グ"),
+    ("ge", "ゲ"),
+    ("go", "ゴ"),
+    ("za", "ザ"),
+    ("zu", "ズ"),
+    ("ze", "ゼ"),
+    ("zo", "ゾ"),
+    ("da", "ダ"),
+    ("de", "デ"),
+    ("do", "ド"),
+    ("ba", "バ"),
+    ("bi", "ビ"),
+    ("bu", "ブ"),
+    ("be", "ベ"),
+    ("bo", "ボ"),
+    ("pa", "パ"),
+    ("pi", "ピ"),
+    ("pu", "プ"),
+    ("pe", "ペ"),
+    ("po", "ポ"),
+    ("kk", "ッk"),
+    ("ss", "ッs"),
+    ("tt", "ッt"),
+    ("pp", "ッp"),
+    ("a", "ア"),
+    ("i", "イ"),
+    ("u", "ウ"),
+    ("e", "エ"),
+    ("o", "オ"),
+    ("n", "ン"),
+    ("-", "ー"),
+    ("'", ""),
+];
+
+/// A way to write the persona's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelling {
+    /// In lower case.
+    pub text: String,
+    /// It is also an ordinary word, so that only a mark behind it shows a call.
+    pub is_word: bool,
+}
+
+/// All ways to write a name, first the name itself.
+pub fn spellings(name: &str) -> Vec<Spelling> {
+    let name = name.trim().to_lowercase();
+    let of = |text: &str, is_word| Spelling { text: text.to_owned(), is_word };
+    let mut spellings = vec![of(&name, false)];
+    if let Some(katakana) = to_katakana(&name) {
+        spellings.push(of(&katakana, false));
+        // Both sounds are romanized alike.
+        if katakana.contains('ズ') {
+            spellings.push(of(&katakana.replace('ズ', "ヅ"), false));
+        }
+        spellings.push(of(&to_hiragana(&katakana), true));
+    }
+    let other = OTHER_SPELLINGS.iter().find(|(latin, _)| *latin == name);
+    let other = other.map_or(&[][..], |(_, spellings)| spellings);
+    spellings.extend(other.iter().map(|spelling| of(spelling, true)));
+    spellings
+}
+
+/// `None` unless all of a name reads as Japanese syllables.
+fn to_katakana(name: &str) -> Option<String> {
+    let mut rest = name.to_owned();
+    let mut katakana = String::new();
+    let mut count = 0;
+    while !rest.is_empty() {
+        let (latin, kana) = SYLLABLES.iter().find(|(latin, _)| rest.starts_with(latin))?;
+        // Of a doubled consonant the second begins the next syllable.
+        let is_doubled = kana.ends_with(|letter: char| letter.is_ascii_alphabetic());
+        let length = if is_doubled { 1 } else { latin.len() };
+        katakana.extend(kana.chars().filter(|letter| !letter.is_ascii()));
+        rest = rest[length..].to_owned();
+        count += 1;
+    }
+    (count >= MIN_SYLLABLES).then_some(katakana)
+}
+
+fn to_hiragana(katakana: &str) -> String {
+    const DISTANCE: u32 = 'ア' as u32 - 'あ' as u32;
+    let letters = katakana.chars().map(|letter| match letter {
+        'ァ'..='ヴ' => char::from_u32(letter as u32 - DISTANCE).unwrap_or(letter),
+        letter => letter,
+    });
+    letters.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latin_name_is_known_in_kana_where_it_reads_as_japanese() {
+        let texts = |name: &str| {
+            let spellings = spellings(name).into_iter().map(|spelling| spelling.text);
+            spellings.collect::<Vec<String>>().join(" ")
+        };
+        for (name, expected) in [
+            ("Aizuchi", "aizuchi アイズチ アイヅチ あいずち あいづち 相槌"),
+            ("Kotonoha", "kotonoha コトノハ ことのは"),
+            ("Hattori", "hattori ハットリ はっとり"),
+            ("Myao", "myao"),
+            ("Bob", "bob"),
+            ("Christine", "christine"),
+            ("相槌", "相槌"),
+            ("", ""),
+        ] {
+            assert_eq!(texts(name), expected, "{name}");
+        }
+    }
+}

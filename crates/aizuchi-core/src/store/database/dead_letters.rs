@@ -1,0 +1,92 @@
+//! What an operator does with a dead letter: drop it, or have its decision tried again.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use crate::chat::{MessageId, UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::event::step::{OwedAnswer, PendingState};
+use crate::event::{DeadLetter, DeadLetterId};
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::pending_states::PendingStates;
+use crate::store::database::{Counters, rows, sql};
+use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, StoreError};
+
+/// Drops a letter, and the text that could not be posted.
+pub async fn drop(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    id: DeadLetterId,
+) -> Result<(), StoreError> {
+    find(connection, workspace, id).await?;
+    counters.revision += 1;
+    erase(connection, workspace, id).await
+}
+
+/// Opens the letter's decision again, and drops the letter.
+pub async fn retry(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    id: DeadLetterId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let letter = find(connection, workspace, id).await?;
+    let conversation = &letter.conversation;
+    let mut states = PendingStates::read(connection, &HashSet::from([conversation])).await?;
+    if states.entry(conversation).step.is_some() {
+        return Err(StoreError::Refused(DEAD_LETTER_BLOCKED.to_owned()));
+    }
+    let in_conversation = |statement| {
+        query(statement)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(rows::thread_column(conversation))
+            .bind(letter.at.as_millisecond())
+    };
+    let failed = in_conversation(sql::FAILED_DECISION).fetch_optional(&mut *connection).await?;
+    let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+    let decision = DecisionId(rows::column(&failed.ok_or_else(gone)?, "id")?);
+    counters.revision += 1;
+    let reopen = query(sql::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
+    reopen.execute(&mut *connection).await?;
+    let owed = in_conversation(sql::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
+    let owed = owed.iter().map(owed_answer).collect::<Result<Vec<_>, StoreError>>()?;
+    *states.entry(conversation) =
+        PendingState::try_again(conversation.clone(), decision, owed, now);
+    states.write(connection, now.as_millisecond()).await?;
+    erase(connection, workspace, id).await
+}
+
+async fn find(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    id: DeadLetterId,
+) -> Result<DeadLetter, StoreError> {
+    let letter = query(sql::DEAD_LETTER).bind(workspace.as_str()).bind(id.0);
+    let letter = letter.fetch_optional(connection).await?;
+    let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+    rows::dead_letter_from_row(&letter.ok_or_else(gone)?)
+}
+
+async fn erase(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    id: DeadLetterId,
+) -> Result<(), StoreError> {
+    for statement in [sql::ERASE_DEAD_OUTBOX_ITEM, sql::DROP_DEAD_LETTER] {
+        let erase = query(statement).bind(workspace.as_str()).bind(id.0);
+        erase.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+fn owed_answer(row: &Row) -> Result<OwedAnswer, StoreError> {
+    Ok(OwedAnswer {
+        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+        message: MessageId::new(rows::column::<String>(row, "message")?),
+        asker: UserId::new(rows::column::<String>(row, "asker")?),
+    })
+}

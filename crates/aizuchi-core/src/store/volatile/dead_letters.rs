@@ -1,0 +1,85 @@
+//! What an operator does with a dead letter.
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::decision::DecisionResult;
+use crate::event::step::{OwedAnswer, PendingState};
+use crate::event::{DeadLetter, DeadLetterId};
+use crate::store::volatile::VolatileState;
+use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, StoreError};
+
+impl VolatileState {
+    pub(super) fn drop_dead_letter(
+        &mut self,
+        workspace: &WorkspaceId,
+        id: DeadLetterId,
+    ) -> Result<(), StoreError> {
+        let place = self.dead_letter_place(workspace, id)?;
+        self.revision += 1;
+        self.dead_letters.remove(place);
+        Ok(())
+    }
+
+    /// Opens the letter's decision again, and drops the letter.
+    pub(super) fn retry_dead_letter(
+        &mut self,
+        workspace: &WorkspaceId,
+        id: DeadLetterId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let place = self.dead_letter_place(workspace, id)?;
+        let letter = self.dead_letters[place].clone();
+        let conversation = &letter.conversation;
+        let record = self.conversations.get(conversation);
+        if record.is_some_and(|record| record.pending.step.is_some()) {
+            return Err(StoreError::Refused(DEAD_LETTER_BLOCKED.to_owned()));
+        }
+        let mut rows = self.decisions.values_mut().rev();
+        let failed = rows.find(|row| {
+            row.conversation == *conversation
+                && row.closed == Some(letter.at)
+                && row.ended == Some(DecisionResult::Failed)
+        });
+        let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+        let decision = failed.ok_or_else(gone)?;
+        self.revision += 1;
+        (decision.closed, decision.ended, decision.gate, decision.why) = (None, None, None, None);
+        decision.revision = self.revision;
+        let decision = decision.id;
+        let mut owed = Vec::new();
+        for ((in_workspace, asker), closed) in &self.closed_owed {
+            let here = closed.iter().filter(|((channel, _), (at, thread))| {
+                in_workspace == workspace
+                    && *channel == conversation.channel
+                    && *thread == conversation.thread
+                    && *at == letter.at
+            });
+            for ((_, message), _) in here {
+                let records = record.map_or(&[][..], |record| &record.messages);
+                let found = records.iter().find(|found| found.message.id == *message);
+                owed.extend(found.filter(|found| found.is_visible()).map(|found| OwedAnswer {
+                    at: found.message.at,
+                    message: message.clone(),
+                    asker: asker.clone(),
+                }));
+            }
+        }
+        owed.sort();
+        let retried = PendingState::try_again(conversation.clone(), decision, owed, now);
+        self.change_pending_state(conversation, now, |pending| *pending = retried);
+        self.dead_letters.remove(place);
+        Ok(())
+    }
+
+    fn dead_letter_place(
+        &self,
+        workspace: &WorkspaceId,
+        id: DeadLetterId,
+    ) -> Result<usize, StoreError> {
+        let is_it =
+            |letter: &DeadLetter| letter.id == id && letter.conversation.workspace == *workspace;
+        let place = self.dead_letters.iter().position(is_it);
+        place.ok_or_else(|| StoreError::Refused(DEAD_LETTER_GONE.to_owned()))
+    }
+}

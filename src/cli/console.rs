@@ -1,0 +1,88 @@
+//! `aizuchi console link`: a link that signs in once at the running program.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::app::PAGE_STREAM;
+use crate::cli::print;
+use crate::config::http::{AccessRole, ReaderName};
+use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
+use crate::web::holder::Holder;
+use crate::web::sign_in_link::{LINK_AGE, LINK_KEY_STREAM, LinkKey};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::platform::local;
+use aizuchi_core::store::Cursors as _;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+
+/// Sign in to the console.
+#[derive(Debug, Args)]
+pub struct ConsoleArgs {
+    #[command(subcommand)]
+    command: ConsoleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConsoleCommand {
+    /// Print a link that signs in once at the program that runs on this database. It works for ten minutes.
+    Link {
+        /// What whoever follows it may do.
+        #[arg(long, value_name = "ROLE", default_value = "admin")]
+        role: RoleArg,
+        /// The name under which they are recorded when they read private channels.
+        #[arg(long, value_name = "NAME", default_value = "link", value_parser = parse_name)]
+        name: ReaderName,
+        /// Where they reach the pages, if that is elsewhere than where the program listens, for example behind a proxy.
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RoleArg {
+    /// Reads figures.
+    Viewer,
+    /// Also gives orders, and reads public channels.
+    Operator,
+    /// Also reads private channels, which is recorded.
+    Admin,
+}
+
+fn parse_name(text: &str) -> Result<ReaderName, &'static str> {
+    ReaderName::try_from(text.to_owned())
+}
+
+impl ConsoleArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let ConsoleCommand::Link { role, name, url } = self.command;
+        let config = source.load(ModelSelection::NoModel)?.config;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let (page, secret) = runtime.block_on(read(&config))?;
+        let role = match role {
+            RoleArg::Viewer => AccessRole::Viewer,
+            RoleArg::Operator => AccessRole::Operator,
+            RoleArg::Admin => AccessRole::Admin,
+        };
+        let holder = Holder { name: name.0.into(), role };
+        let key = LinkKey::new(&secret, &config.http);
+        let code = key.mint(&holder, Clock::system().now()).context("making the link")?;
+        let page = url.unwrap_or(page);
+        print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
+        eprintln!("\nIt works once, within {} minutes, as {}.", LINK_AGE.as_mins(), role.name());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Where the program on this database serves its pages, and its part of the key.
+async fn read(config: &Config) -> anyhow::Result<(String, String)> {
+    let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
+    let cursors = store.cursors(&local::workspace_id()).await?;
+    let value = |stream: &str| {
+        let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
+        found.map(|cursor| cursor.value.to_string())
+    };
+    let found = value(PAGE_STREAM).zip(value(LINK_KEY_STREAM));
+    found.context("no Aizuchi has run on this database yet; start it, and try again")
+}

@@ -1,0 +1,63 @@
+//! A file that holds the value of a variable, such as a mounted secret.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// A longer value is no key or address. It also bounds what is read of a file that never ends.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Read once, when the value is asked for.
+#[derive(Clone)]
+pub struct ValueFile {
+    /// The name of the variable that names the file.
+    variable: String,
+    path: PathBuf,
+    /// The value, or why it cannot be read.
+    content: OnceLock<Result<String, String>>,
+}
+
+impl ValueFile {
+    pub fn new(variable: &str, path: PathBuf) -> Self {
+        Self { variable: variable.to_owned(), path, content: OnceLock::new() }
+    }
+
+    /// What the file holds, without the line break at its end. `None` if it cannot be read.
+    pub fn value(&self) -> Option<&str> {
+        self.content.get_or_init(|| self.read()).as_deref().ok()
+    }
+
+    /// Why the value cannot be read, if it was asked for.
+    pub fn problem(&self) -> Option<&str> {
+        self.content.get()?.as_ref().err().map(String::as_str)
+    }
+
+    fn read(&self) -> Result<String, String> {
+        let (variable, path) = (&self.variable, self.path.display());
+        let mut text = String::new();
+        // Opening a pipe that nobody writes to would never end.
+        let metadata = std::fs::metadata(&self.path);
+        if metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            return Err(format!("{variable} names {path}, which is not a file"));
+        }
+        let file = std::fs::File::open(&self.path);
+        file.and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+            .map_err(|error| format!("{variable} names {path}, which cannot be read: {error}"))?;
+        if text.len() as u64 > MAX_BYTES {
+            let most = MAX_BYTES / 1024;
+            return Err(format!("{variable} names {path}, which is longer than {most} KiB"));
+        }
+        let value = text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
+        if value.is_empty() {
+            return Err(format!("{variable} names {path}, which is empty"));
+        }
+        Ok(value.to_owned())
+    }
+}
+
+// Two files are the same if they are named alike; what they hold is secret.
+impl PartialEq for ValueFile {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.variable, &self.path) == (&other.variable, &other.path)
+    }
+}

@@ -1,0 +1,28 @@
+//! The prompt templates of both languages, since cases of either are measured in one run.
+
+use crate::config::Config;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::builder::PromptBuilder;
+
+pub struct LanguagePrompts {
+    en: PromptBuilder,
+    ja: PromptBuilder,
+}
+
+impl LanguagePrompts {
+    /// The operator's own templates replace those of the configured language.
+    pub fn load(config: &Config) -> anyhow::Result<Self> {
+        let load = |language: Language| {
+            let folder = config.prompts_dir().filter(|_| language == config.language.own());
+            PromptBuilder::load(language, folder.as_deref())
+        };
+        Ok(Self { en: load(Language::En)?, ja: load(Language::Ja)? })
+    }
+
+    pub fn of(&self, language: Language) -> &PromptBuilder {
+        match language {
+            Language::En => &self.en,
+            Language::Ja => &self.ja,
+        }
+    }
+}

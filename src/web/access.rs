@@ -1,0 +1,189 @@
+//! Who sent a request, and what they may do and read.
+
+use std::sync::Arc;
+
+use axum::http::Method;
+
+use crate::config::http::AccessRole;
+use crate::web::holder::Holder;
+use crate::web::sessions::Session;
+use aizuchi_core::chat::{Visibility, WorkspaceId};
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::StoredMessage;
+
+/// Who sent a request.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    pub access: Access,
+    /// May learn why the program is not ready.
+    pub is_trusted: bool,
+    pub session: Option<Session>,
+}
+
+/// What a visitor may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Health checks and the sign-in.
+    Public,
+    /// Anybody on this machine, while no token is set: uses the local room, and gives orders everywhere.
+    ThisMachine,
+    SignedIn(Holder),
+}
+
+impl Access {
+    /// Whether a request to this path is allowed at all. Whatever is not listed for viewers, they have no access to.
+    pub fn allows(&self, method: &Method, path: &str) -> bool {
+        match self {
+            Access::Public => false,
+            Access::ThisMachine => true,
+            Access::SignedIn(holder) => match holder.role {
+                AccessRole::Admin => true,
+                // Which model reads what was said in private channels is for those who may read them.
+                AccessRole::Operator => method == Method::GET || !path.starts_with("/api/models"),
+                AccessRole::Viewer => is_for_viewers(method, path),
+            },
+        }
+    }
+
+    pub fn may_order(&self) -> bool {
+        match self {
+            Access::Public => false,
+            Access::ThisMachine => true,
+            Access::SignedIn(holder) => holder.role >= AccessRole::Operator,
+        }
+    }
+
+    pub fn is_admin(&self) -> bool {
+        self.role() == Some(AccessRole::Admin)
+    }
+
+    /// Whether they may read what was said with this visibility.
+    pub fn may_read(&self, workspace: &WorkspaceId, visibility: Visibility) -> bool {
+        let is_public = visibility == Visibility::Public;
+        match self {
+            Access::Public => false,
+            Access::ThisMachine => *workspace == workspace_id(),
+            Access::SignedIn(holder) => match holder.role {
+                AccessRole::Admin => true,
+                AccessRole::Operator => is_public || *workspace == workspace_id(),
+                AccessRole::Viewer => false,
+            },
+        }
+    }
+
+    pub fn may_read_message(&self, stored: &StoredMessage) -> bool {
+        self.may_read(&stored.message.conversation.workspace, stored.visibility)
+    }
+
+    /// Whether they may read prompts, answers and reasons. A model may repeat there what was said while a channel was
+    /// private.
+    pub fn may_read_models(&self, workspace: &WorkspaceId) -> bool {
+        self.may_read(workspace, Visibility::Private)
+    }
+
+    /// Whether they may learn the name of a channel.
+    pub fn may_name(&self, visibility: Visibility) -> bool {
+        visibility == Visibility::Public || self.is_admin()
+    }
+
+    pub fn role(&self) -> Option<AccessRole> {
+        match self {
+            Access::Public | Access::ThisMachine => None,
+            Access::SignedIn(holder) => Some(holder.role),
+        }
+    }
+
+    /// The name under which reads of private channels are recorded.
+    pub fn reader(&self) -> Option<&Arc<str>> {
+        match self {
+            Access::Public | Access::ThisMachine => None,
+            Access::SignedIn(holder) => Some(&holder.name),
+        }
+    }
+}
+
+/// What consists of figures, or leaves text out by itself.
+fn is_for_viewers(method: &Method, path: &str) -> bool {
+    const READ: [&str; 10] = [
+        "/console",
+        "/metrics",
+        "/api/workspaces",
+        "/api/status",
+        "/api/channels",
+        "/api/decisions",
+        "/api/spending",
+        "/api/models",
+        "/api/dead-letters",
+        "/api/health",
+    ];
+    let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
+    match *method {
+        Method::GET | Method::HEAD => READ.contains(&path) || is_page,
+        Method::POST => path == "/logout",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signed_in(role: AccessRole) -> Access {
+        Access::SignedIn(Holder { name: "mia".into(), role })
+    }
+
+    #[test]
+    fn each_role_reads_what_it_may() {
+        let (room, team) = (workspace_id(), WorkspaceId::new("slack:T1"));
+        use Visibility::{Direct, Private, Public};
+        for (access, expected) in [
+            (Access::Public, [false; 4]),
+            (Access::ThisMachine, [true, false, false, false]),
+            (signed_in(AccessRole::Viewer), [false; 4]),
+            (signed_in(AccessRole::Operator), [true, true, false, false]),
+            (signed_in(AccessRole::Admin), [true; 4]),
+        ] {
+            let places = [(&room, Public), (&team, Public), (&team, Private), (&team, Direct)];
+            let found =
+                places.map(|(workspace, visibility)| access.may_read(workspace, visibility));
+            assert_eq!(found, expected, "{access:?}");
+        }
+    }
+
+    #[test]
+    fn only_an_admin_chooses_a_model() {
+        for (access, expected) in [
+            (Access::ThisMachine, true),
+            (signed_in(AccessRole::Operator), false),
+            (signed_in(AccessRole::Admin), true),
+        ] {
+            assert_eq!(access.allows(&Method::POST, "/api/models"), expected, "{access:?}");
+            assert_eq!(access.allows(&Method::POST, "/api/models/look"), expected, "{access:?}");
+            assert!(access.allows(&Method::GET, "/api/models"), "{access:?}");
+        }
+    }
+
+    #[test]
+    fn a_viewer_gives_no_orders_and_opens_no_room() {
+        let viewer = signed_in(AccessRole::Viewer);
+        for (method, path, expected) in [
+            (Method::GET, "/console", true),
+            (Method::GET, "/console/queue", true),
+            (Method::GET, "/api/spending", true),
+            (Method::POST, "/logout", true),
+            (Method::GET, "/", false),
+            (Method::GET, "/events", false),
+            (Method::GET, "/api/messages", false),
+            (Method::GET, "/api/room", false),
+            (Method::GET, "/api/people", false),
+            (Method::POST, "/api/mute", false),
+            (Method::POST, "/console/orders", false),
+            (Method::DELETE, "/api/demo", false),
+        ] {
+            assert_eq!(viewer.allows(&method, path), expected, "{method} {path}");
+            assert!(signed_in(AccessRole::Operator).allows(&method, path));
+            assert!(!Access::Public.allows(&method, path));
+        }
+        assert!(!viewer.may_order() && signed_in(AccessRole::Operator).may_order());
+    }
+}

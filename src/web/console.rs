@@ -1,0 +1,12 @@
+//! The console: every workspace and channel, a channel's timeline, what waits and what is stuck. Its pages are made here
+//! and brought up to date by `console.js`.
+
+pub mod layout;
+pub mod snapshot;
+pub mod health;
+pub mod api;
+pub mod overview;
+pub mod timeline;
+pub mod queue;
+pub mod orders;
+pub mod events;

@@ -1,0 +1,75 @@
+//! Tells an open page of the console that something has changed. The page reads again what it shows, with the rights
+//! of its reader, so nothing of it travels here.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::web::access::Visitor;
+use crate::web::event_streams::StreamSlot;
+use crate::web::peer::Client;
+use crate::web::room_feed::event;
+use crate::web::{ApiProblem, Web};
+
+/// A comment is sent after this time without a change, so that proxies keep the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+/// Changes come in bursts; a page is told once a second.
+const PACE: Duration = Duration::from_secs(1);
+
+struct Changes {
+    revisions: watch::Receiver<u64>,
+    is_first: bool,
+    _slot: StreamSlot,
+}
+
+pub async fn events(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(client): Extension<Client>,
+) -> Result<Response, ApiProblem> {
+    let slot = web.event_streams.open(client.peer).ok_or_else(|| {
+        let sentence = "there are too many event streams; close one, or try again later";
+        ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
+    })?;
+    let changes = Changes { revisions: web.revisions.clone(), is_first: true, _slot: slot };
+    let events = stream::unfold(changes, |mut changes| async {
+        let next = changes.next().await?;
+        Some((Ok::<_, Infallible>(next), changes))
+    });
+    let signed_out = async move {
+        match visitor.session {
+            Some(session) => session.ended.cancelled_owned().await,
+            None => std::future::pending().await,
+        }
+    };
+    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((headers, Body::from_stream(events)).into_response())
+}
+
+impl Changes {
+    /// The next event. `None` ends the stream.
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.is_first {
+            sleep(PACE).await;
+            match timeout(KEEP_ALIVE, self.revisions.changed()).await {
+                Err(_) => return Some(COMMENT),
+                Ok(changed) => changed.ok()?,
+            }
+        }
+        self.is_first = false;
+        let revision = *self.revisions.borrow_and_update();
+        Some(event("change", &json!({ "revision": revision }), Some(revision)))
+    }
+}

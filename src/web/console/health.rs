@@ -1,0 +1,146 @@
+//! Which models fail and since when, what waits, and the program itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::web::{ApiProblem, Web, views, workspaces};
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::decision::AttemptResult;
+use aizuchi_core::event::step::Step;
+use aizuchi_core::store::RecentCall;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Health {
+    pub version: &'static str,
+    pub database: String,
+    pub size_bytes: u64,
+    /// When this process made its last scheduled backup, or found one.
+    pub last_backup: Option<f64>,
+    pub models: Vec<ModelHealth>,
+    pub steps: Vec<WaitingStep>,
+}
+
+/// How a model's newest calls went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelHealth {
+    pub model: Arc<str>,
+    pub calls: usize,
+    pub failures: usize,
+    /// When the first of the failures came that no success has followed.
+    pub failing_since: Option<f64>,
+    /// Of the newest failure among these calls.
+    pub last_error: Option<Arc<str>>,
+    pub last_failure: Option<f64>,
+}
+
+/// A pending step of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitingStep {
+    pub workspace: WorkspaceId,
+    pub channel: String,
+    pub thread: Option<String>,
+    pub verb: &'static str,
+    pub due: f64,
+    pub owed: bool,
+    pub in_progress: bool,
+    pub attempts: u32,
+}
+
+/// How many of the newest model calls are looked at.
+const RECENT_CALLS: usize = 1000;
+
+pub async fn read(web: &Web) -> Result<Health, ApiProblem> {
+    let now = web.clock.now();
+    let calls = web.archive.recent_calls(RECENT_CALLS).await?;
+    let mut steps = Vec::new();
+    for workspace in workspaces::all(web).await? {
+        let pending = web.archive.pending_steps(&workspace).await?;
+        steps.extend(pending.iter().map(|step| waiting_step(step, now)));
+    }
+    steps.sort_by(|one, other| one.due.total_cmp(&other.due));
+    Ok(Health {
+        version: env!("CARGO_PKG_VERSION"),
+        database: web.database.clone(),
+        size_bytes: web.archive.size_bytes().await?,
+        last_backup: web.metrics.last_backup().map(views::seconds),
+        models: model_health(&calls),
+        steps,
+    })
+}
+
+fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
+    let conversation = step.event.conversation();
+    WaitingStep {
+        workspace: conversation.workspace.clone(),
+        channel: conversation.channel.to_string(),
+        thread: conversation.thread.as_ref().map(ToString::to_string),
+        verb: step.event.verb(),
+        due: views::seconds(step.due),
+        owed: step.is_owed,
+        in_progress: step.lease.is_some_and(|lease| lease.until > now),
+        attempts: step.attempts,
+    }
+}
+
+/// The health of each model, from its calls, newest first.
+fn model_health(calls: &[RecentCall]) -> Vec<ModelHealth> {
+    let mut models: BTreeMap<&str, ModelHealth> = BTreeMap::new();
+    for call in calls {
+        let health = models.entry(&call.model).or_insert_with(|| ModelHealth {
+            model: call.model.clone(),
+            calls: 0,
+            failures: 0,
+            failing_since: None,
+            last_error: None,
+            last_failure: None,
+        });
+        let is_failing = health.failures == health.calls;
+        health.calls += 1;
+        if call.result != AttemptResult::Failed {
+            continue;
+        }
+        let at = views::seconds(call.at);
+        health.failures += 1;
+        health.last_failure.get_or_insert(at);
+        if health.last_error.is_none() {
+            health.last_error = call.error.clone();
+        }
+        if is_failing {
+            health.failing_since = Some(at);
+        }
+    }
+    models.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_fails_since_the_first_failure_after_its_last_success() {
+        let call = |seconds: i64, model: &str, error: Option<&str>| RecentCall {
+            at: Timestamp::from_second(seconds).unwrap(),
+            model: model.into(),
+            verb: "judge".into(),
+            result: error.map_or(AttemptResult::Kept, |_| AttemptResult::Failed),
+            error: error.map(Arc::from),
+        };
+        let health = model_health(&[
+            call(50, "a", Some("no key")),
+            call(45, "b", None),
+            call(40, "a", Some("too slow")),
+            call(35, "b", Some("too slow")),
+            call(30, "a", None),
+            call(20, "a", Some("long ago")),
+        ]);
+        let found: Vec<_> = health
+            .iter()
+            .map(|it| (&*it.model, it.calls, it.failures, it.failing_since, it.last_failure))
+            .collect();
+        assert_eq!(found, [("a", 4, 3, Some(40.0), Some(50.0)), ("b", 2, 1, None, Some(35.0))]);
+        assert_eq!(health[0].last_error.as_deref(), Some("no key"));
+    }
+}

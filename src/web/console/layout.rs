@@ -1,0 +1,115 @@
+//! What all pages of the console have in common.
+
+use askama::Template;
+use axum::http::{Method, StatusCode};
+use axum::response::Html;
+use jiff::Timestamp;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// The frame of a page.
+pub struct Layout<'a> {
+    pub language: Language,
+    pub persona: &'a str,
+    pub has_session: bool,
+    /// Who reads it.
+    pub reader: String,
+    pub may_order: bool,
+    pub has_room: bool,
+    /// Which of the links in the head is this page.
+    pub section: Section,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Overview,
+    Channel,
+    Queue,
+}
+
+impl<'a> Layout<'a> {
+    pub fn new(web: &'a Web, visitor: &Visitor, language: Language, section: Section) -> Self {
+        let reader = match &visitor.access {
+            Access::SignedIn(holder) => format!("{} ({})", holder.name, holder.role.name()),
+            Access::Public | Access::ThisMachine => {
+                texts::console::this_machine(language).to_owned()
+            }
+        };
+        Self {
+            language,
+            persona: &web.persona.name,
+            has_session: visitor.session.is_some(),
+            reader,
+            may_order: visitor.access.may_order(),
+            has_room: visitor.access.allows(&Method::GET, "/"),
+            section,
+        }
+    }
+
+    /// `page` for the link that leads here, else `false`: as `aria-current` has it.
+    pub fn current(&self, section: &str) -> &'static str {
+        let is_here = matches!(
+            (self.section, section),
+            (Section::Overview, "overview") | (Section::Queue, "queue")
+        );
+        if is_here { "page" } else { "false" }
+    }
+}
+
+/// A moment on a page. Browsers show it in their own time zone, or as a distance that moves on.
+pub struct Moment {
+    pub iso: String,
+    pub text: String,
+}
+
+impl Moment {
+    pub fn new(at: Timestamp) -> Self {
+        Self { iso: at.to_string(), text: crate::ledger::format_time(at) }
+    }
+
+    pub fn from_seconds(seconds: f64) -> Self {
+        let at = Timestamp::from_millisecond((seconds * 1000.0) as i64);
+        Self::new(at.unwrap_or(Timestamp::MAX))
+    }
+}
+
+/// The address of a channel's timeline.
+pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
+    format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
+}
+
+/// A part of an address, percent-encoded.
+pub fn encode(part: &str) -> String {
+    let mut encoded = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+pub fn render(page: &impl Template) -> Result<Html<String>, ApiProblem> {
+    let broken =
+        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    page.render().map(Html).map_err(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_safe_in_addresses() {
+        let (workspace, channel) = (WorkspaceId::new("slack:T1"), ChannelId::new("a/b?\"<é"));
+        let address = channel_address(&workspace, &channel);
+        assert_eq!(address, "/console/channels/slack%3AT1/a%2Fb%3F%22%3C%C3%A9");
+    }
+}

@@ -1,0 +1,135 @@
+//! The forms of the console: orders, and what becomes of dead letters. Browsers without scripts are sent back to the page
+//! that they came from.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::response::Redirect;
+use serde::Deserialize;
+
+use crate::web::access::Visitor;
+use crate::web::dead_letters::{self, Fate};
+use crate::web::orders::{self, Command};
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::event::DeadLetterId;
+use aizuchi_core::rules::Mode;
+
+#[derive(Deserialize)]
+pub struct OrderForm {
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `retry 7` or `drop 7`.
+    order: String,
+    workspace: Option<String>,
+    channel: Option<String>,
+    /// Of the order `mode`; empty: as configured.
+    mode: Option<String>,
+    /// The page to go back to.
+    back: Option<String>,
+}
+
+/// What a form asks for.
+#[derive(Debug)]
+enum Request {
+    Order(Command),
+    Letter(DeadLetterId, Fate),
+}
+
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    form: Result<Form<OrderForm>, FormRejection>,
+) -> Result<Redirect, ApiProblem> {
+    let Form(form) = form.map_err(|_| malformed())?;
+    let back = form.back.as_deref().filter(|back| is_own(back)).unwrap_or("/console").to_owned();
+    match parse(&form).ok_or_else(malformed)? {
+        Request::Order(command) => {
+            let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
+            orders::carry_out(&web, &visitor.access, &workspace, command).await?;
+        }
+        Request::Letter(id, fate) => dead_letters::settle(&web, &visitor.access, id, fate).await?,
+    }
+    Ok(Redirect::to(&back))
+}
+
+fn parse(form: &OrderForm) -> Option<Request> {
+    let mut words = form.order.split(' ');
+    let (verb, argument) = (words.next()?, words.next());
+    let channel = form.channel.clone().filter(|channel| !channel.is_empty());
+    let id = || argument?.parse().ok().map(DeadLetterId);
+    let minutes = match argument {
+        Some(minutes) => Some(minutes.parse().ok()?),
+        None => None,
+    };
+    Some(match verb {
+        "mute" => Request::Order(Command::Mute { channel, minutes }),
+        "unmute" => Request::Order(Command::Unmute { channel }),
+        "stop" => Request::Order(Command::Stop { channel: channel? }),
+        "mode" => {
+            let name = form.mode.as_deref().unwrap_or_default();
+            let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+            if mode.is_none() && !name.is_empty() {
+                return None;
+            }
+            Request::Order(Command::Mode { channel: channel?, mode })
+        }
+        "retry" => Request::Letter(id()?, Fate::Retry),
+        "drop" => Request::Letter(id()?, Fate::Drop),
+        _ => return None,
+    })
+}
+
+/// Whether an address is that of a page of the console. Another one would make it a signpost for strangers.
+fn is_own(back: &str) -> bool {
+    back.starts_with("/console") && !back.contains(['\\', '\r', '\n'])
+}
+
+fn malformed() -> ApiProblem {
+    let sentence = "the order must be mute, unmute, stop, mode, retry or drop, with a channel where one is meant";
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(order: &str, channel: Option<&str>, mode: Option<&str>) -> OrderForm {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let (channel, mode) = (owned(channel), owned(mode));
+        OrderForm { order: order.to_owned(), workspace: None, channel, mode, back: None }
+    }
+
+    #[test]
+    fn a_form_says_what_is_ordered() {
+        let parsed = |order, channel, mode| format!("{:?}", parse(&form(order, channel, mode)));
+        for (order, channel, mode, expected) in [
+            ("mute 120", Some("c"), None, "Mute { channel: Some(\"c\"), minutes: Some(120) }"),
+            ("mute", Some(""), None, "Mute { channel: None, minutes: None }"),
+            ("mute soon", Some("c"), None, "None"),
+            ("stop", None, None, "None"),
+            ("mode", Some("c"), Some("observe"), "mode: Some(Observe)"),
+            ("mode", Some("c"), Some(""), "mode: None"),
+            ("mode", Some("c"), Some("loud"), "None"),
+            ("retry 7", None, None, "Letter(DeadLetterId(7), Retry)"),
+            ("drop", None, None, "None"),
+            ("burn", Some("c"), None, "None"),
+        ] {
+            let found = parsed(order, channel, mode);
+            assert!(found.contains(expected), "{order}: {found}");
+        }
+    }
+
+    #[test]
+    fn one_comes_back_only_to_the_console() {
+        for (back, expected) in [
+            ("/console", true),
+            ("/console/channels/slack%3AT1/C1?q=a", true),
+            ("https://evil.example", false),
+            ("//evil.example", false),
+            ("/console\r\nx: y", false),
+        ] {
+            assert_eq!(is_own(back), expected, "{back}");
+        }
+    }
+}

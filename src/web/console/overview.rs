@@ -1,0 +1,192 @@
+//! The page of all workspaces and channels.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Extension, State};
+use axum::response::Html;
+
+use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus};
+use crate::web::access::Visitor;
+use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::console::snapshot;
+use crate::web::language::PageLanguage;
+use crate::web::{ApiProblem, Web, views};
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::rules::Mode;
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/overview.html")]
+struct OverviewPage<'a> {
+    layout: Layout<'a>,
+    workspaces: Vec<WorkspaceView>,
+    modes: Vec<ModeView>,
+}
+
+struct WorkspaceView {
+    id: String,
+    title: String,
+    is_connected: bool,
+    connection: String,
+    facts: Vec<String>,
+    is_muted: bool,
+    channels: Vec<ChannelView>,
+}
+
+struct ChannelView {
+    id: String,
+    name: String,
+    address: String,
+    /// If it is not public.
+    kind: Option<&'static str>,
+    mode: &'static str,
+    mode_name: &'static str,
+    is_muted: bool,
+    /// If the mute has an end.
+    muted_until: Option<Moment>,
+    heard: Option<Moment>,
+    spoke: Option<Moment>,
+    step: Option<StepView>,
+    outcomes: Vec<OutcomeView>,
+    cost: String,
+}
+
+struct StepView {
+    verb: &'static str,
+    is_owed: bool,
+    is_now: bool,
+    due: Moment,
+}
+
+struct OutcomeView {
+    name: &'static str,
+    word: &'static str,
+    count: usize,
+}
+
+/// A mode to choose.
+pub struct ModeView {
+    pub name: &'static str,
+    pub word: &'static str,
+}
+
+/// A mute that lasts longer is one without an end.
+const MAX_MUTE_SECONDS: f64 = 366.0 * 86_400.0;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+) -> Result<Html<String>, ApiProblem> {
+    let status = snapshot::read(&web, &visitor.access, None).await?;
+    let now = views::seconds(web.clock.now());
+    let teller = Teller { language, currency: &web.currency, now };
+    render(&OverviewPage {
+        layout: Layout::new(&web, &visitor, language, Section::Overview),
+        workspaces: status.workspaces.iter().map(|it| teller.workspace(it)).collect(),
+        modes: modes(language),
+    })
+}
+
+/// All modes, to choose one.
+pub fn modes(language: Language) -> Vec<ModeView> {
+    let modes = Mode::ALL.into_iter();
+    modes
+        .map(|mode| ModeView { name: mode.name(), word: texts::ledger::mode(language, mode) })
+        .collect()
+}
+
+/// Makes words of a status.
+struct Teller<'a> {
+    language: Language,
+    currency: &'a str,
+    now: f64,
+}
+
+impl Teller<'_> {
+    fn workspace(&self, status: &WorkspaceStatus) -> WorkspaceView {
+        let language = self.language;
+        let connection = status.connection.as_ref();
+        let outage = connection.and_then(|connection| connection.outage.as_ref());
+        let mut facts = connection.map_or(Vec::new(), |connection| self.backfill(connection));
+        let today = self.money(status.money_today);
+        facts.push(texts::console::today_cost(language, status.tokens_today, &today));
+        facts.push(texts::console::month_cost(language, &self.money(status.money_this_month)));
+        let platform = connection.and_then(|connection| connection.platform);
+        let local = texts::console::room(language);
+        let is_local = status.workspace == workspace_id();
+        let id = status.workspace.as_str();
+        WorkspaceView {
+            title: platform.unwrap_or(if is_local { local } else { id }).to_owned(),
+            is_connected: outage.is_none(),
+            connection: match outage {
+                None => texts::console::connected(language).to_owned(),
+                Some(why) => texts::console::not_connected(language, why),
+            },
+            facts,
+            is_muted: status.muted_until.is_some(),
+            channels: status.channels.iter().map(|it| self.channel(status, it)).collect(),
+            id: id.to_owned(),
+        }
+    }
+
+    fn backfill(&self, connection: &ConnectionStatus) -> Vec<String> {
+        let ConnectionStatus { behind, channels, failing, .. } = *connection;
+        let read = channels.saturating_sub(behind);
+        let progress =
+            (behind > 0).then(|| texts::console::catching_up(self.language, read, channels));
+        let failing = (failing > 0).then(|| texts::console::failing(self.language, failing));
+        progress.into_iter().chain(failing).collect()
+    }
+
+    fn channel(&self, workspace: &WorkspaceStatus, status: &ChannelStatus) -> ChannelView {
+        let language = self.language;
+        let mode = Mode::ALL.into_iter().find(|mode| mode.name() == status.mode);
+        let outcomes = status.decisions_today.iter().map(|(name, count)| OutcomeView {
+            name,
+            word: texts::console::outcome_word(language, name),
+            count: *count,
+        });
+        let next = status.pending.iter().min_by(|one, other| one.due.total_cmp(&other.due));
+        ChannelView {
+            address: channel_address(&workspace.workspace, &status.id),
+            id: status.id.to_string(),
+            name: status.name.clone(),
+            kind: match status.visibility {
+                "public" => None,
+                "private" => Some(texts::console::private(language)),
+                _ => Some(texts::console::direct(language)),
+            },
+            mode: mode.map_or(status.mode, |mode| texts::ledger::mode(language, mode)),
+            mode_name: status.mode,
+            is_muted: status.muted_until.is_some(),
+            muted_until: status
+                .muted_until
+                .filter(|until| until - self.now < MAX_MUTE_SECONDS)
+                .map(Moment::from_seconds),
+            heard: status.last_heard.map(Moment::from_seconds),
+            spoke: status.last_spoke.map(Moment::from_seconds),
+            step: next.map(|step| self.step(step)),
+            outcomes: outcomes.collect(),
+            cost: match status.tokens_today {
+                0 => "–".to_owned(),
+                _ => self.money(status.money_today),
+            },
+        }
+    }
+
+    fn step(&self, step: &PendingStatus) -> StepView {
+        StepView {
+            verb: texts::console::pending_verb(self.language, step.verb),
+            is_owed: step.owed,
+            is_now: step.in_progress || step.due <= self.now,
+            due: Moment::from_seconds(step.due),
+        }
+    }
+
+    fn money(&self, money: f64) -> String {
+        format!("{money:.2} {}", self.currency)
+    }
+}

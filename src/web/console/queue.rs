@@ -1,0 +1,186 @@
+//! The page of what is stuck and of the program's health.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Extension, State};
+use axum::response::Html;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::console::api::MAX_READS;
+use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
+use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::language::PageLanguage;
+use crate::web::{ApiProblem, Web, dead_letters, models, views, workspaces};
+use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
+use aizuchi_core::event::DeadLetter;
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::PrivateReads;
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/queue.html")]
+struct QueuePage<'a> {
+    layout: Layout<'a>,
+    letters: Vec<LetterView>,
+    steps: Vec<WaitingView>,
+    models: Vec<ModelView>,
+    /// What is wrong with the models in use, as far as the program knows without asking.
+    problems: Vec<String>,
+    health: Health,
+    size: String,
+    last_backup: Option<Moment>,
+    /// Only for admins.
+    reads: Option<Vec<ReadView>>,
+}
+
+/// Where something is.
+struct PlaceView {
+    name: String,
+    address: String,
+    workspace: String,
+}
+
+struct LetterView {
+    id: i64,
+    place: PlaceView,
+    verb: &'static str,
+    at: Moment,
+    attempts: String,
+    error: String,
+    text: Option<String>,
+}
+
+struct WaitingView {
+    key: String,
+    place: PlaceView,
+    verb: &'static str,
+    is_owed: bool,
+    is_now: bool,
+    due: Moment,
+}
+
+struct ModelView {
+    name: String,
+    failing_since: Option<Moment>,
+    calls: String,
+    last_error: Option<String>,
+}
+
+struct ReadView {
+    place: PlaceView,
+    reader: String,
+    what: &'static str,
+    at: Moment,
+    count: u64,
+}
+
+/// The most steps that are shown; the API has all.
+const MAX_STEPS: usize = 200;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+) -> Result<Html<String>, ApiProblem> {
+    let access = &visitor.access;
+    let health = health::read(&web).await?;
+    let places = Places::read(&web, access).await?;
+    let letters = dead_letters::read(&web, access, None).await?;
+    let reads = match access.is_admin() {
+        true => Some(web.archive.private_reads(MAX_READS).await?),
+        false => None,
+    };
+    let now = views::seconds(web.clock.now());
+    let problems = models::problems(&web.models, language).into_iter();
+    let problem = |problem: serde_json::Value| {
+        let text = |key: &str| problem[key].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", text("model"), text("told"))
+    };
+    let steps = health.steps.iter().take(MAX_STEPS);
+    render(&QueuePage {
+        layout: Layout::new(&web, &visitor, language, Section::Queue),
+        letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
+        steps: steps.map(|step| waiting(step, &places, now, language)).collect(),
+        models: health.models.iter().map(|it| model(it, language)).collect(),
+        problems: problems.map(problem).collect(),
+        size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
+        last_backup: health.last_backup.map(Moment::from_seconds),
+        reads: reads.map(|reads| reads.iter().map(|it| read(it, &places, language)).collect()),
+        health,
+    })
+}
+
+/// The names of all channels that the visitor may learn.
+struct Places(HashMap<(WorkspaceId, ChannelId), String>);
+
+impl Places {
+    async fn read(web: &Web, access: &Access) -> Result<Self, ApiProblem> {
+        let mut names = HashMap::new();
+        for workspace in workspaces::all(web).await? {
+            let channels = web.archive.channels(&workspace).await?.into_iter();
+            let named = channels.filter(|channel| access.may_name(channel.visibility));
+            names
+                .extend(named.map(|Channel { workspace, id, name, .. }| {
+                    ((workspace, id), name.to_string())
+                }));
+        }
+        Ok(Self(names))
+    }
+
+    fn view(&self, workspace: &WorkspaceId, channel: &ChannelId) -> PlaceView {
+        let name = self.0.get(&(workspace.clone(), channel.clone()));
+        PlaceView {
+            name: name.cloned().unwrap_or_else(|| channel.to_string()),
+            address: channel_address(workspace, channel),
+            workspace: workspace.to_string(),
+        }
+    }
+}
+
+fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Language) -> LetterView {
+    let conversation = &letter.conversation;
+    let text = letter.text.as_ref().filter(|_| dead_letters::may_read(access, letter));
+    LetterView {
+        id: letter.id.0,
+        place: places.view(&conversation.workspace, &conversation.channel),
+        verb: texts::console::pending_verb(language, &letter.verb),
+        at: Moment::new(letter.at),
+        attempts: texts::console::attempts(language, letter.attempts),
+        error: letter.error.clone(),
+        text: text.map(ToString::to_string),
+    }
+}
+
+fn waiting(step: &WaitingStep, places: &Places, now: f64, language: Language) -> WaitingView {
+    let channel = ChannelId::new(step.channel.as_str());
+    let thread = step.thread.as_deref().unwrap_or_default();
+    WaitingView {
+        key: format!("{} {channel} {thread}", step.workspace),
+        place: places.view(&step.workspace, &channel),
+        verb: texts::console::pending_verb(language, step.verb),
+        is_owed: step.owed,
+        is_now: step.in_progress || step.due <= now,
+        due: Moment::from_seconds(step.due),
+    }
+}
+
+fn model(health: &ModelHealth, language: Language) -> ModelView {
+    ModelView {
+        name: health.model.to_string(),
+        failing_since: health.failing_since.map(Moment::from_seconds),
+        calls: texts::console::failures(language, health.failures, health.calls),
+        last_error: health.last_error.as_ref().map(ToString::to_string),
+    }
+}
+
+fn read(reads: &PrivateReads, places: &Places, language: Language) -> ReadView {
+    ReadView {
+        place: places.view(&reads.read.workspace, &reads.read.channel),
+        reader: reads.read.reader.to_string(),
+        what: texts::console::private_text(language, reads.read.what.name()),
+        at: Moment::new(reads.at),
+        count: reads.count,
+    }
+}

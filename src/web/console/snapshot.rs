@@ -1,0 +1,45 @@
+//! How everything stands, as `aizuchi status` tells it, with what only the running program knows.
+
+use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
+use crate::web::access::Access;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::WorkspaceId;
+
+/// All workspaces, or one, as this visitor may know them.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    only: Option<&WorkspaceId>,
+) -> Result<Status, ApiProblem> {
+    let rulebook = web.room.rulebook();
+    let (zone, now) = (&web.zone, web.clock.now());
+    let reader = StatusReader { archive: &*web.archive, rulebook: &rulebook, zone, now };
+    let mut read = Vec::new();
+    for workspace in workspaces::all(web).await? {
+        if only.is_some_and(|only| *only != workspace) {
+            continue;
+        }
+        let orders = web.store.orders(&workspace).await?;
+        let connection = Some(connection(web, &workspace));
+        read.push(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? });
+    }
+    let status = Status {
+        version: env!("CARGO_PKG_VERSION"),
+        database: web.database.clone(),
+        workspaces: read,
+        dead_letters: web.archive.backlog().await?.dead_letters,
+    };
+    Ok(if access.is_admin() { status } else { status.without_private_names() })
+}
+
+fn connection(web: &Web, workspace: &WorkspaceId) -> ConnectionStatus {
+    let platform = web.platforms.for_workspace(workspace).ok();
+    let progress = platform.and_then(|platform| platform.backfill_progress());
+    ConnectionStatus {
+        platform: workspaces::platform_name(web, workspace),
+        outage: workspaces::outage(web, workspace),
+        behind: progress.as_ref().map_or(0, |progress| progress.behind.len()),
+        channels: progress.as_ref().map_or(0, |progress| progress.channels),
+        failing: progress.as_ref().map_or(0, |progress| progress.failing.len()),
+    }
+}

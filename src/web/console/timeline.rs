@@ -1,0 +1,90 @@
+//! A channel's messages with the decisions about them, oldest first, a page at a time.
+
+mod filter;
+mod rows;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::Html;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::console::layout::{Layout, Section, channel_address, render};
+use crate::web::console::overview::{ModeView, modes};
+use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
+use crate::web::console::timeline::rows::{Row, Rows};
+use crate::web::language::PageLanguage;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/timeline.html")]
+struct TimelinePage<'a> {
+    layout: Layout<'a>,
+    workspace: String,
+    channel: String,
+    name: String,
+    address: String,
+    is_muted: bool,
+    modes: Vec<ModeView>,
+    mode_name: &'static str,
+    /// Whether the visitor reads what was said here.
+    can_read: bool,
+    withheld: &'static str,
+    outcomes: Vec<Choice>,
+    gates: Vec<Choice>,
+    filter: FilterQuery,
+    rows: Vec<Row>,
+    /// The page of what came before, if anything did.
+    older: Option<String>,
+    is_newest: bool,
+}
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    place: Result<Path<(String, String)>, PathRejection>,
+    query: Result<Query<FilterQuery>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let absent = |_| ApiProblem::new(StatusCode::NOT_FOUND, "there is no such channel");
+    let Path((workspace, channel)) = place.map_err(absent)?;
+    let workspace = workspaces::find(&web, Some(&workspace)).await?;
+    let channel = workspaces::channel(&web, &workspace, &channel).await?;
+    let query = query.map_or(FilterQuery::default(), |Query(query)| query);
+    let access = &visitor.access;
+    let can_read = access.may_read(&workspace, channel.visibility);
+    let filter = Filter::parse(&web, &channel, &query, can_read).await?;
+    let found = Rows::read(&web, access, &channel, &filter, language).await?;
+    let address = channel_address(&workspace, &channel.id);
+    let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
+    let is_muted = orders.channel_mute(&channel.id, now).is_some();
+    let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
+    render(&TimelinePage {
+        layout: Layout::new(&web, &visitor, language, Section::Channel),
+        name: match access.may_name(channel.visibility) {
+            true => channel.name.to_string(),
+            false => channel.id.to_string(),
+        },
+        workspace: workspace.to_string(),
+        channel: channel.id.to_string(),
+        is_muted,
+        modes: modes(language),
+        mode_name: mode.name(),
+        can_read,
+        withheld: match access {
+            Access::ThisMachine => texts::console::withheld_here(language),
+            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
+        },
+        outcomes: filter::outcomes(language),
+        gates: filter::gates(language),
+        older: found.older.map(|before| format!("{address}?{}", query.address(&before))),
+        is_newest: query.before.is_none(),
+        rows: found.rows,
+        filter: query,
+        address,
+    })
+}

@@ -1,0 +1,11 @@
+//! Somebody who signed in.
+
+use std::sync::Arc;
+
+use crate::config::http::AccessRole;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub name: Arc<str>,
+    pub role: AccessRole,
+}

@@ -1,0 +1,34 @@
+/** Shows moments in the reader's own time: as a date, as how long ago, as how long until then, or as the rest of a span. */
+
+const language = document.documentElement.lang;
+const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const distance = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" });
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+function told(seconds) {
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS[3];
+  return distance.format(Math.trunc(seconds / length), unit);
+}
+
+function lasting(seconds) {
+  const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? UNITS[3];
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(Math.trunc(seconds / length));
+}
+
+/** What is due is done soon; it is not late by a second. */
+function shown({ dataset }, at, seconds) {
+  if ("ago" in dataset) return told(Math.min(seconds, 0));
+  if ("left" in dataset) return told(Math.max(seconds, 0));
+  if ("rest" in dataset) return lasting(Math.max(seconds, 0));
+  return moment.format(at);
+}
+
+export function showTimes() {
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    const seconds = Math.round((at - Date.now()) / 1000);
+    const text = shown(time, at, seconds);
+    if (time.textContent !== text) time.textContent = text;
+    if (time.title === "") time.title = moment.format(at);
+  }
+}

@@ -1,0 +1,107 @@
+/** Brings a page of the console up to date: what the server made is read again and compared, and only what differs is
+ *  changed, so that focus, scroll and what is being filled in stay. */
+
+import { morph } from "./morph.js";
+import { showTimes } from "./console-time.js";
+
+/** Changes come in bursts. */
+const PACE_MS = 1500;
+const RETRY_MS = 5000;
+/** So close to its end, somebody follows the talk. */
+const NEAR_PX = 120;
+
+let timer = null;
+let isReading = false;
+let isBehind = false;
+
+/** Whether the end of the page is in sight, where the newest row is. */
+function isAtEnd() {
+  return window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - NEAR_PX;
+}
+
+/** A timeline begins at its end, as a chat does, unless an older page was asked for. */
+function showNewest() {
+  if (document.querySelector(".timeline") === null || new URLSearchParams(location.search).has("before")) return;
+  document.querySelector(".timeline > li:last-child")?.scrollIntoView({ block: "end" });
+}
+
+async function read() {
+  timer = null;
+  if (document.hidden || isReading) {
+    isBehind = true;
+    return;
+  }
+  isReading = true;
+  isBehind = false;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("content");
+    const wasAtEnd = isAtEnd();
+    if (fresh !== null) morph(document.getElementById("content"), fresh);
+    showTimes();
+    if (wasAtEnd) showNewest();
+  } catch {
+    // The stream tells when the server is there again.
+  } finally {
+    isReading = false;
+    if (isBehind) readSoon();
+  }
+}
+
+function readSoon() {
+  timer ??= setTimeout(read, PACE_MS);
+}
+
+/** The first event only says how things stand, which the page shows already. */
+function listen() {
+  const source = new EventSource("/console/events");
+  let isFirst = true;
+  source.addEventListener("change", () => {
+    if (!isFirst) readSoon();
+    isFirst = false;
+  });
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, RETRY_MS);
+  });
+}
+
+/** Older rows are put before those that are there. */
+async function readOlder(link) {
+  if (link.dataset.busy) return;
+  link.dataset.busy = "yes";
+  const list = document.querySelector(".timeline");
+  try {
+    const answer = await fetch(link.href, { headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const known = new Set([...list.children].map((row) => row.dataset.key));
+    const rows = [...page.querySelectorAll(".timeline > li")].filter((row) => !known.has(row.dataset.key));
+    const height = document.documentElement.scrollHeight;
+    list.prepend(...rows);
+    window.scrollBy(0, document.documentElement.scrollHeight - height);
+    const next = page.querySelector("[data-older]");
+    if (next === null) link.closest(".older").remove();
+    else link.setAttribute("href", next.getAttribute("href"));
+    showTimes();
+  } catch {
+    location.assign(link.href);
+  } finally {
+    delete link.dataset.busy;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-older]");
+  if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  readOlder(link);
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && isBehind) readSoon();
+});
+
+showTimes();
+showNewest();
+setInterval(showTimes, 1000);
+listen();

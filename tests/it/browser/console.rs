@@ -1,0 +1,200 @@
+//! The console in a real browser, for each role, in both languages and on a phone.
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::browser::tab::Tab;
+use crate::console::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
+use crate::program::Program;
+use crate::slack::harness::SlackHarness;
+use aizuchi_fakes::slack::fault::Fault;
+
+const ROWS: &str = "return document.querySelectorAll('[data-testid=row] .text').length";
+const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=row] .text')].map((text) => text.textContent)";
+
+async fn sign_in(tab: &Tab, program: &Program, token: &str) {
+    tab.open_page(&format!("{}/login", program.address)).await;
+    tab.type_in("token", token).await;
+    tab.click("enter").await;
+}
+
+/// What is wrong with a page for somebody who does not see it, or sees it on a narrow screen.
+const DEFECTS: &str = "
+    const named = (element) => (element.getAttribute('aria-label') ?? element.textContent).trim() !== ''
+        || element.labels?.length > 0;
+    const controls = [...document.querySelectorAll('button, a, select, input:not([type=hidden])')];
+    return {
+        unnamed: controls.filter((control) => !named(control)).map((control) => control.outerHTML),
+        ids: [...document.querySelectorAll('[id]')].map(({ id }) => id)
+            .filter((id, index, all) => all.indexOf(id) !== index),
+        headings: document.querySelectorAll('h1').length,
+        mains: document.querySelectorAll('main').length,
+        lang: document.documentElement.lang,
+        wide: document.documentElement.scrollWidth > window.innerWidth + 1,
+        pwned: window.pwned ?? null,
+        outside: performance.getEntriesByType('resource')
+            .filter(({ name }) => new URL(name).origin !== location.origin).map(({ name }) => name),
+    }";
+
+async fn expect_sound(tab: &Tab, language: &str) {
+    let sound = json!({
+        "unnamed": [], "ids": [], "headings": 1, "mains": 1, "lang": language, "wide": false,
+        "pwned": null, "outside": [],
+    });
+    assert_eq!(tab.evaluate(DEFECTS).await, sound);
+}
+
+#[tokio::test]
+async fn an_operator_silences_a_channel_and_sees_it_live() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let browser = Browser::start().await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, OPERATOR).await;
+    tab.open_page(&format!("{}/console", program.address)).await;
+    expect_sound(&tab, "en").await;
+    let row = |what: &str| {
+        format!("return document.querySelector('[data-channel={}]')?.{what} ?? null", harness.tea)
+    };
+    tab.expect_result(&row("querySelector('th a').textContent"), json!("tea")).await;
+    let click = format!(
+        "document.querySelector('[data-channel={}] [data-testid=mute]').click()",
+        harness.tea
+    );
+    tab.evaluate(&click).await;
+    let muted = row("querySelector('.mark.warn') !== null");
+    tab.expect_result(&muted, json!(true)).await;
+    // Somebody else lifts it, and somebody writes: the page shows both by itself.
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let other = browser.blank().await;
+    other
+        .open_page(&format!("{}/console/channels/{workspace}/{}", program.address, harness.tea))
+        .await;
+    other.click("unmute").await;
+    tab.expect_result(&muted, json!(false)).await;
+    harness.post_message(&harness.tea, &harness.mio, "is anybody there?");
+    let waits = row("querySelector('td:nth-of-type(4) time') !== null");
+    tab.expect_result(&waits, json!(true)).await;
+    other.expect_result(TEXTS, json!(["is anybody there?"])).await;
+    expect_sound(&other, "en").await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn each_role_sees_the_timeline_it_may() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["it is hot"]);
+    let hostile = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>";
+    harness.post_message(&harness.attic, &harness.mio, hostile);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%pwned%'", 1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let browser = Browser::start_in("ja").await;
+    let tab = browser.blank().await;
+    let channel = |id: &str| format!("{}/console/channels/{workspace}/{id}", program.address);
+    for (token, tea, attic) in [
+        (VIEWER, Value::Null, Value::Null),
+        (OPERATOR, json!("it is hot"), Value::Null),
+        (ADMIN, json!("it is hot"), json!(hostile)),
+    ] {
+        sign_in(&tab, &program, token).await;
+        for (id, expected) in [(&harness.tea, &tea), (&harness.attic, &attic)] {
+            tab.open_page(&channel(id)).await;
+            tab.find("timeline").await;
+            let texts = tab.evaluate(TEXTS).await;
+            let texts = texts.as_array().unwrap();
+            match expected {
+                Value::Null => {
+                    assert!(texts.iter().all(|it| it == "（内容は非表示）"), "{texts:?}")
+                }
+                text => assert!(texts.contains(text), "{texts:?}"),
+            }
+            expect_sound(&tab, "ja").await;
+        }
+        let outcome =
+            "return document.querySelector('[data-testid=decision] .outcome')?.textContent ?? null";
+        tab.open_page(&channel(&harness.tea)).await;
+        tab.expect_result(outcome, json!("発言")).await;
+        tab.open_page(&format!("{}?outcome=failed", channel(&harness.tea))).await;
+        tab.find("empty").await;
+        tab.open_page(&format!("{}/console/queue", program.address)).await;
+        tab.find("size").await;
+        expect_sound(&tab, "ja").await;
+        let reads = "return document.querySelectorAll('[data-testid=read]').length > 0";
+        assert_eq!(tab.evaluate(reads).await, json!(token == ADMIN));
+        tab.click("sign-out").await;
+    }
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_long_history_is_read_page_by_page_and_filtered() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    // They are read as history.
+    for number in 0..230 {
+        let user = if number % 50 == 0 { &harness.ren } else { &harness.mio };
+        harness.post_message(&harness.tea, user, &format!("step {number}"));
+    }
+    let program = harness.start().await;
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'step %'", 230).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let browser = Browser::start().await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, OPERATOR).await;
+    let channel = format!("{}/console/channels/{workspace}/{}", program.address, harness.tea);
+    tab.open_page(&channel).await;
+    tab.expect_result(ROWS, json!(100)).await;
+    tab.click("older").await;
+    tab.expect_result(ROWS, json!(200)).await;
+    tab.click("older").await;
+    let first = "return document.querySelector('[data-testid=row] .text').textContent";
+    tab.expect_result(first, json!("step 0")).await;
+    // What is read later does not drop what was read before.
+    harness.post_message(&harness.tea, &harness.mio, "the last step");
+    let last =
+        "return [...document.querySelectorAll('[data-testid=row] .text')].at(-1).textContent";
+    tab.expect_result(last, json!("the last step")).await;
+    tab.expect_result(first, json!("step 0")).await;
+    tab.open_page(&format!("{channel}?person=Ren")).await;
+    let expected = ["step 0", "step 50", "step 100", "step 150", "step 200"];
+    tab.expect_result(TEXTS, json!(expected)).await;
+    tab.open_page(&format!("{channel}?q=last")).await;
+    tab.expect_result(TEXTS, json!(["the last step"])).await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_tried_again_on_a_phone() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["the kettle hums", "the kettle sings"]);
+    harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
+    harness.post_mention(&harness.tea, &harness.mio, "is the tea ready?");
+    harness.until_kept("SELECT count(*) FROM dead_letters", 1).await;
+    let browser = Browser::start_touched().await;
+    let tab = browser.blank().await;
+    let screen = json!({ "width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true });
+    tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    sign_in(&tab, &program, ADMIN).await;
+    for page in ["/console", "/console/queue"] {
+        tab.open_page(&format!("{}{page}", program.address)).await;
+        expect_sound(&tab, "en").await;
+    }
+    let text = "return document.querySelector('[data-testid=letter-text]')?.textContent ?? null";
+    tab.expect_result(text, json!("the kettle hums")).await;
+    tab.click("retry").await;
+    let posts = harness.wait_for_posts(1).await;
+    assert_eq!(posts[0].text, "the kettle sings");
+    tab.find("no-letters").await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}

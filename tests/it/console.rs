@@ -1,0 +1,344 @@
+//! The console and the API of every workspace: who reaches what, and that a private channel's words stay there.
+
+use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::command::aizuchi;
+use crate::program::Program;
+use crate::slack::harness::SlackHarness;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_harness::net::http;
+
+pub const ADMIN: &str = "open-sesame-0123456789";
+pub const OPERATOR: &str = "kite-lantern-5502981743";
+pub const VIEWER: &str = "plum-harbor-7719034426";
+/// What is said in private.
+const CANARY: &str = "zanzibarquartz";
+/// The private channel's name.
+const SECRET_NAME: &str = "attic";
+
+/// Sets a token for each role.
+pub fn set_tokens(harness: &SlackHarness) {
+    let tokens = format!(
+        "\nhttp:\n  token: {ADMIN}\n  tokens:\n    - {{name: olga, role: operator, token: {OPERATOR}}}\n    - {{name: vera, role: viewer, token: {VIEWER}}}\n"
+    );
+    let config = std::fs::read_to_string(harness.home.config()).unwrap();
+    std::fs::write(harness.home.config(), config.replacen("\nhttp:\n", &tokens, 1)).unwrap();
+}
+
+/// The id of the harness's workspace.
+pub async fn slack_workspace(program: &Program, token: Option<&str>) -> String {
+    let found = json_of(get(program, token, "/api/workspaces").await).await;
+    let workspaces = found["workspaces"].as_array().unwrap();
+    let slack = workspaces.iter().find(|it| it["platform"] == "Slack").unwrap();
+    slack["id"].as_str().unwrap().to_owned()
+}
+
+fn client() -> Client {
+    http();
+    Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
+async fn get(program: &Program, token: Option<&str>, path: &str) -> Response {
+    let request = client().get(format!("{}{path}", program.address)).header("accept", "text/html");
+    let request = match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    request.send().await.unwrap()
+}
+
+async fn post(program: &Program, token: Option<&str>, path: &str, body: Value) -> StatusCode {
+    let request = client().post(format!("{}{path}", program.address)).json(&body);
+    let request = match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    request.send().await.unwrap().status()
+}
+
+async fn json_of(response: Response) -> Value {
+    response.json().await.unwrap()
+}
+
+/// Every address that answers with something of this workspace.
+async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
+    let mut pages: Vec<String> = [
+        "/",
+        "/console",
+        "/console/queue",
+        "/metrics",
+        "/ready",
+        "/api/workspaces",
+        "/api/models",
+        "/api/health",
+        "/api/status",
+        "/api/dead-letters",
+        "/api/private-reads",
+        "/api/channels",
+        "/api/room",
+        "/api/people",
+        "/api/spending",
+    ]
+    .map(str::to_owned)
+    .into();
+    for path in ["channels", "room", "people", "spending", "status", "dead-letters"] {
+        pages.push(format!("/api/{path}?workspace={workspace}"));
+    }
+    for channel in [&harness.tea, &harness.attic] {
+        for path in ["messages", "decisions"] {
+            pages.push(format!("/api/{path}?workspace={workspace}&channel={channel}"));
+        }
+        let messages = format!("/api/messages?workspace={workspace}&channel={channel}");
+        pages.push(format!("{messages}&decisions=true&after=0"));
+        for query in
+            ["", "?q=zanzibarquartz", "?person=Mio", "?outcome=failed", "?until=2999-01-01"]
+        {
+            pages.push(format!("/console/channels/{workspace}/{channel}{query}"));
+        }
+    }
+    pages.extend((1..12).map(|number| format!("/decisions/{number}")));
+    pages
+}
+
+#[tokio::test]
+async fn a_private_channels_words_reach_no_page_of_another_role() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&[CANARY, "the tea is hot"]);
+    harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
+    harness.post_mention(&harness.attic, &harness.mio, &format!("what is the {CANARY}?"));
+    harness.until_kept("SELECT count(*) FROM dead_letters WHERE text IS NOT NULL", 1).await;
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let pages = every_page(&harness, &workspace).await;
+
+    let (mut seen, mut public) = (0, 0);
+    for page in &pages {
+        let shown = get(&program, Some(ADMIN), page).await.text().await.unwrap();
+        seen += usize::from(shown.contains(CANARY));
+        for token in [OPERATOR, VIEWER] {
+            let answer = get(&program, Some(token), page).await;
+            let status = answer.status();
+            let shown = answer.text().await.unwrap();
+            // What was asked for stands in the form, whoever asks.
+            let shown = shown.replace(&format!("value=\"{CANARY}\""), "");
+            assert!(!shown.contains(CANARY), "{page}: {shown}");
+            assert!(!shown.contains(SECRET_NAME), "{page}: {shown}");
+            if token == VIEWER {
+                assert!(!shown.contains("tea ready") && !shown.contains("tea is hot"), "{page}");
+                assert!(!status.is_server_error(), "{page}: {shown}");
+            }
+            public += usize::from(shown.contains("tea ready"));
+        }
+    }
+    assert!(seen >= 5, "the admin sees it on {seen} pages");
+    assert!(public >= 3, "the operator reads public channels on {public} pages");
+
+    // Each of the admin's reads of the private channel is on record, and nobody else's.
+    let reads = json_of(get(&program, Some(ADMIN), "/api/private-reads").await).await;
+    let reads = reads["reads"].as_array().unwrap();
+    assert!(reads.iter().all(|read| read["reader"] == "http.token"), "{reads:?}");
+    assert!(reads.iter().all(|read| read["channel"] == json!(harness.attic)), "{reads:?}");
+    let mut kinds: Vec<_> = reads.iter().map(|read| read["what"].as_str().unwrap()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, ["dead_letters", "decisions", "messages"]);
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn this_machine_without_a_token_gives_orders_and_reads_no_other_workspace() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.will_say(&["the tea is hot"]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    let workspace = slack_workspace(&program, None).await;
+    for page in every_page(&harness, &workspace).await {
+        let shown = get(&program, None, &page).await.text().await.unwrap();
+        assert!(!shown.contains("tea ready") && !shown.contains("tea is hot"), "{page}: {shown}");
+        assert!(!shown.contains(SECRET_NAME) && !shown.contains("Ren"), "{page}: {shown}");
+    }
+    let mute = json!({ "workspace": workspace, "channel": harness.tea, "minutes": 120 });
+    assert_eq!(post(&program, None, "/api/mute", mute).await, StatusCode::NO_CONTENT);
+    let channels = format!("/api/channels?workspace={workspace}");
+    let channels = json_of(get(&program, None, &channels).await).await;
+    let tea = channels["channels"].as_array().unwrap().iter();
+    let tea = tea.clone().find(|channel| channel["id"] == json!(harness.tea)).unwrap();
+    assert!(tea["muted_until"].is_number() && tea["name"] == "tea", "{tea}");
+
+    // A link from the command line makes somebody an admin.
+    let link = aizuchi_link(&harness, &["--name", "mia"]);
+    let page = client().get(&link).send().await.unwrap().text().await.unwrap();
+    let code = link.split_once("link=").unwrap().1;
+    assert!(page.contains(code), "{page}");
+    let follow = async || {
+        let form = client().post(format!("{}/login", program.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        form.body(format!("link={code}")).send().await.unwrap()
+    };
+    let answer = follow().await;
+    assert_eq!(answer.headers()[LOCATION], "/console");
+    let cookie = answer.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap();
+    let channel = format!("{}/console/channels/{workspace}/{}", program.address, harness.tea);
+    let shown = client().get(&channel).header(COOKIE, cookie).send().await.unwrap();
+    let shown = shown.text().await.unwrap();
+    assert!(shown.contains("is the tea ready?") && shown.contains("mia (admin)"), "{shown}");
+    assert_eq!(follow().await.status(), StatusCode::UNAUTHORIZED, "it works once");
+    assert_eq!(program.stop(), Some(0));
+}
+
+fn aizuchi_link(harness: &SlackHarness, more: &[&str]) -> String {
+    let mut command = aizuchi();
+    command.arg("--config").arg(harness.home.config()).args(["console", "link"]).args(more);
+    let printed = command.assert().success().get_output().stdout.clone();
+    String::from_utf8(printed).unwrap().trim().to_owned()
+}
+
+#[tokio::test]
+async fn each_role_gives_the_orders_it_may_in_any_workspace() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(VIEWER)).await;
+    let orders = [
+        ("/api/mute", json!({ "workspace": workspace, "channel": harness.tea })),
+        ("/api/unmute", json!({ "workspace": workspace, "channel": harness.tea })),
+        ("/api/stop", json!({ "workspace": workspace, "channel": harness.attic })),
+        ("/api/mode", json!({ "workspace": workspace, "channel": harness.tea, "mode": "observe" })),
+        ("/api/opt-out", json!({ "workspace": workspace, "user": harness.mio })),
+    ];
+    for (path, body) in &orders {
+        let refused = post(&program, Some(VIEWER), path, body.clone()).await;
+        assert_eq!(refused, StatusCode::FORBIDDEN, "{path}");
+        let done = post(&program, Some(OPERATOR), path, body.clone()).await;
+        assert_eq!(done, StatusCode::NO_CONTENT, "{path}");
+    }
+    let status = json_of(get(&program, Some(VIEWER), "/api/status").await).await;
+    let workspaces = status["workspaces"].as_array().unwrap();
+    let slack = workspaces.iter().find(|it| it["workspace"] == json!(workspace)).unwrap();
+    let channel = |id: &str| {
+        let channels = slack["channels"].as_array().unwrap().iter();
+        channels.clone().find(|channel| channel["id"] == json!(id)).unwrap().clone()
+    };
+    assert_eq!(channel(&harness.tea)["mode"], "observe");
+    assert!(channel(&harness.tea)["muted_until"].is_null());
+    assert!(channel(&harness.attic)["muted_until"].is_number());
+    assert_eq!(slack["connection"]["outage"], Value::Null, "{slack}");
+
+    // The forms of the console do the same.
+    let form = |token: &str, back: &str| {
+        let form = client().post(format!("{}/console/orders", program.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let channel = &harness.tea;
+        let body = format!("workspace={workspace}&channel={channel}&order=mute+120&back={back}");
+        form.bearer_auth(token).body(body).send()
+    };
+    assert_eq!(form(VIEWER, "/console").await.unwrap().status(), StatusCode::FORBIDDEN);
+    let done = form(OPERATOR, "/console/queue").await.unwrap();
+    assert_eq!(
+        (done.status(), &done.headers()[LOCATION]),
+        (StatusCode::SEE_OTHER, &"/console/queue".parse().unwrap())
+    );
+    let elsewhere = form(OPERATOR, "https://evil.example").await.unwrap();
+    assert_eq!(elsewhere.headers()[LOCATION], "/console");
+
+    // A viewer is led to the console.
+    let answer = get(&program, Some(VIEWER), "/").await;
+    assert_eq!(answer.headers()[LOCATION], "/console");
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn an_unknown_workspace_or_channel_is_not_found() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    for path in ["channels", "room", "people", "spending", "status", "dead-letters"] {
+        let answer = get(&program, Some(ADMIN), &format!("/api/{path}?workspace=slack:T0")).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+        let problem = json_of(answer).await;
+        let sentence = "there is no workspace \"slack:T0\"; /api/workspaces lists them";
+        assert_eq!(problem["error"], sentence, "{path}");
+    }
+    for path in ["messages", "decisions"] {
+        let unknown = format!("/api/{path}?workspace={workspace}&channel=nowhere");
+        let answer = get(&program, Some(ADMIN), &unknown).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    for (path, body) in [
+        ("/api/mute", json!({ "workspace": "slack:T0" })),
+        ("/api/mute", json!({ "workspace": workspace, "channel": "nowhere" })),
+        ("/api/opt-out", json!({ "workspace": workspace, "user": "nobody" })),
+    ] {
+        let answer = post(&program, Some(ADMIN), path, body).await;
+        assert_eq!(answer, StatusCode::NOT_FOUND, "{path}");
+    }
+    // Messages are written in the local room only.
+    let message =
+        json!({ "workspace": workspace, "channel": harness.tea, "user": "mia", "text": "hi" });
+    let answer = post(&program, Some(ADMIN), "/api/messages", message).await;
+    assert_eq!(answer, StatusCode::BAD_REQUEST);
+    let page = format!("/console/channels/{workspace}/nowhere");
+    assert_eq!(get(&program, Some(ADMIN), &page).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_tried_again_or_dropped() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["first try", "second try", "third try"]);
+    let fail = async |count| {
+        harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
+        harness.post_mention(&harness.tea, &harness.mio, "is the tea ready?");
+        harness.until_kept("SELECT count(*) FROM dead_letters", count).await;
+        let letters = json_of(get(&program, Some(ADMIN), "/api/dead-letters").await).await;
+        letters["dead_letters"][0]["id"].as_i64().unwrap()
+    };
+    let id = fail(1).await;
+    let retry = format!("/api/dead-letters/{id}/retry");
+    assert_eq!(post(&program, Some(VIEWER), &retry, json!({})).await, StatusCode::FORBIDDEN);
+    assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NO_CONTENT);
+    let posts = harness.wait_for_posts(1).await;
+    assert_eq!(posts[0].text, "second try");
+    assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NOT_FOUND);
+    let id = fail(1).await;
+    let drop = client().delete(format!("{}/api/dead-letters/{id}", program.address));
+    let dropped = drop.bearer_auth(OPERATOR).send().await.unwrap().status();
+    assert_eq!(dropped, StatusCode::NO_CONTENT);
+    harness.until_kept("SELECT count(*) FROM dead_letters", 0).await;
+    harness.until_kept("SELECT count(*) FROM outbox WHERE text LIKE '%third%'", 0).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_people_write_stays_text() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let hostile = "<script>window.pwned=1</script><img src=x onerror=alert(1)>\"'><b>";
+    harness.post_message(&harness.tea, &harness.mio, hostile);
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%pwned%'", 1).await;
+    let query =
+        "q=%3Cscript%3Ewindow.pwned%3D1%3C%2Fscript%3E&person=%22%3E%3Cb%3E&from=%22%3E%3Cb%3E";
+    for page in [
+        format!("/console/channels/{workspace}/{}", harness.tea),
+        format!("/console/channels/{workspace}/{}?{query}", harness.tea),
+        format!("/console/channels/{workspace}/{}?q=pwned", harness.tea),
+        "/console/channels/%3Cscript%3E/%3Cb%3E".to_owned(),
+        "/login?link=%22%3E%3Cscript%3Ewindow.pwned".to_owned(),
+    ] {
+        let shown = get(&program, Some(ADMIN), &page).await.text().await.unwrap();
+        assert!(!shown.contains("<script>window") && !shown.contains("<img"), "{page}: {shown}");
+        assert!(!shown.contains("\"><b>"), "{page}: {shown}");
+    }
+    assert_eq!(program.stop(), Some(0));
+}
