@@ -46,8 +46,16 @@ pub struct Completion {
     pub closed: Option<DecisionClosing>,
     /// When the messages were written that are answered now.
     pub answered_at: Vec<Timestamp>,
-    /// The next decision, and whether it owes an answer. It takes over the unseen messages.
-    pub next_decision: Option<(DecisionId, bool)>,
+    pub next_decision: Option<NextDecision>,
+}
+
+/// The decision that follows a closed one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextDecision {
+    pub id: DecisionId,
+    pub is_owed: bool,
+    /// The messages of the closed decision that this takes over, since that had not seen them.
+    pub messages: Vec<MessageId>,
 }
 
 impl Completion {
@@ -79,7 +87,19 @@ pub enum UnsentFate {
 
 impl CompletionContext {
     fn has_unseen(&self) -> bool {
-        self.unseen_messages.as_ref().is_none_or(|unseen| !unseen.is_empty())
+        self.has_unseen_besides(&[])
+    }
+
+    /// Whether messages were unseen other than `settled`.
+    fn has_unseen_besides(&self, settled: &[OwedAnswer]) -> bool {
+        self.unseen_messages.is_none() || !self.unseen_besides(settled).is_empty()
+    }
+
+    fn unseen_besides(&self, settled: &[OwedAnswer]) -> Vec<MessageId> {
+        let is_settled =
+            |message: &&MessageId| settled.iter().any(|owed| owed.message == **message);
+        let unseen = self.unseen_messages.iter().flatten();
+        unseen.filter(|message| !is_settled(message)).cloned().collect()
     }
 
     fn is_unseen(&self, message: &MessageId) -> bool {
@@ -374,8 +394,8 @@ impl PendingState {
         }
     }
 
-    /// Closes the decision. `answered` lists the owed messages that it settled. Messages that came meanwhile
-    /// and were not considered go to the next decision.
+    /// Closes the decision. `answered` lists the owed messages that it settled; they stay with it, even if they were
+    /// edited too late for it. Other messages that it had not seen go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
@@ -385,11 +405,12 @@ impl PendingState {
     ) -> Completion {
         let is_settled =
             |id: &MessageId| answered.contains(id) || closing.settled_messages.contains(id);
-        self.owed.retain(|owed| !is_settled(&owed.message));
+        let settled =
+            self.owed.extract_if(.., |owed| is_settled(&owed.message)).collect::<Vec<_>>();
         let next_id = DecisionId(context.last_id + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
-            let follow_up_due = step.follow_up_due.filter(|_| context.has_unseen());
+            let follow_up_due = step.follow_up_due.filter(|_| context.has_unseen_besides(&settled));
             let generation = step.generation + 1;
             if !self.owed.is_empty() {
                 let reply = new_step(Event::Reply(conversation), now, next_id, generation);
@@ -399,7 +420,11 @@ impl PendingState {
                 self.step = Some(Step { waiting_since: step.waiting_since, ..judge });
             }
         }
-        let next_decision = self.step.as_ref().map(|step| (next_id, step.is_owed));
+        let next_decision = self.step.as_ref().map(|step| NextDecision {
+            id: next_id,
+            is_owed: step.is_owed,
+            messages: context.unseen_besides(&settled),
+        });
         Completion {
             closed: Some(closing),
             next_decision,

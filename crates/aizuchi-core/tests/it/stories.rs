@@ -645,6 +645,29 @@ async fn a_deleted_message_needs_no_second_judgment() {
     ");
 }
 
+/// What failed was its answer, so nothing else may silence it later for a reason that has to do with other messages.
+#[tokio::test]
+async fn a_mention_that_is_edited_while_its_answer_is_refused_ends_with_it() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("bob", "my beans are up").await;
+        let mention = harness.says("alice", "@Aizuchi are you there?").await;
+        let (users, edited) = (harness.clone(), mention.clone());
+        harness.platform.meanwhile(move || async move {
+            users.edits(&edited, "@Aizuchi are you there today?").await;
+        });
+        harness.platform.fails(&[Fault::Refused]);
+        harness.pass(1000).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s bob: my beans are up
+       0s alice: @Aizuchi are you there today?
+    [m000 m001] failed: something went wrong (reply kept)
+    ");
+}
+
 #[tokio::test]
 async fn a_deleted_mention_is_not_answered() {
     let transcript = on_every_store(async |store| {

@@ -554,7 +554,10 @@ statements! {
                 AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j
                     WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
-    MOVE_UNSEEN_MESSAGES = concat!("UPDATE messages SET decision = ?3 WHERE ", unseen_messages!());
+    /// Moves the messages ?3 of the decision ?1 to the decision ?2.
+    MOVE_MESSAGES = "
+        UPDATE messages SET decision = ?2
+        WHERE decision = ?1 AND id IN (SELECT j.value ->> 0 FROM json_each(?3) AS j)";
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,

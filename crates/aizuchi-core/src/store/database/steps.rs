@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::chat::MessageId;
-use crate::decision::{DecisionId, Evaluation};
-use crate::event::completion::{Completion, CompletionContext, UnsentFate};
+use crate::decision::Evaluation;
+use crate::event::completion::{Completion, CompletionContext, NextDecision, UnsentFate};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
@@ -249,9 +249,8 @@ async fn write_completion(
             forget_text.execute(&mut *connection).await?;
         }
     }
-    if let Some((next, is_owed)) = completion.next_decision {
-        open_next_decision(connection, counters, claim, (next, is_owed), seen_revision, now)
-            .await?;
+    if let Some(next) = completion.next_decision {
+        open_next_decision(connection, counters, claim, next, now).await?;
     }
     Ok(())
 }
@@ -315,33 +314,35 @@ async fn put_dead_letter(
     Ok(())
 }
 
-/// Opens the decision that follows the claim's decision, and moves the unseen messages to it.
+/// Opens the decision that follows the claim's decision, and moves its messages to it.
 async fn open_next_decision(
     connection: &mut Connection,
     counters: &mut Counters,
     claim: &Claim,
-    (next, is_owed): (DecisionId, bool),
-    seen_revision: Option<u64>,
+    next: NextDecision,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    counters.last_number = next.0;
+    counters.last_number = next.id.0;
     let conversation = claim.event.conversation();
     let opened = json!([[
-        next,
+        next.id,
         conversation.workspace,
         conversation.channel,
         rows::thread_column(conversation),
         now.as_millisecond(),
-        i64::from(is_owed),
+        i64::from(next.is_owed),
         counters.revision,
     ]]);
     let open = query(sql::OPEN_DECISIONS).bind(opened.to_string());
     open.execute(&mut *connection).await?;
-    let Some(seen_revision) = seen_revision else { return Ok(()) };
-    let move_unseen = query(sql::MOVE_UNSEEN_MESSAGES)
+    if next.messages.is_empty() {
+        return Ok(());
+    }
+    let messages: Vec<[&MessageId; 1]> = next.messages.iter().map(|id| [id]).collect();
+    let move_messages = query(sql::MOVE_MESSAGES)
         .bind(claim.decision.0)
-        .bind(seen_revision as i64)
-        .bind(next.0);
-    move_unseen.execute(connection).await?;
+        .bind(next.id.0)
+        .bind(json!(messages).to_string());
+    move_messages.execute(connection).await?;
     Ok(())
 }

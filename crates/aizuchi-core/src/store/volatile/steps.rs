@@ -1,10 +1,8 @@
 //! Claims due steps and applies their outcomes, in memory.
 
-use std::collections::HashSet;
-
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ConversationId, MessageId};
+use crate::chat::ConversationId;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentFate};
@@ -272,16 +270,16 @@ impl VolatileState {
         if let Some(closed) = completion.closed {
             self.close_decision(claim, closed, now);
         }
-        if let Some((next, is_owed)) = completion.next_decision {
-            let unseen: HashSet<MessageId> = self
-                .unseen_messages(claim, seen_revision)
-                .map(|message| message.message.id.clone())
-                .collect();
+        if let Some(next) = completion.next_decision {
             let record = self.conversations.entry(conversation.clone()).or_default();
-            let moved_messages =
-                record.messages.iter_mut().filter(|message| unseen.contains(&message.message.id));
-            moved_messages.for_each(|message| message.decision = Some(next));
-            self.open_decision(next, &conversation, is_owed, now);
+            let moved = record
+                .messages
+                .iter_mut()
+                .rev()
+                .filter(|message| next.messages.contains(&message.message.id))
+                .take(next.messages.len());
+            moved.for_each(|message| message.decision = Some(next.id));
+            self.open_decision(next.id, &conversation, next.is_owed, now);
         }
     }
 
