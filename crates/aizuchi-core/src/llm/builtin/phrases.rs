@@ -77,6 +77,8 @@ pub enum Place {
     Alone,
     /// It is said of the one who is spoken to.
     OfYou,
+    /// The text says hardly more.
+    AtHeart,
 }
 
 /// What the other lists of phrases are for; the file says more.
@@ -97,6 +99,7 @@ pub enum List {
     Days,
     Missed,
     SummaryWords,
+    ApologyWords,
     AfterWork,
     Night,
     Morning,
@@ -160,12 +163,12 @@ impl Phrases {
         if let Ok(list) = heading.parse::<List>() {
             return Some(self.lists.entry(list).or_default());
         }
-        let (topic, place) = match (heading.strip_suffix(" alone"), heading.strip_suffix(" of you"))
-        {
-            (Some(topic), _) => (topic, Place::Alone),
-            (None, Some(topic)) => (topic, Place::OfYou),
-            (None, None) => (heading, Place::Within),
-        };
+        const PLACES: [(&str, Place); 3] =
+            [(" alone", Place::Alone), (" of you", Place::OfYou), (" at heart", Place::AtHeart)];
+        let (topic, place) = PLACES
+            .iter()
+            .find_map(|(suffix, place)| Some((heading.strip_suffix(suffix)?, *place)))
+            .unwrap_or((heading, Place::Within));
         let topic = topic.parse().ok()?;
         self.topics.push(TopicPhrases { topic, place, phrases: Vec::new() });
         self.topics.last_mut().map(|topic| &mut topic.phrases)

@@ -59,7 +59,7 @@ impl Request {
         let text = without_call(text, name);
         // "Hi Aizuchi, when …": the call may stand behind the greeting.
         let rest = without_call(without_greeting(&text), name);
-        let rest = &*rest;
+        let rest = without_excuse(&rest);
         if rest.is_empty() {
             return if text.is_empty() { Request::Call } else { Request::Greeting };
         }
@@ -94,6 +94,7 @@ fn find_topic(lower: &str) -> Option<Topic> {
         Place::Within => holds(&lower, phrase),
         Place::Alone => alone == phrase,
         Place::OfYou => is_said_of_you(alone, phrase),
+        Place::AtHeart => is_hardly_more_than(alone, phrase),
     };
     let found =
         topics().iter().find(|topic| topic.phrases.iter().any(|phrase| fits(topic.place, phrase)));
@@ -146,6 +147,34 @@ fn is_said_of_you(alone: &str, phrase: &str) -> bool {
             true
         }
     }
+}
+
+/// Whether the text says the phrase and hardly anything that it is about: "I'm so sorry, my bad", but not "sorry I'm late" and not
+/// 「すみません、会議は何時ですか」.
+fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
+    if !holds(alone, phrase) {
+        return false;
+    }
+    // What its author did to the one who is spoken to: "sorry, I did not mean to wake you", 「ごめんね、起こしちゃった」.
+    const INTENTIONS: [&str; 4] =
+        ["i did not mean to", "i didn't mean to", "つもりはな", "つもりじゃな"];
+    const REGRETS: [&str; 3] = ["ちゃった", "ちゃいました", "てしまいました"];
+    let tells_deed =
+        holds_any(alone, &INTENTIONS) || REGRETS.iter().any(|end| alone.ends_with(end));
+    if alone.starts_with(phrase) && tells_deed {
+        return true;
+    }
+    // The longest first, so that none leaves a part of another.
+    let rest = List::ApologyWords.phrases().iter().fold(alone.to_owned(), |rest, word| {
+        let places = rest.match_indices(word).map(|(at, _)| at);
+        let whole: Vec<usize> = places.filter(|at| is_whole_word(&rest, *at, word)).collect();
+        let mut rest = rest.clone();
+        for at in whole.into_iter().rev() {
+            rest.replace_range(at..at + word.len(), " ");
+        }
+        rest
+    });
+    rest.chars().all(|letter| !letter.is_alphanumeric())
 }
 
 /// The text behind all of these words that it begins with.
@@ -300,6 +329,26 @@ fn without_greeting(text: &str) -> &str {
     if is_greeting { "" } else { rest }
 }
 
+/// The question behind an excuse: "sorry, when is the deploy?", 「すみません、今何時ですか」.
+fn without_excuse(text: &str) -> &str {
+    const EXCUSES: [&str; 8] = [
+        "excuse me",
+        "sorry",
+        "すみませんが",
+        "すみません",
+        "すいませんが",
+        "すいません",
+        "ごめん",
+        "申し訳ありませんが",
+    ];
+    let behind = EXCUSES.iter().find_map(|excuse| {
+        let found = text.get(..excuse.len()).filter(|start| start.eq_ignore_ascii_case(excuse))?;
+        let rest = text[found.len()..].strip_prefix(is_mark)?;
+        Some(rest.trim_start_matches(is_mark)).filter(|rest| Cues::of(rest).contains(Cues::ASKS))
+    });
+    behind.unwrap_or(text)
+}
+
 /// Many leave the question mark out when they speak to a bot: "who is on call".
 fn begins_like_question(text: &str) -> bool {
     Cues::of(text).contains(Cues::QUESTION_WORD)
@@ -327,15 +376,18 @@ fn holds_any(lower: &str, phrases: &[&str]) -> bool {
 
 /// Whether the text holds the phrase; one in Latin letters as whole words.
 fn holds(lower: &str, phrase: &str) -> bool {
+    lower.match_indices(phrase).any(|(at, _)| is_whole_word(lower, at, phrase))
+}
+
+/// Whether the phrase at this place is no part of a longer word in Latin letters.
+fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
     let is_word =
         |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
-    lower.match_indices(phrase).any(|(at, _)| {
-        let begins = phrase.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-        let ends = phrase.ends_with(|letter: char| letter.is_ascii_alphanumeric());
-        let before = begins && is_word(lower[..at].chars().next_back());
-        let behind = ends && is_word(lower[at + phrase.len()..].chars().next());
-        !before && !behind
-    })
+    let begins = phrase.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    let ends = phrase.ends_with(|letter: char| letter.is_ascii_alphanumeric());
+    let before = begins && is_word(lower[..at].chars().next_back());
+    let behind = ends && is_word(lower[at + phrase.len()..].chars().next());
+    !before && !behind
 }
 
 fn is_mark(letter: char) -> bool {
@@ -421,6 +473,77 @@ mod tests {
         ] {
             assert_eq!(parse(text), expected, "{text}");
         }
+    }
+
+    const APOLOGIES: [&str; 26] = [
+        "sorry",
+        "Sorry!",
+        "I'm sorry",
+        "I’m so sorry about that",
+        "oh sorry, my bad",
+        "my bad",
+        "my apologies",
+        "sorry, that was my mistake",
+        "I apologize",
+        "I apologise for that",
+        "sorry for the trouble",
+        "ok sorry :(",
+        "ごめん",
+        "ごめんね",
+        "ごめんなさい！",
+        "本当にごめんなさい",
+        "すみません",
+        "すみませんでした",
+        "さっきはすみませんでした。",
+        "申し訳ありません",
+        "大変申し訳ございませんでした",
+        "失礼しました",
+        "あ、ごめん、間違えた",
+        "言い過ぎました、ごめんなさい",
+        "sorry, I did not mean to wake you",
+        "ごめんね、起こしちゃった",
+    ];
+    const NO_APOLOGIES: [&str; 26] = [
+        "sorry, when is the deploy?",
+        "sorry I'm late everyone",
+        "sorry, I have a question about the pump",
+        "sorry Mia, the bus was late",
+        "sorry to hear that",
+        "Nora said she is sorry",
+        "I'm sorry for the neighbours with all that noise",
+        "sorry team, the meeting moved to three",
+        "I told Ken sorry for the scratch on the car",
+        "better safe than sorry",
+        "sorry but the gate is still open",
+        "my bad knee hurts again",
+        "sorry, who has the key",
+        "すみません、デプロイはいつですか",
+        "すみません、会議室の鍵はどこ？",
+        "すみませんが、明日は休みます",
+        "ごめん、今日は遅れます",
+        "ごめんください",
+        "皆さん、遅れてすみません",
+        "すみません、写真を送ってください",
+        "健さん、ごめんなさい、窓を割りました",
+        "申し訳ないけど先に帰ります",
+        "お先に失礼しました、会議は終わりましたか",
+        "ごめん、鍵は誰が持ってる",
+        "失礼しましたと直子さんが言っていました",
+        "すいません、ポンプの場所を教えて",
+    ];
+
+    #[test]
+    fn only_a_message_that_is_an_apology_is_taken_for_one() {
+        for text in APOLOGIES {
+            let request = parse(&format!("@Aizuchi {text}"));
+            assert_eq!(request, Request::Topic(Topic::Apology), "{text}");
+        }
+        for text in NO_APOLOGIES {
+            let request = parse(&format!("@Aizuchi {text}"));
+            assert_ne!(request, Request::Topic(Topic::Apology), "{text}");
+        }
+        // What follows the courtesy is what is wanted.
+        assert_eq!(parse("@Aizuchi すみません、今何時ですか"), Request::Topic(Topic::Time));
     }
 
     /// What people say about their day, and holds a word by which something is wanted of it elsewhere.
