@@ -499,6 +499,7 @@ pub fn build_command_answers(
         rulebook: config.app_rulebook().into(),
         persona: config.persona(),
         zone: config.time_zone_or(TimeZone::system()),
+        admins_workspace: local::workspace_id(),
     })
 }
 

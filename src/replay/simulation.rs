@@ -117,6 +117,7 @@ pub fn run(
         rulebook: rulebook.clone(),
         persona: persona.clone(),
         zone: policy.config.time_zone_or(TimeZone::UTC),
+        admins_workspace: local::workspace_id(),
     };
     let agent = Agent {
         command_answers: Arc::new(answers),

@@ -209,7 +209,7 @@ impl DiscordPlatform {
     /// An ephemeral response. It may hold a model's text, so it mentions no user and shows no link previews.
     async fn ephemeral_response(&self, interaction: &Value) -> Value {
         let text = match self.command_request(interaction).await {
-            Some(request) => self.slash_commands.execute(&request).await,
+            Some(request) => self.slash_commands.execute(&request).await.text,
             None => self.not_a_member_text(),
         };
         json!({

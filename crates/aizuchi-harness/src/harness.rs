@@ -30,6 +30,7 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::local;
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -684,6 +685,7 @@ pub fn build_parts_with(
         rulebook: options.settings.rulebook.clone(),
         persona: persona.clone(),
         zone: options.settings.zone.clone(),
+        admins_workspace: local::workspace_id(),
     };
     let agent = Agent {
         command_answers: Arc::new(command_replies),
@@ -725,7 +727,8 @@ pub fn answers(
     persona: &Arc<Persona>,
 ) -> Arc<CommandReplies> {
     let (rulebook, zone) = (Current::default(), jiff::tz::TimeZone::UTC);
-    Arc::new(CommandReplies { store, archive, rulebook, persona: persona.clone(), zone })
+    let (persona, admins_workspace) = (persona.clone(), local::workspace_id());
+    Arc::new(CommandReplies { store, archive, rulebook, persona, zone, admins_workspace })
 }
 
 pub fn message(

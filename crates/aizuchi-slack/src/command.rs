@@ -17,7 +17,7 @@ use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::written::language_of;
-use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
 use aizuchi_core::texts;
 
 /// How many commands run at once, and how many wait in the queue.
@@ -34,7 +34,7 @@ pub struct CommandQueue {
 
 struct QueuedCommand {
     payload: Value,
-    answer: oneshot::Sender<String>,
+    answer: oneshot::Sender<SlashAnswer>,
 }
 
 impl Default for CommandQueue {
@@ -45,24 +45,24 @@ impl Default for CommandQueue {
 }
 
 impl SlackPlatform {
-    /// The answer that Slack shows only to the user who gave the command. If the command takes too long, this is
-    /// a note saying so, and the answer follows through the command's `response_url`.
+    /// The answer that Slack shows to the user who gave the command, or to the channel. If the command takes too long,
+    /// this is a note saying so, and the answer follows through the command's `response_url`.
     pub async fn answer_command(&self, payload: Value) -> Value {
         let (sender, receiver) = oneshot::channel();
         match self.command_queue.sender.try_send(QueuedCommand { payload, answer: sender }) {
-            Ok(()) => ephemeral_response(&self.answer_in_time(receiver).await),
-            Err(_) => ephemeral_response(self.slash_commands.failure_text()),
+            Ok(()) => response(&self.answer_in_time(receiver).await),
+            Err(_) => response(&self.failure()),
         }
     }
 
-    async fn answer_in_time(&self, mut answer: oneshot::Receiver<String>) -> String {
+    async fn answer_in_time(&self, mut answer: oneshot::Receiver<SlashAnswer>) -> SlashAnswer {
         let received = timeout(self.settings.timeouts.command_answer, &mut answer).await;
-        if let Ok(text) = received {
-            return text.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
+        if let Ok(answer) = received {
+            return answer.unwrap_or_else(|_| self.failure());
         }
         // From here on `run_command` fails to send and answers later. An answer sent just before is still received.
         answer.close();
-        answer.try_recv().unwrap_or_else(|_| self.still_working_text().to_owned())
+        answer.try_recv().unwrap_or_else(|_| SlashAnswer::private(self.still_working_text()))
     }
 
     /// Runs commands from the queue. Never ends.
@@ -93,25 +93,25 @@ impl SlackPlatform {
     }
 
     async fn run_command(&self, command: QueuedCommand) {
-        let QueuedCommand { payload, answer } = command;
-        let text = self.incidents.contain(PlatformTask::Command, self.answer_text(&payload)).await;
-        let text = text.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
-        if let Err(text) = answer.send(text) {
-            self.respond_later(&payload, &text).await;
+        let QueuedCommand { payload, answer: sender } = command;
+        let answer = self.incidents.contain(PlatformTask::Command, self.execute(&payload)).await;
+        let answer = answer.unwrap_or_else(|_| self.failure());
+        if let Err(answer) = sender.send(answer) {
+            self.respond_later(&payload, &answer).await;
         }
     }
 
     /// Carries a command out and says what became of it. Commands work only where the bot is a member.
-    async fn answer_text(&self, payload: &Value) -> String {
+    async fn execute(&self, payload: &Value) -> SlashAnswer {
         let ids = (parse_id(&payload["channel_id"]), parse_id(&payload["user_id"]));
         let (Some(channel), Some(user)) = ids else {
             self.incidents.record_malformed(MalformedInput::Command, "a slash command");
-            return self.slash_commands.failure_text().to_owned();
+            return self.failure();
         };
         let (channel, user) = (ChannelId::new(channel), UserId::new(user));
         let cached = self.cache.channel(&channel);
         if cached.is_none_or(|cached| cached.membership != Membership::Member) {
-            return self.not_a_member_text();
+            return SlashAnswer::private(self.not_a_member_text());
         }
         let workspace = self.identity.workspace.clone();
         let text = non_empty_str(&payload["text"]).unwrap_or_default();
@@ -128,10 +128,10 @@ impl SlackPlatform {
     }
 
     /// Answers through the `response_url`. An answer that may have arrived is not sent again.
-    async fn respond_later(&self, payload: &Value, text: &str) {
+    async fn respond_later(&self, payload: &Value, answer: &SlashAnswer) {
         let Some(url) = non_empty_str(&payload["response_url"]) else { return };
         for _ in 0..MAX_ATTEMPTS {
-            let wait = match self.api.post_to_response_url(url, &ephemeral_response(text)).await {
+            let wait = match self.api.post_to_response_url(url, &response(answer)).await {
                 Ok(()) => return,
                 Err(
                     error @ (SlackApiError::Refused(_)
@@ -148,6 +148,10 @@ impl SlackPlatform {
         info!(attempt = MAX_ATTEMPTS, "gave up answering a command");
     }
 
+    fn failure(&self) -> SlashAnswer {
+        SlashAnswer::private(self.slash_commands.failure_text())
+    }
+
     fn not_a_member_text(&self) -> String {
         texts::slack::not_a_member(self.persona.language, &self.persona.name)
     }
@@ -157,7 +161,8 @@ impl SlackPlatform {
     }
 }
 
-/// Visible only to the user who gave the command. Part of the text may come from a model, so no mention in it is live.
-fn ephemeral_response(text: &str) -> Value {
-    json!({ "response_type": "ephemeral", "text": to_mrkdwn(text, &|_| None) })
+/// Part of the text may come from a model, so no mention in it is live.
+fn response(answer: &SlashAnswer) -> Value {
+    let kind = if answer.is_public { "in_channel" } else { "ephemeral" };
+    json!({ "response_type": kind, "text": to_mrkdwn(&answer.text, &|_| None) })
 }

@@ -97,7 +97,7 @@ async fn every_user_can_mute_a_channel() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`."
+        "I’ll stay silent here until I’m unmuted. Anyone here can unmute me with `@Aizuchi unmute`."
     );
     harness.asks(tea, ren, "are you there?");
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
@@ -108,7 +108,8 @@ async fn every_user_can_mute_a_channel() {
     assert!(response.starts_with("I’m not muted any more."), "{response}");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
     assert!(
-        response.starts_with("I’ll stay silent here until ") && !response.contains("someone"),
+        response.starts_with("I’ll stay silent here until ")
+            && !response.contains("until I’m unmuted"),
         "{response}"
     );
     let response = harness.tells(attic, ren, "stop", NO_OPTIONS).await;
@@ -139,10 +140,7 @@ async fn commands_that_affect_others_are_for_admins() {
     let response = harness.tells(tea, ren, "mode", mode("default")).await;
     assert!(response.contains("join in when the conversation goes quiet"), "{response}");
     let response = harness.tells(tea, ren, "mute", everywhere()).await;
-    assert!(
-        response.starts_with("I’ll stay silent everywhere until someone unmutes me."),
-        "{response}"
-    );
+    assert!(response.starts_with("I’ll stay silent everywhere until I’m unmuted."), "{response}");
     let response = harness.tells(harness.attic, ren, "unmute", everywhere()).await;
     assert!(response.starts_with("I’m not muted any more."), "{response}");
     assert_eq!(program.stop(), Some(0));
@@ -207,7 +205,7 @@ async fn a_user_controls_their_own_direct_message() {
     harness.posts(2).await;
     assert!(!harness.prompt().contains("behind the shed"), "{}", harness.prompt());
     let response = harness.tells(direct, harness.ren, "mute", NO_OPTIONS).await;
-    assert!(response.starts_with("I’ll stay silent here until someone unmutes me."), "{response}");
+    assert!(response.starts_with("I’ll stay silent here until I’m unmuted."), "{response}");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -220,7 +218,7 @@ async fn commands_are_answered_in_japanese() {
     let response = harness.tells(tea, ren, "mute", NO_OPTIONS).await;
     assert_eq!(
         response,
-        "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。"
+        "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。"
     );
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
     assert!(response.starts_with("ミュートは解除されています。"), "{response}");

@@ -99,7 +99,10 @@ async fn a_slash_command_is_answered_to_its_user() {
         let kind = "application/x-www-form-urlencoded";
         let (status, answer) =
             SignedRequest { kind, ..SignedRequest::json(&body) }.send(&program).await;
-        assert_eq!((status, &answer["response_type"]), (200, &json!("ephemeral")));
+        // What silences it for everybody is told to everybody.
+        let is_for_all = matches!(arguments, "mute+2h" | "unmute");
+        let kind = if is_for_all { "in_channel" } else { "ephemeral" };
+        assert_eq!((status, &answer["response_type"]), (200, &json!(kind)), "{arguments}");
         let text = answer["text"].as_str().unwrap();
         assert!(text.starts_with(expected), "{text}");
     }

@@ -63,6 +63,7 @@ impl Agent {
                 rulebook: answers.rulebook.clone(),
                 persona: persona.clone(),
                 zone: answers.zone.clone(),
+                admins_workspace: answers.admins_workspace.clone(),
             }),
             persona,
             tools: self.tools.clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::ChannelId;
+use crate::chat::{Role, WorkspaceId};
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
@@ -34,6 +34,8 @@ pub struct CommandReplies {
     pub persona: Arc<Persona>,
     /// The users' time zone.
     pub zone: TimeZone,
+    /// The workspace in which everybody is an admin.
+    pub admins_workspace: WorkspaceId,
 }
 
 impl CommandReplies {
@@ -57,7 +59,7 @@ impl CommandReplies {
             Command::Memory => self.memory_text(request, language).await?,
             Command::Status => {
                 // What it does when it may speak is no help while it may not.
-                let manner = match mute_text(&orders, channel, &renderer) {
+                let manner = match self.mute_text(&orders, request, &renderer) {
                     Some(mute) => mute,
                     None => renderer.mode(self.effective_mode(request, &orders).await?),
                 };
@@ -66,7 +68,9 @@ impl CommandReplies {
             Command::Mode(_) => renderer.mode(self.effective_mode(request, &orders).await?),
             Command::Mute { scope: MuteScope::Workspace, .. }
             | Command::Unmute(MuteScope::Workspace) => match orders.workspace_mute(now) {
-                Some(mute) => renderer.muted(mute, MuteScope::Workspace),
+                Some(mute) => {
+                    renderer.muted(mute, MuteScope::Workspace, self.role_for(Role::Admin, request))
+                }
                 None => renderer.not_muted(self.effective_mode(request, &orders).await?),
             },
             Command::Mute { scope: MuteScope::Channel, .. }
@@ -75,7 +79,7 @@ impl CommandReplies {
                 let is_undone = matches!(request.command, Command::Unmute(_));
                 let above =
                     orders.mute_above_role(request.role, channel, now).filter(|_| is_undone);
-                match (above, mute_text(&orders, channel, &renderer)) {
+                match (above, self.mute_text(&orders, request, &renderer)) {
                     (Some(mute), _) => renderer.still_muted(mute),
                     (None, Some(silence)) => silence,
                     (None, None) => {
@@ -170,6 +174,35 @@ impl CommandReplies {
         Ok(screen_stored(&truncate(&lines.join("\n")), language))
     }
 
+    /// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
+    /// not change it.
+    fn mute_text(
+        &self,
+        orders: &StandingOrders,
+        request: &CommandRequest,
+        renderer: &ReplyRenderer<'_>,
+    ) -> Option<String> {
+        let (channel, now) = (&request.conversation.channel, renderer.now);
+        if let Some(mute) = orders.workspace_mute(now) {
+            let role = self.role_for(Role::Admin, request);
+            return Some(renderer.muted(mute, MuteScope::Workspace, role));
+        }
+        let mute = orders.channel_mute(channel, now)?;
+        let role = match orders.mute_above_role(Role::Member, channel, now) {
+            Some(_) => Role::Admin,
+            None => Role::Member,
+        };
+        Some(renderer.muted(mute, MuteScope::Channel, self.role_for(role, request)))
+    }
+
+    /// The role that a user has to have been given for something that needs `role`.
+    fn role_for(&self, role: Role, request: &CommandRequest) -> Role {
+        match request.conversation.workspace == self.admins_workspace {
+            true => Role::Member,
+            false => role,
+        }
+    }
+
     fn opt_out_text(
         &self,
         orders: &StandingOrders,
@@ -208,19 +241,6 @@ impl CommandReplies {
 fn was_forgotten_before(orders: &StandingOrders, request: &CommandRequest) -> bool {
     let last = orders.forgotten.iter().find(|(user, _)| *user == request.user);
     last.is_some_and(|(_, asked)| asked.as_millisecond() != request.at.as_millisecond())
-}
-
-/// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
-/// not change it.
-fn mute_text(
-    orders: &StandingOrders,
-    channel: &ChannelId,
-    renderer: &ReplyRenderer<'_>,
-) -> Option<String> {
-    let everywhere = orders.workspace_mute(renderer.now);
-    let everywhere = everywhere.map(|mute| renderer.muted(mute, MuteScope::Workspace));
-    let here = || orders.channel_mute(channel, renderer.now);
-    everywhere.or_else(|| here().map(|mute| renderer.muted(mute, MuteScope::Channel)))
 }
 
 /// A text of a model as it was stored, perhaps by a version that screened less. None of its URLs is live.

@@ -54,14 +54,23 @@ impl ReplyRenderer<'_> {
         format!("{}{}", texts::commands::not_muted(self.language), self.mode(mode))
     }
 
-    pub fn muted(&self, mute: Mute, scope: MuteScope) -> String {
-        let until = self.format_until(mute);
-        match scope {
-            MuteScope::Channel => texts::commands::muted_here(self.language, &until, self.name),
-            MuteScope::Workspace => {
-                texts::commands::muted_everywhere(self.language, &until, self.name)
+    /// Until when it is muted, and how those who have the role `lifted_by` can unmute it.
+    pub fn muted(&self, mute: Mute, scope: MuteScope, lifted_by: Role) -> String {
+        let (language, until) = (self.language, self.format_until(mute));
+        let (silence, order) = match scope {
+            MuteScope::Channel => {
+                (texts::commands::muted_here(language, &until), texts::commands::unmute(language))
             }
-        }
+            MuteScope::Workspace => (
+                texts::commands::muted_everywhere(language, &until),
+                texts::commands::unmute_everywhere(language),
+            ),
+        };
+        let lifting = match lifted_by {
+            Role::Member => texts::commands::anyone_unmutes(language, self.name, order),
+            Role::Admin => texts::commands::admins_unmute(language, self.name, order),
+        };
+        silence + &lifting
     }
 
     /// The requesting user may not revoke an admin's order.

@@ -1,5 +1,5 @@
-//! Slash commands: the same commands as in plain words, answered only to the user who gave them. They are not
-//! messages, so nothing is stored except what they order.
+//! Slash commands: the same commands as in plain words. The answer is for the user who gave the command, unless it
+//! concerns everybody in the channel and the adapter can show it there. They are not messages, so nothing is stored except what they order.
 
 use std::sync::Arc;
 
@@ -11,6 +11,14 @@ use crate::command::{Command, CommandRequest};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 use crate::texts;
+
+/// What a slash command is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashAnswer {
+    pub text: String,
+    /// Whether everybody in the channel sees it, or only the user who gave the command.
+    pub is_public: bool,
+}
 
 /// Carries out slash commands and describes the resulting state. Without arguments they ask for the status.
 pub struct SlashCommands {
@@ -27,12 +35,15 @@ impl SlashCommands {
         }
     }
 
-    pub async fn execute(&self, request: &CommandRequest) -> String {
-        self.try_execute(request).await.unwrap_or_else(|error| {
-            let ConversationId { workspace, channel, .. } = &request.conversation;
-            warn!(%workspace, %channel, %error, "a slash command failed");
-            self.failure_text().to_owned()
-        })
+    pub async fn execute(&self, request: &CommandRequest) -> SlashAnswer {
+        match self.try_execute(request).await {
+            Ok(text) => SlashAnswer { text, is_public: request.concerns_everybody() },
+            Err(error) => {
+                let ConversationId { workspace, channel, .. } = &request.conversation;
+                warn!(%workspace, %channel, %error, "a slash command failed");
+                SlashAnswer::private(self.failure_text())
+            }
+        }
     }
 
     pub fn failure_text(&self) -> &'static str {
@@ -42,5 +53,12 @@ impl SlashCommands {
     async fn try_execute(&self, request: &CommandRequest) -> Result<String, StoreError> {
         self.inbox.carry_out(request).await?;
         self.answers.reply_to(request, self.inbox.clock.now()).await
+    }
+}
+
+impl SlashAnswer {
+    /// An answer for the user who gave the command.
+    pub fn private(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_public: false }
     }
 }

@@ -38,17 +38,24 @@ texts! {
     in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
     /// A sentence about the mode follows.
     not_muted: "I’m not muted any more. " / "ミュートは解除されています。";
-    muted_here(until: &str, name: &str):
-        "I’ll stay silent here {until}. To unmute me, say `@{name} unmute`."
-        / "{until}、ここでは話しません。`@{name} ミュート解除` でまた話せるようになります。";
-    muted_everywhere(until: &str, name: &str):
-        "I’ll stay silent everywhere {until}. To unmute me, say `@{name} unmute everywhere`."
-        / "{until}、どのチャンネルでも話しません。`@{name} どこでもミュート解除` でまた話せるようになります。";
+    /// A sentence about who can unmute follows.
+    muted_here(until: &str): "I’ll stay silent here {until}. " / "{until}、ここでは話しません。";
+    /// A sentence about who can unmute follows.
+    muted_everywhere(until: &str):
+        "I’ll stay silent everywhere {until}. " / "{until}、どのチャンネルでも話しません。";
+    anyone_unmutes(name: &str, order: &str):
+        "Anyone here can unmute me with `@{name} {order}`."
+        / "`@{name} {order}` で誰でも解除できます。";
+    admins_unmute(name: &str, order: &str):
+        "Only an admin can unmute me, with `@{name} {order}`."
+        / "`@{name} {order}` で解除できるのは管理者だけです。";
+    unmute: "unmute" / "ミュート解除";
+    unmute_everywhere: "unmute everywhere" / "どこでもミュート解除";
     /// For a user who may not revoke an admin's order.
     muted_by_admin(until: &str):
         "I’ll stay silent {until}. An admin muted me, so only an admin can unmute me."
         / "管理者の指示で、{until}、話しません。解除できるのは管理者だけです。";
-    until_undone: "until someone unmutes me" / "解除されるまで";
+    until_undone: "until I’m unmuted" / "解除されるまで";
     until(at: &str): "until {at}" / "{at} まで";
 
     reset_done:
@@ -68,9 +75,9 @@ texts! {
           "`@{name} モード observe` のように書いてください。";
     mute_usage(name: &str):
         "I didn’t understand how long you want me to be quiet. Say `@{name} mute 30m`, `@{name} mute 2h` or `@{name} mute 3 days`. Without a "
-        "time I stay silent until someone says `@{name} unmute`."
+        "time I stay silent until I’m unmuted with `@{name} unmute`."
         / "ミュートする時間を読み取れませんでした。`@{name} 30分ミュート`、`@{name} 2時間ミュート`、`@{name} 3日ミュート` のように書いてください。"
-          "時間を書かなければ、`@{name} ミュート解除` と言われるまで黙っています。";
+          "時間を書かなければ、`@{name} ミュート解除` で解除されるまで黙っています。";
     forget_done:
         "I’ve deleted what you said here and in the other channels of this workspace or server, and what I "
         "remembered of it. The last traces leave my database within a day. I’ll hear what you say "
@@ -112,10 +119,10 @@ texts! {
     /// Follows [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`\n"
-        "- `mode companion` (joins in), `facilitator`, `mention_only` (only when mentioned), `observe` (only listens), `off` or "
+        "- `mode companion` (speaks in pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`\n"
-          "- `モード companion`（会話に参加）、`facilitator`（進行役）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
+          "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手助け）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):
         "Hello, I’m {name}, a bot. I read the messages in this channel and keep them, so that I can "

@@ -109,7 +109,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 2h
-       0s (persona): I’ll stay silent here until 10:00. To unmute me, say `@Aizuchi unmute`.
+       0s (persona): I’ll stay silent here until 10:00. Anyone here can unmute me with `@Aizuchi unmute`.
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
       10s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
@@ -117,7 +117,7 @@ async fn a_mute_holds_until_it_expires_or_is_undone() {
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
-      20s (persona): I’ll stay silent here until 08:30. To unmute me, say `@Aizuchi unmute`.
+      20s (persona): I’ll stay silent here until 08:30. Anyone here can unmute me with `@Aizuchi unmute`.
     1821s bob: @Aizuchi and now?
     1821s (persona): Here I am.
     [m000] spoke by command: it was a command for me ()
@@ -145,7 +145,7 @@ async fn mute_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 2時間ミュートして
-       0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
+       0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
       10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
@@ -174,7 +174,7 @@ async fn stop_cancels_work_in_flight() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
-      90s (persona): I’ll stay silent here until 09:01. To unmute me, say `@Aizuchi unmute`.
+      90s (persona): I’ll stay silent here until 09:01. Anyone here can unmute me with `@Aizuchi unmute`.
     [m001] spoke by command: it was a command for me (judge superseded, reply superseded)
     [m000] muted by muted: I was muted ()
     ");
@@ -424,7 +424,7 @@ async fn a_command_that_is_sent_again_is_carried_out_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s u-alice: @Aizuchi mute
-       0s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
+       0s (persona): I’ll stay silent here until I’m unmuted. Anyone here can unmute me with `@Aizuchi unmute`.
        5s bob: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
        5s (persona): conversation goes quiet and I have something to add.
@@ -548,10 +548,10 @@ async fn only_admins_order_what_affects_others() {
        5s alice: @Aizuchi mute everywhere
        5s (persona): Only an admin can do that.
       10s root: @Aizuchi mute
-      10s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
+      10s (persona): I’ll stay silent here until I’m unmuted. Only an admin can unmute me, with `@Aizuchi
+      10s (persona): unmute`.
       15s alice: @Aizuchi unmute
-      15s (persona): I’ll stay silent until someone unmutes me. An admin muted me, so only an admin can unmute
-      15s (persona): me.
+      15s (persona): I’ll stay silent until I’m unmuted. An admin muted me, so only an admin can unmute me.
       20s root: @Aizuchi unmute
       20s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
       20s (persona): conversation goes quiet and I have something to add.
@@ -621,7 +621,7 @@ async fn a_command_that_is_heard_twice_is_executed_once() {
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute
-       0s (persona): I’ll stay silent here until someone unmutes me. To unmute me, say `@Aizuchi unmute`.
+       0s (persona): I’ll stay silent here until I’m unmuted. Anyone here can unmute me with `@Aizuchi unmute`.
        5s alice: @Aizuchi unmute
        5s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
        5s (persona): conversation goes quiet and I have something to add.
@@ -673,9 +673,11 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     });
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi mute 24h
-       0s (persona): I’ll stay silent here until 2027-01-16 08:00. To unmute me, say `@Aizuchi unmute`.
+       0s (persona): I’ll stay silent here until 2027-01-16 08:00.
+       0s (persona): Anyone here can unmute me with `@Aizuchi unmute`.
        5s bob: @Aizuchi stop
-       5s (persona): I’ll stay silent here until 2027-01-16 08:00. To unmute me, say `@Aizuchi unmute`.
+       5s (persona): I’ll stay silent here until 2027-01-16 08:00.
+       5s (persona): Anyone here can unmute me with `@Aizuchi unmute`.
       10s bob: @Aizuchi status
       10s alice: @Aizuchi unmute
       10s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
@@ -744,7 +746,7 @@ async fn the_other_commands_in_japanese() {
        0s 花子: @Aizuchi 状態
        0s (persona): このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
-       5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` でまた話せるようになります。
+       5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
       10s 花子: @Aizuchi ミュート解除
       10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
@@ -825,7 +827,7 @@ async fn what_a_stop_interrupts_has_a_reason_of_its_own() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       90s bob: @Aizuchi stop
-      90s (persona): I’ll stay silent here until 09:01. To unmute me, say `@Aizuchi unmute`.
+      90s (persona): I’ll stay silent here until 09:01. Anyone here can unmute me with `@Aizuchi unmute`.
     [m001] spoke by command: it was a command for me (judge superseded)
     [m000] muted by muted: I was muted ()
     ");

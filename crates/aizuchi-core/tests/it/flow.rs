@@ -201,6 +201,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             rulebook: Default::default(),
             persona: persona.clone(),
             zone: jiff::tz::TimeZone::UTC,
+            admins_workspace: aizuchi_core::platform::local::workspace_id(),
         };
         let agent = Agent {
             command_answers: Arc::new(answers),

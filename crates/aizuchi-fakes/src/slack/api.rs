@@ -60,11 +60,13 @@ pub async fn delayed_command_response(
     Path((channel, user)): Path<(String, String)>,
     Json(body): Json<Value>,
 ) -> Result<&'static str, StatusCode> {
-    let text = body["text"].as_str().ok_or(StatusCode::BAD_REQUEST)?;
+    if !body["text"].is_string() {
+        return Err(StatusCode::BAD_REQUEST);
+    }
     server.fake.change(|state| match state.faults.pop(&"response_url".to_owned()) {
         Some(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
         None => {
-            state.workspace.post_ephemeral(&channel, &user, text);
+            state.workspace.post_command_response(&channel, &user, &body);
             Ok("ok")
         }
     })

@@ -18,6 +18,19 @@ impl Workspace {
         self.insert_message(&new.channel, message, new.is_delivered)
     }
 
+    /// Shows the app's response to a slash command to its user, or with `in_channel` to everybody in the channel.
+    pub fn post_command_response(&mut self, channel: &str, user: &str, response: &Value) {
+        let Some(text) = response["text"].as_str() else { return };
+        if response["response_type"] != "in_channel" {
+            return self.post_ephemeral(channel, user, text);
+        }
+        let (channel, text) = (channel.to_owned(), text.to_owned());
+        let new =
+            NewFakeMessage { channel, user: self.bot_user.clone(), text, ..Default::default() };
+        // Like the real one, it says nothing about a response that it cannot show.
+        let _ = self.send_message(new);
+    }
+
     /// Stores a message in its channel and, if `is_delivered`, emits its event.
     pub fn insert_message(
         &mut self,

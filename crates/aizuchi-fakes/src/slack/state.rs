@@ -126,7 +126,7 @@ impl FakeSlackState {
         }
     }
 
-    /// Shows the app's response to a slash command to the user who ran it.
+    /// Shows the app's response to a slash command.
     pub fn respond_to_command(&mut self, envelope_id: &str, response: &Value) {
         let command = self.dispatcher.pending_command(envelope_id).and_then(|command| {
             Some((
@@ -134,8 +134,8 @@ impl FakeSlackState {
                 command["user_id"].as_str()?.to_owned(),
             ))
         });
-        if let (Some((channel, user)), Some(text)) = (command, response["text"].as_str()) {
-            self.workspace.post_ephemeral(&channel, &user, text);
+        if let Some((channel, user)) = command {
+            self.workspace.post_command_response(&channel, &user, response);
         }
     }
 
