@@ -116,6 +116,11 @@ impl DecisionDetails {
         values
     }
 
+    /// The message that it is about, or else the newest one that it covers.
+    pub fn cause(&self) -> Option<&StoredMessage> {
+        self.about.as_ref().or(self.considered.last())
+    }
+
     /// What happened after the decision was closed. `None` until something has.
     pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
         let next = &self.decision.follow_up;

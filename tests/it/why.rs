@@ -49,7 +49,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Considered: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: joins in
+      Mode: speaks in pauses
       Rules that did not apply: channel mode, muted, quiet hours, several turns in a row, too few messages, for someone else, spoke last, nothing new, nobody waiting, cooldown, share of the conversation, budget
       Conversation: ongoing
       Verdict: stay silent
@@ -70,7 +70,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Considered: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: joins in
+      Mode: speaks in pauses
       Rules that did not apply: channel mode, muted, budget
       Model call: Reply: used (Model: none, the built-in rules; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: spoke — bob asked me
@@ -103,7 +103,7 @@ async fn a_decision_is_explained_in_japanese() {
       対象にした発言：0-0-0 0:0:0 UTC  hana: 私のお昼はおいしかったです
       開始：0-0-0 0:0:0 UTC
       終了：0-0-0 0:0:0 UTC
-      モード：会話に参加
+      モード：会話の合間に話す
       該当しなかったルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言数の不足、ほかの人宛て、最後の発言者、変化なし、返事を待つ人なし、発言の間隔、発言の割合、利用上限
       会話の状態：続いている
       結論：黙っている

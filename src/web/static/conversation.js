@@ -6,7 +6,7 @@ import { Composer } from "./composer.js";
 import { askDelete } from "./dialogs.js";
 import { fitHeight } from "./fit.js";
 import { say } from "./i18n.js";
-import { drawMessages, drawNotes } from "./messages.js";
+import { drawMessages, drawNotes, isSameBreath } from "./messages.js";
 import { EMPTY, decisionNote, pendingNote, settledNote } from "./note.js";
 import { Older } from "./older.js";
 import { presence } from "./presence.js";
@@ -14,6 +14,7 @@ import { hasReacted, toggled } from "./reactions.js";
 import { Roving } from "./roving.js";
 
 const NEAR_END_PIXELS = 60;
+const SILENCES = ["silent", "dropped"];
 
 /** Lines, status and composer of whatever conversation is open in this pane. */
 export class Conversation {
@@ -210,6 +211,7 @@ export class Conversation {
     const step = this.#state.step(channel, thread);
     const asked = messages.findLast((message) => isHuman(message) && !message.deleted && message.gate === null);
     if (step !== undefined && asked !== undefined) notes.set(asked, pendingNote(this.#state, step));
+    keepRunsWhole(messages, notes);
     return notes;
   }
 
@@ -325,6 +327,17 @@ export class Conversation {
     this.#isAtEnd = true;
     this.#newer.hidden = true;
     this.#scroll.scrollTop = this.#scroll.scrollHeight;
+  }
+}
+
+/** What one person says in one breath is not split by a note of silence: it follows the run, or the run's next note does. */
+function keepRunsWhole(messages, notes) {
+  for (const [place, next] of messages.slice(1).entries()) {
+    const message = messages[place];
+    const note = notes.get(message);
+    if (note === undefined || !SILENCES.includes(note.kind) || !isSameBreath(message, next)) continue;
+    if (!notes.has(next)) notes.set(next, note);
+    notes.delete(message);
   }
 }
 

@@ -50,7 +50,7 @@ export class Demo {
       const isFree = event.key === "Escape" && !isImeKey(event) && document.querySelector("dialog[open]") === null;
       if (isFree && !this.#card.hidden) this.#end();
     });
-    window.addEventListener("pagehide", () => this.#isPlaying && this.#isMine && skipDemo());
+    window.addEventListener("pagehide", () => this.isPlaying && this.#isMine && skipDemo());
   }
 
   /** Whether this tab shows it, or is about to. Then nothing else needs to be asked. */
@@ -91,7 +91,7 @@ export class Demo {
   }
 
   draw() {
-    const isHere = this.#isPlaying && this.#doings.openChannel() === this.#status.channel;
+    const isHere = this.isPlaying && this.#doings.openChannel() === this.#status.channel;
     const isOver = this.#hasBegun && this.#status.phase === "over";
     const isShown = isHere || isOver || this.#isAsking || this.#problem !== "";
     const hadFocus = this.#card.contains(document.activeElement);
@@ -114,7 +114,8 @@ export class Demo {
     else if (hadFocus && !this.#card.contains(document.activeElement)) end.focus();
   }
 
-  get #isPlaying() {
+  /** Whether it is played, for whichever tab. */
+  get isPlaying() {
     return this.#status.phase === "playing";
   }
 
@@ -145,7 +146,7 @@ export class Demo {
   }
 
   #end() {
-    if (this.#isPlaying) skipDemo();
+    if (this.isPlaying) skipDemo();
     this.#leave();
   }
 

@@ -112,9 +112,9 @@ const ENGLISH = {
   manner: "How {persona} takes part in #{channel}",
   manner_button: "{state}. Change how {persona} takes part here",
   mode: "Mode",
-  mode_companion: "Joins in",
+  mode_companion: "Speaks in pauses",
   mode_companion_why: "Waits for the conversation to go quiet, then decides whether to speak.",
-  mode_facilitator: "Facilitates",
+  mode_facilitator: "Helps discussions",
   mode_facilitator_why: "Follows a discussion as it happens, and helps it along.",
   mode_mention_only: "Only when mentioned",
   mode_mention_only_why: "Speaks only when someone mentions it.",
@@ -198,6 +198,7 @@ const ENGLISH = {
   intro_who:
     "You share this room with {persona} (a bot) and everyone who opens this page. " +
     "{persona} decides for itself when to speak, and says why when it stays silent.",
+  guide: "Show the guide",
   intro_try: "Things to try",
   intro_ask: "ask a question and wait about {wait}",
   intro_mention: "mention @{persona} to get an answer right away",
@@ -372,9 +373,9 @@ const JAPANESE = {
   manner: "#{channel} での {persona} の参加のしかた",
   manner_button: "{state}。{persona} の参加のしかたを変える",
   mode: "モード",
-  mode_companion: "会話に参加",
+  mode_companion: "会話の合間に話す",
   mode_companion_why: "会話が落ち着くのを待ってから、加わるかどうかを決めます。",
-  mode_facilitator: "進行役",
+  mode_facilitator: "話し合いを手助け",
   mode_facilitator_why: "話し合いを聞きながら、必要なときに手助けします。",
   mode_mention_only: "メンションのみ",
   mode_mention_only_why: "メンションされたときにだけ答えます。",
@@ -458,6 +459,7 @@ const JAPANESE = {
   intro_who:
     "このルームには、あなたと {persona}（ボット）、このページを開いた人たちがいます。" +
     "{persona} はいつ話すかを自分で決め、黙っているときは理由を示します。",
+  guide: "使い方を表示",
   intro_try: "試してみる",
   intro_ask: "質問を書いて {wait}ほど待つ",
   intro_mention: "@{persona} を付けて書き、すぐに答えてもらう",

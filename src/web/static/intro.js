@@ -15,9 +15,11 @@ const DECIDING = ["companion", "facilitator"];
 export function startIntro(onFold) {
   const intro = document.getElementById("intro");
   const about = document.getElementById("about");
+  const guide = document.getElementById("guide");
   const more = document.getElementById("intro-more");
   const set = (isShown) => {
     intro.hidden = !isShown;
+    guide.hidden = isShown;
     about.setAttribute("aria-expanded", String(isShown));
   };
   more.open = matchMedia("(min-width: 641px)").matches;
@@ -27,6 +29,10 @@ export function startIntro(onFold) {
     more.open = true;
     set(intro.hidden);
     onFold(intro.hidden);
+  });
+  guide.addEventListener("click", () => {
+    about.click();
+    document.getElementById("intro-close").focus();
   });
   document.getElementById("intro-close").addEventListener("click", () => {
     localStorage.setItem(KEY, "yes");

@@ -20,6 +20,7 @@ const MONEY = new Intl.NumberFormat(settings.language, { maximumFractionDigits: 
 export class Manner {
   #state;
   #open;
+  #isStageEmpty;
   #button = document.getElementById("manner");
   #dialog = document.getElementById("manner-dialog");
   #error = this.#dialog.querySelector(".error");
@@ -28,10 +29,12 @@ export class Manner {
   /**
    * @param {import("./state.js").State} state
    * @param {() => string} open which channel is shown
+   * @param {() => boolean} isStageEmpty whether it is the demo’s channel, and no demo is played
    */
-  constructor(state, open) {
+  constructor(state, open, isStageEmpty) {
     this.#state = state;
     this.#open = open;
+    this.#isStageEmpty = isStageEmpty;
     document.getElementById("modes").append(...MODES.map((mode) => this.#modeItem(mode)));
     this.#button.addEventListener("click", () => this.#show());
     for (const [id, minutes] of Object.entries(MUTES)) {
@@ -45,10 +48,11 @@ export class Manner {
   draw() {
     const channel = this.#channel();
     const until = this.#mutedUntil(channel);
-    const print = JSON.stringify([channel, until]);
+    const isStageEmpty = this.#isStageEmpty();
+    const print = JSON.stringify([channel, until, isStageEmpty]);
     if (print === this.#print) return;
     this.#print = print;
-    this.#button.hidden = channel.mode === undefined;
+    this.#button.hidden = channel.mode === undefined || isStageEmpty;
     if (this.#button.hidden) return;
     drawIntro(channel.mode);
     const state = until === null ? say(`mode_${channel.mode}`) : muted("here", until, this.#state);

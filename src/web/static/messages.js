@@ -22,7 +22,7 @@ export function drawMessages(list, lines, doings) {
     const heading = day(message.ts);
     const startsDay = before === null || day(before.message.ts) !== heading;
     if (startsDay) items.push({ key: `day ${heading}`, print: heading, build: () => dayItem(heading) });
-    const continues = !startsDay && isSameBreath(before, line);
+    const continues = !startsDay && !before.isOlderThread && !line.isOlderThread && isSameBreath(before.message, message);
     items.push(line.isOlderThread ? olderThread(line, doings) : spoken(line, continues, cast, doings));
     before = line;
   }
@@ -59,9 +59,9 @@ function olderThread(line, doings) {
   return { key: `thread ${line.message.thread}`, print, build: () => olderThreadItem(line, doings) };
 }
 
-function isSameBreath(before, { message, isOlderThread }) {
-  if (isOlderThread || before.isOlderThread || message.persona) return false;
-  return before.message.user === message.user && message.ts - before.message.ts < SAME_BREATH_SECONDS;
+/** Whether the same person said the two, the second soon after the first. */
+export function isSameBreath(before, message) {
+  return !message.persona && before.user === message.user && message.ts - before.ts < SAME_BREATH_SECONDS;
 }
 
 function dayItem(heading) {

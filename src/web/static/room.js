@@ -29,6 +29,9 @@ const LOAD_RETRY_MS = 2_000;
 /** A decision that a page hears of later than this is history, not news. */
 const NEWS_SECONDS = 60;
 
+/** The channel that the demo is played in. */
+const STAGE = "demo:room";
+
 const room = document.getElementById("room");
 const state = new State();
 const reading = new Reading(myName);
@@ -49,7 +52,7 @@ const threadPane = new Conversation(document.getElementById("thread-pane"), { st
 let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
-const manner = new Manner(state, () => open.channel);
+const manner = new Manner(state, () => open.channel, () => open.channel === STAGE && !demo.isPlaying);
 let models;
 let foldIntro = () => {};
 /** Ends when everything was fetched and drawn once. */

@@ -136,8 +136,20 @@ async fn a_decision_page_shows_prompts_and_answers() {
     alice.click_on_message("question hasn’t been answered yet", "decision-link").await;
 
     let outcome = "return document.querySelector('[data-testid=outcome]')?.textContent.replace(/\\s+/g, ' ').trim()";
-    let why = "spoke — alice asked the room something and nobody has answered";
-    alice.expect_result(outcome, json!(why)).await;
+    alice.expect_result(outcome, json!("Aizuchi spoke.")).await;
+    let parts = "return ['about', 'why'].map((part) => document.querySelector(`[data-testid=${part}] p, p[data-testid=${part}]`).textContent)";
+    let told =
+        ["who has the key to the shed?", "alice asked the room something and nobody has answered"];
+    alice.expect_result(parts, json!(told)).await;
+    // What only some want to know is folded away.
+    let is_folded = "return !document.querySelector('[data-testid=call]').checkVisibility()";
+    alice.expect_result(is_folded, json!(true)).await;
+    alice
+        .expect_result(
+            "document.querySelector('[data-testid=more]').open = true; return true",
+            json!(true),
+        )
+        .await;
     let calls = "return [...document.querySelectorAll('[data-testid=call]')].map((call) => {
         call.querySelector('summary').click();
         const [prompt, answer] = call.querySelectorAll('pre');

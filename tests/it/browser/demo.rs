@@ -63,6 +63,8 @@ async fn show_me_starts_the_demo_and_leaving_ends_it() {
     tab.expect_result(CARD, json!(true)).await;
     tab.expect_result(CHANNEL, json!("random")).await;
     other.expect_result(CARD, json!(true)).await;
+    // Nothing takes part on an empty stage.
+    other.expect_result("return document.getElementById('manner').hidden", json!(true)).await;
     // Again, and this time with the button.
     tab.click("demo-start").await;
     tab.expect_result(CHANNEL, json!("demo")).await;

@@ -34,7 +34,7 @@ async fn the_page_is_english() {
         speech: "spoke: hana asked the room something and nobody has answered",
         answer: "hana’s question hasn’t been answered yet",
         details: "details",
-        outcome: "spoke — hana asked the room something and nobody has answered",
+        outcome: "Aizuchi spoke.",
         refusal: "there is a channel \"general\" already",
     })
     .await;
@@ -53,7 +53,7 @@ async fn the_page_is_japanese() {
         speech: "話した理由：hana さんの質問に、誰も答えていませんでした",
         answer: "hana さんの「",
         details: "詳しく",
-        outcome: "発言しました — hana さんの質問に、誰も答えていませんでした",
+        outcome: "Aizuchi は発言しました。",
         refusal: "general",
     })
     .await;

@@ -19,7 +19,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
     let bob = browser.tab(&program, "bob").await;
-    alice.expect_result(STATUS, json!("Joins in")).await;
+    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
     alice.tab_back_to("manner").await;
     alice.press(Key::Enter).await;
     alice.expect_focus("mode-companion").await;
@@ -32,7 +32,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     bob.expect_result(STATUS, json!("Only when mentioned")).await;
     // Other channels keep the mode of the settings.
     bob.click("channel-random").await;
-    bob.expect_result(STATUS, json!("Joins in")).await;
+    bob.expect_result(STATUS, json!("Speaks in pauses")).await;
     let reset = "return document.getElementById('mode-reset').hidden";
     alice.expect_result(reset, json!(false)).await;
     alice.click("mode-reset").await;
@@ -41,7 +41,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     alice.expect_focus("mode-companion").await;
     alice.press(Key::Escape).await;
     alice.expect_focus("manner").await;
-    alice.expect_result(STATUS, json!("Joins in")).await;
+    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
     browser.close().await;
 }
 
@@ -69,7 +69,7 @@ async fn a_mute_is_shown_and_lifted() {
     alice.click("unmute").await;
     expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
     alice.click("manner-close").await;
-    alice.expect_result(STATUS, json!("Joins in")).await;
+    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
 
     // A mute of all channels includes this one.
     assert_eq!(program.send("POST", "/api/mute", Some(&json!({ "minutes": 60 }))).await.0, 204);
@@ -133,6 +133,38 @@ async fn the_intro_says_what_holds_in_the_channel() {
 }
 
 #[tokio::test]
+async fn a_guide_that_was_closed_is_brought_back_by_its_link() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let shown =
+        "return ['intro', 'guide'].map((id) => document.getElementById(id).checkVisibility())";
+    alice.expect_result(shown, json!([true, false])).await;
+    alice.click("intro-close").await;
+    alice.expect_result(shown, json!([false, true])).await;
+    alice.click("guide").await;
+    alice.expect_result(shown, json!([true, false])).await;
+    alice.expect_focus("intro-close").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_note_of_silence_follows_what_one_person_said() {
+    let home = Home::new(0.1);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let notes = "return [...document.querySelectorAll('#channel-pane [data-testid=message]')]
+        .map((line) => line.querySelector('.note').dataset.kind)";
+    alice.post("my lunch was good").await;
+    alice.expect_result(notes, json!(["silent"])).await;
+    alice.post("the soup above all").await;
+    alice.expect_result(notes, json!(["none", "silent"])).await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn no_limit_is_said_to_be_near_where_none_is_set() {
     let home = Home::new(1000.0);
     let program = home.start();
@@ -165,7 +197,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     hana.type_in("name-input", "hana").await;
     hana.click("name-save").await;
     hana.expect_connection("live").await;
-    hana.expect_result(STATUS, json!("会話に参加")).await;
+    hana.expect_result(STATUS, json!("会話の合間に話す")).await;
     hana.click("manner").await;
     expect_parts(&hana, "reached", &["上限にはまだ余裕があります。"]).await;
     expect_parts(&hana, "spending", &["トークン（#general）", "0 / 1", "0 / 2.5 USD"]).await;

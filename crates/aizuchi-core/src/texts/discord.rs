@@ -85,9 +85,11 @@ texts! {
 
 pub fn mode(language: Language, mode: Mode) -> &'static str {
     match mode {
-        Mode::Companion => pick(language, "companion: joins in", "companion：自分からも話す"),
+        Mode::Companion => {
+            pick(language, "companion: speaks in pauses", "companion：会話の合間に話す")
+        }
         Mode::Facilitator => {
-            pick(language, "facilitator: helps when needed", "facilitator：必要なときに手助けする")
+            pick(language, "facilitator: helps discussions", "facilitator：話し合いを手助け")
         }
         Mode::MentionOnly => pick(
             language,

@@ -108,8 +108,8 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
 
 pub fn mode(language: Language, mode: Mode) -> &'static str {
     match mode {
-        Mode::Companion => pick(language, "joins in", "会話に参加"),
-        Mode::Facilitator => pick(language, "facilitator", "進行役"),
+        Mode::Companion => pick(language, "speaks in pauses", "会話の合間に話す"),
+        Mode::Facilitator => pick(language, "helps discussions", "話し合いを手助け"),
         Mode::MentionOnly => pick(language, "only when mentioned", "メンションのみ"),
         Mode::Observe => pick(language, "only listens", "聞くだけ"),
         Mode::Off => pick(language, "off", "オフ"),

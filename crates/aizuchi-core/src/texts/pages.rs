@@ -1,11 +1,20 @@
 //! The pages of a decision and of the token, and what the API says of a message that is too long.
 
+use crate::decision::DecisionResult;
+use crate::persona::Language;
+use crate::texts::pick;
+
 texts! {
     // The page of a decision.
     decision: "Decision" / "判断";
     back: "Back to the room" / "ルームに戻る";
-    considered: "Messages considered" / "対象の発言";
-    said: "What was said" / "発言した内容";
+    about: "The message" / "きっかけの発言";
+    did: "What happened" / "したこと";
+    why: "Why" / "理由";
+    no_reason: "The reason is no longer kept." / "理由は残っていません。";
+    nothing_next: "Nothing yet." / "まだ何もありません。";
+    more: "More details: rules, numbers, prompts" / "さらに詳しく：ルール、数値、プロンプト";
+    considered: "All messages considered" / "読んだ発言";
     calls: "What the model was asked" / "モデルへの問い合わせ";
     no_calls:
         "No model was asked: a rule settled it."
@@ -46,4 +55,31 @@ texts! {
     body_too_large(limit: usize):
         "the message is larger than {limit} MB"
         / "発言が {limit} MB を超えています";
+}
+
+/// What the persona did, as a sentence. A decision without a result is not made yet.
+pub fn outcome(language: Language, name: &str, result: Option<DecisionResult>) -> String {
+    let did = match result {
+        None => pick(language, " has not decided yet.", " はまだ決めていません。"),
+        Some(DecisionResult::Spoke) => pick(language, " spoke.", " は発言しました。"),
+        Some(DecisionResult::Reacted) => {
+            pick(language, " reacted with an emoji.", " はリアクションを付けました。")
+        }
+        Some(DecisionResult::ChoseSilence) => {
+            pick(language, " stayed silent.", " は黙っていることにしました。")
+        }
+        Some(DecisionResult::Dropped) => {
+            pick(language, " decided not to speak after all.", " は話すのを見送りました。")
+        }
+        Some(DecisionResult::Muted) => {
+            pick(language, " stayed silent.", " はミュート中のため、黙っていました。")
+        }
+        Some(DecisionResult::OverBudget) => {
+            pick(language, " gave no answer.", " は上限に達していたため、答えませんでした。")
+        }
+        Some(DecisionResult::Failed) => {
+            pick(language, " could not answer.", " はうまく答えられませんでした。")
+        }
+    };
+    format!("{name}{did}")
 }
