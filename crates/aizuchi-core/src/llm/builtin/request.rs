@@ -443,6 +443,7 @@ mod tests {
             ("@Aizuchi ミアさんはポンプについて何て言ってた？", said(Some("ミア"), "さんはポンプ")),
             ("@Aizuchi can you summarise what we said?", topic(Topic::Summary)),
             ("@Aizuchi これまでの話をまとめて", topic(Topic::Summary)),
+            ("@Aizuchi ここまでをまとめて", topic(Topic::Summary)),
             ("@Aizuchi what did I miss?", topic(Topic::Recap)),
             ("@Aizuchi are you human?", topic(Topic::IsHuman)),
             ("@Aizuchi thanks a lot!", topic(Topic::Thanks)),
