@@ -27,6 +27,7 @@ use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
 use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -48,6 +49,7 @@ const REPLY_DELAY_LOOKBACK: usize = 10;
 const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 const DEAD_LETTER_GONE: &str =
     "there is no such dead letter any more, or what it was about is gone";
+const NOT_DECIDED: &str = "there is no such decision, or it is still open";
 const DEAD_LETTER_BLOCKED: &str =
     "something else is pending in that conversation; try again when it is done";
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
@@ -235,6 +237,32 @@ pub trait Archive: Send + Sync {
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
 
+    /// What each of these messages of a channel most probably replies to, where that was found, in the order of their
+    /// ids.
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError>;
+
+    /// What these decisions were marked as, in the order of their numbers.
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// The decisions that were marked then or later, in the order of that.
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// How many decisions of all workspaces are marked so, for each mark that any has.
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError>;
+
     /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
@@ -408,6 +436,13 @@ pub enum Order {
     },
     /// Note that somebody reads the text of a private channel on the pages.
     NotePrivateRead(PrivateRead),
+    /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.
+    MarkDecision {
+        workspace: WorkspaceId,
+        id: DecisionId,
+        mark: Option<Mark>,
+        by: Arc<str>,
+    },
 }
 
 /// Somebody reads what was said in a private channel or a direct message.
@@ -490,6 +525,7 @@ impl Order {
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
+            | Order::MarkDecision { .. }
             | Order::NotePrivateRead(_) => false,
         }
     }
@@ -506,6 +542,7 @@ impl Order {
             | Order::ImportMemo { workspace, .. }
             | Order::DropDeadLetter { workspace, .. }
             | Order::RetryDeadLetter { workspace, .. }
+            | Order::MarkDecision { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,

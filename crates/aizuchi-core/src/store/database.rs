@@ -24,6 +24,7 @@ mod memory;
 mod memos;
 pub mod redaction;
 mod dead_letters;
+mod marks;
 mod orders;
 pub mod forget;
 mod context;

@@ -1,5 +1,6 @@
 //! The console: every workspace at a glance, a channel's timeline, and what is stuck.
 
+use crate::decision::mark::Mark;
 use crate::persona::Language;
 use crate::texts::pick;
 
@@ -76,6 +77,34 @@ texts! {
     superseded: "superseded" / "取り直し";
     why: "Why" / "理由";
 
+    // A decision.
+    models_withheld:
+        "Reasons, prompts and answers are shown to admins."
+        / "理由、プロンプト、回答は管理者にだけ表示します。";
+    still_open:
+        "This is not decided yet."
+        / "まだ判断していません。";
+    asked: "Answer" / "返答";
+    links: "What it replies to" / "返信先";
+    begins: "begins something new" / "新しい話題の始まり";
+    replies_to(name: &str, text: &str): "replies to {name}: {text}" / "{name} への返信：{text}";
+    replies_to_hidden: "replies to a message that is not shown" / "表示できない発言への返信";
+    certain: "(the platform says so)" / "（プラットフォームの情報）";
+    gates: "Rules, in their order" / "ルール（確認した順）";
+    no_gates:
+        "No rule was looked at: somebody asked, or it was not judged yet."
+        / "ルールは確認していません。呼びかけがあったか、まだ判断前です。";
+    settled_it: "settled it:" / "これで決まりました：";
+    verdict: "Verdict" / "判断の内容";
+    beginning: "Beginning" / "冒頭";
+    about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
+    said_after: "Who spoke then" / "その後の発言";
+    nothing_yet: "Nothing has followed yet." / "その後の動きはまだありません。";
+
+    // Marks.
+    mark_it: "Mark" / "評価する";
+    marked_by(name: &str): "marked by {name}" / "評価者：{name}";
+
     // The queue.
     dead_letters: "What could not be said" / "発言できなかったもの";
     no_dead_letters: "Nothing was given up." / "諦めたものはありません。";
@@ -121,6 +150,17 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
         "over_budget" => pick(language, "over budget", "上限到達"),
         "failed" => pick(language, "failed", "失敗"),
         _ => pick(language, "open", "判断前"),
+    }
+}
+
+/// What somebody thinks of a decision.
+pub fn mark(language: Language, mark: Mark) -> &'static str {
+    match mark {
+        Mark::Right => pick(language, "right", "適切"),
+        Mark::ShouldHaveSpoken => pick(language, "should have spoken", "発言すべきだった"),
+        Mark::ShouldHaveKeptSilent => {
+            pick(language, "should have kept silent", "黙っているべきだった")
+        }
     }
 }
 

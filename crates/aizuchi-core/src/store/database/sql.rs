@@ -338,6 +338,12 @@ statements! {
         ON CONFLICT (workspace, channel, reader, what, hour_ms) DO UPDATE
         SET last_ms = excluded.last_ms, reads = private_reads.reads + 1";
     DROP_PRIVATE_READS = "DELETE FROM private_reads WHERE last_ms < ?1";
+    IS_CLOSED = "SELECT id FROM decisions WHERE workspace = ?1 AND id = ?2 AND closed_ms IS NOT NULL";
+    PUT_MARK = "
+        INSERT INTO decision_marks (workspace, decision, mark, marked_by, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (decision) DO UPDATE
+        SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
+    DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
@@ -758,6 +764,22 @@ statements! {
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
         ORDER BY last_ms DESC, workspace, channel, reader, what
         LIMIT +?1";
+    /// ?2 is a JSON list of decisions.
+    MARKS = "
+        SELECT k.decision, k.mark, k.marked_by, k.at_ms FROM json_each(?2) AS j
+        CROSS JOIN decision_marks AS k ON k.decision = CAST(j.value AS BIGINT) AND k.workspace = ?1
+        ORDER BY k.decision";
+    MARKS_SINCE = "
+        SELECT decision, mark, marked_by, at_ms FROM decision_marks INDEXED BY decision_marks_by_time
+        WHERE workspace = ?1 AND at_ms >= ?2
+        ORDER BY at_ms, decision";
+    MARK_COUNTS = "SELECT mark, count(*) AS n FROM decision_marks GROUP BY mark ORDER BY mark";
+    /// ?3 is a JSON list of messages, and ?4 the version of the models whose links count.
+    LINKS_OF_MESSAGES = "
+        SELECT l.message, l.version, l.parent, l.probability FROM json_each(?3) AS j
+        CROSS JOIN links AS l ON l.workspace = ?1 AND l.channel = ?2 AND l.message = j.atom
+        WHERE l.version IN (0, ?4)
+        ORDER BY l.message, l.version, l.parent";
     PENDING_COUNTS = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(

@@ -1,6 +1,6 @@
 //! The read side of the store in memory. Replay does not use it; the promises of all stores are tested through it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,7 +10,9 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
     WorkspaceId,
 };
+use crate::context::links::MessageLinks;
 use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{
     Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply, ModelExchange,
 };
@@ -304,6 +306,53 @@ impl Archive for VolatileStore {
         Ok(calls)
     }
 
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError> {
+        let state = self.lock();
+        let wanted: BTreeSet<&MessageId> = messages.iter().collect();
+        let links = wanted.into_iter().filter_map(|id| {
+            let key = (workspace.clone(), channel.clone(), id.clone());
+            let conversation = state.conversations.get(state.conversation_of.get(&key)?)?;
+            let record = conversation.messages.iter().find(|record| record.message.id == *id)?;
+            let links = record.links.as_ref().filter(|links| links.source.is_current())?;
+            Some((id.clone(), (**links).clone()))
+        });
+        Ok(links.collect())
+    }
+
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let mut marks = self.lock().marks_in(workspace);
+        marks.retain(|mark| decisions.contains(&mark.decision));
+        Ok(marks)
+    }
+
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let mut marks = self.lock().marks_in(workspace);
+        marks.retain(|mark| mark.at >= since);
+        marks.sort_by_key(|mark| mark.at);
+        Ok(marks)
+    }
+
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
+        let mut counts: BTreeMap<&str, (Mark, u64)> = BTreeMap::new();
+        for DecisionMark { mark, .. } in self.lock().marks.values() {
+            counts.entry(mark.name()).or_insert((*mark, 0)).1 += 1;
+        }
+        Ok(counts.into_values().collect())
+    }
+
     /// It takes none on a disk.
     async fn size_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
@@ -341,6 +390,16 @@ impl Archive for VolatileStore {
 }
 
 impl VolatileState {
+    /// In the order of their decisions.
+    fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
+        let is_here = |id: &DecisionId| {
+            let decision = self.decisions.get(id);
+            decision.is_some_and(|decision| decision.conversation.workspace == *workspace)
+        };
+        let marks = self.marks.values().filter(|mark| is_here(&mark.decision));
+        marks.cloned().collect()
+    }
+
     fn judged_moments(
         &self,
         workspace: &WorkspaceId,
