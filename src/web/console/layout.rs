@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::web::access::{Access, Visitor};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -80,6 +81,11 @@ impl Moment {
 /// The address of a channel's timeline.
 pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
+}
+
+/// The address of a decision's page.
+pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> String {
+    format!("/console/decisions/{}/{id}", encode(workspace.as_str()))
 }
 
 /// A part of an address, percent-encoded.
