@@ -187,6 +187,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/private-reads", get(console::api::private_reads))
         .route("/console", get(console::overview::page))
         .route("/console/queue", get(console::queue::page))
+        .route("/console/figures", get(console::figures::page))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route("/console/events", get(console::events::events))

@@ -68,6 +68,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/",
         "/console",
         "/console/queue",
+        "/console/figures",
         "/metrics",
         "/ready",
         "/api/workspaces",
@@ -85,6 +86,9 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     .into();
     for path in ["channels", "room", "people", "spending", "status", "dead-letters"] {
         pages.push(format!("/api/{path}?workspace={workspace}"));
+    }
+    for days in [7, 30, 90] {
+        pages.push(format!("/console/figures?workspace={workspace}&days={days}"));
     }
     for channel in [&harness.tea, &harness.attic] {
         for path in ["messages", "decisions"] {
@@ -486,6 +490,44 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     assert_eq!(answer.headers()[LOCATION], page);
     assert_eq!(newest_decision(&program, &workspace, &harness.tea).await["mark"], Value::Null);
     assert_eq!(export(&harness.home.path().join("none.jsonl")), "");
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn the_figures_add_up_for_every_role() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["the tea is hot"]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let number = newest_closed(&program, &workspace, &harness.tea).await;
+    let mark = format!("/api/decisions/{number}/mark");
+    let right = json!({ "mark": "right" });
+    assert_eq!(post(&program, Some(ADMIN), &mark, right).await, StatusCode::NO_CONTENT);
+    for token in [VIEWER, OPERATOR, ADMIN] {
+        for query in [format!("?workspace={workspace}&days=7"), String::new()] {
+            let page = format!("/console/figures{query}");
+            let shown = get(&program, Some(token), &page).await.text().await.unwrap();
+            for told in [
+                "data-testid=\"sum-heard\">1 in all<",
+                "data-testid=\"sum-outcomes\">1 in all<",
+                "data-testid=\"sum-marks\">1 in all<",
+                "data-testid=\"by-model\"",
+                "#tea",
+            ] {
+                assert!(shown.contains(told), "{page} does not say {told}: {shown}");
+            }
+        }
+    }
+    let empty = get(&program, Some(VIEWER), "/console/figures?workspace=local&days=7").await;
+    assert!(empty.text().await.unwrap().contains("Nothing happened in this time."));
+    let odd = get(&program, Some(VIEWER), "/console/figures?days=%3Cscript%3E").await;
+    assert_eq!(odd.status(), StatusCode::OK);
+    let unknown = get(&program, Some(VIEWER), "/console/figures?workspace=%3Cscript%3E").await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -4,6 +4,7 @@
 //!
 //! Every committed change carries an increasing *revision*.
 
+pub mod figures;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
@@ -37,7 +38,9 @@ use crate::event::{Claim, DeadLetter, DeadLetterId, Disposition, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
+use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 
 /// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -292,6 +295,24 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionCount>, StoreError>;
+
+    /// How many messages each channel had on each day of a period, others' and the persona's own.
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError>;
+
+    /// How the decisions of a period ended, by day and channel.
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError>;
+
+    /// The model calls for the decisions of a period, by day, channel and model.
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError>;
+
+    /// How long it took to speak, in each decision of a period that led to that.
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError>;
+
+    /// How long people take to answer each other, as it was learned in each channel.
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError>;
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;

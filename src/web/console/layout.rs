@@ -30,6 +30,7 @@ pub enum Section {
     Overview,
     Channel,
     Queue,
+    Figures,
 }
 
 impl<'a> Layout<'a> {
@@ -55,7 +56,9 @@ impl<'a> Layout<'a> {
     pub fn current(&self, section: &str) -> &'static str {
         let is_here = matches!(
             (self.section, section),
-            (Section::Overview, "overview") | (Section::Queue, "queue")
+            (Section::Overview, "overview")
+                | (Section::Queue, "queue")
+                | (Section::Figures, "figures")
         );
         if is_here { "page" } else { "false" }
     }

@@ -4,8 +4,8 @@
 import { morph } from "./morph.js";
 import { showTimes } from "./console-time.js";
 
-/** Changes come in bursts. */
-const PACE_MS = 1500;
+/** Changes come in bursts. The figures of many days change slowly, and adding them up takes longer than the rest. */
+const PACE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;
 const RETRY_MS = 5000;
 /** So close to its end, somebody follows the talk. */
 const NEAR_PX = 120;

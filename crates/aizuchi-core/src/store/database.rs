@@ -29,6 +29,7 @@ mod orders;
 pub mod forget;
 mod context;
 pub mod recall;
+mod figures;
 mod archive;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 //! memories and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's
 //! sources.
 
+mod figures;
 mod archive;
 mod channel_status;
 mod forget;

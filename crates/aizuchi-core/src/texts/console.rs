@@ -105,6 +105,46 @@ texts! {
     mark_it: "Mark" / "評価する";
     marked_by(name: &str): "marked by {name}" / "評価者：{name}";
 
+    // The figures.
+    figures: "Figures" / "数値";
+    workspace: "Workspace" / "ワークスペース";
+    period: "Period" / "期間";
+    last_days(days: i64): "last {days} days" / "直近 {days} 日間";
+    messages_heard: "Messages heard" / "聞いた発言";
+    in_all(count: &str): "{count} in all" / "計 {count} 件";
+    outcomes: "Decisions by outcome" / "判断の結果";
+    tokens: "Tokens" / "トークン";
+    input_tokens: "input, not cached" / "入力（キャッシュ外）";
+    cached_tokens: "input from the cache" / "入力（キャッシュ）";
+    output_tokens: "output" / "出力";
+    token_count(count: &str, cached: &str):
+        "{count} tokens, {cached} of the input cached"
+        / "{count} トークン、入力のキャッシュ率 {cached}";
+    money: "Money" / "費用";
+    money_count(money: &str, per_thousand: &str):
+        "{money}, {per_thousand} per 1 000 messages heard"
+        / "{money}、発言 1,000 件あたり {per_thousand}";
+    delays: "How soon it answers, beside people" / "返答までの時間（人との比較）";
+    delays_explained:
+        "Medians. People’s are learned in each channel and follow slowly."
+        / "中央値です。人の値はチャンネルごとに学習したもので、緩やかに変わります。";
+    when_asked: "when asked" / "呼びかけへの返答";
+    when_unasked: "unasked" / "自発的な発言";
+    people_median: "people" / "人";
+    marks: "Marks" / "評価";
+    by_channel: "By channel" / "チャンネル別";
+    by_model: "By model" / "モデル別";
+    decisions: "Decisions" / "判断";
+    calls: "Calls" / "呼び出し";
+    cached_share: "Cached" / "キャッシュ率";
+    per_thousand: "per 1 000 heard" / "発言 1,000 件あたり";
+    as_table: "As a table" / "表で見る";
+    day: "Day" / "日";
+    calls_explained:
+        "Calls for decisions; what memories cost is in the budget on the page of all channels."
+        / "判断のための呼び出しです。記憶にかかった費用は、チャンネル一覧の合計に含まれます。";
+    no_figures: "Nothing happened in this time." / "この期間の記録はありません。";
+
     // The queue.
     dead_letters: "What could not be said" / "発言できなかったもの";
     no_dead_letters: "Nothing was given up." / "諦めたものはありません。";

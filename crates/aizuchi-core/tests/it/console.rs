@@ -6,11 +6,13 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
+use aizuchi_core::store::figures::Period;
 use aizuchi_core::store::{
     ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, InboxEntry, MessageQuery,
     MessageRange, Order, PrivateRead, PrivateReads, PrivateText, StoreError, StoredMessage,
 };
 use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 use crate::promises::PromisesExt;
 use aizuchi_harness::harness::{
@@ -216,8 +218,17 @@ async fn what_was_said_unasked_is_judged_again() {
     on_every_store(async |store| {
         fail(&store, "1", 0, &[]).await;
         let letter = store.archive.dead_letters().await.unwrap().remove(0);
+        let decision = store.archive.decisions(DecisionQuery::Channel {
+            workspace: workspace(),
+            channel: ChannelId::new("garden"),
+            limit: 1,
+        });
+        let decision = decision.await.unwrap()[0].id;
+        mark(&store, decision, Some(Mark::Right), 80).await.unwrap();
         let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
         store.store.order(retry, at(90)).await.unwrap();
+        let marks = store.archive.marks_since(&workspace(), at(0)).await.unwrap();
+        assert_eq!(marks, [], "an open decision has none");
         let judge = store.claim(90).await.remove(0);
         assert_eq!(judge.event, Event::Judge(top_level("garden")));
     })
@@ -357,6 +368,49 @@ async fn what_a_message_replies_to_can_be_read() {
         assert_eq!(elsewhere.unwrap(), []);
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_figures_of_a_period_are_the_same_on_every_store() {
+    let figures = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(100).await;
+        harness.says("bob", "thanks, alice").await;
+        harness.pass(86_400).await;
+        harness.says("alice", "@Aizuchi still there?").await;
+        harness.pass(100).await;
+        let archive = &harness.store.archive;
+        let period = |since| Period {
+            workspace: workspace(),
+            since: at(since),
+            offset: SignedDuration::from_hours(9),
+        };
+        let (all, late) = (period(0), period(50_000));
+        let begin = all.begin_of(all.day_of(at(0)));
+        assert_eq!(all.day_of(begin), all.day_of(at(0)));
+        assert_ne!(all.day_of(begin - SignedDuration::from_millis(1)), all.day_of(at(0)));
+        let messages = archive.messages_by_day(&all).await.unwrap();
+        let days: Vec<i64> = messages.iter().map(|count| count.day.0).collect();
+        let counts: Vec<_> = messages.iter().map(|count| (count.is_own, count.count)).collect();
+        assert_eq!(counts, [(false, 2), (true, 1), (false, 1), (true, 1)], "{messages:?}");
+        assert_eq!(days[2] - days[0], 1, "{messages:?}");
+        assert_eq!(archive.messages_by_day(&late).await.unwrap(), messages[2..]);
+        let calls = archive.calls_by_day(&all).await.unwrap();
+        assert!(calls.iter().all(|sum| sum.calls > 0), "{calls:?}");
+        assert_eq!(archive.calls_by_day(&late).await.unwrap(), calls[calls.len() - 1..]);
+        let outcomes = archive.outcomes_by_day(&all).await.unwrap();
+        let spoke = outcomes.iter().filter(|it| it.ended == Some(DecisionResult::Spoke));
+        assert_eq!(spoke.map(|it| it.count).sum::<u64>(), 2, "{outcomes:?}");
+        let delays = archive.answer_delays(&all).await.unwrap();
+        assert!(delays.len() == 2 && delays.iter().all(|it| it.is_addressed), "{delays:?}");
+        assert_eq!(archive.answer_delays(&late).await.unwrap(), delays[1..]);
+        let people = archive.people_delays(&workspace()).await.unwrap();
+        let median = people[0].1.median().unwrap();
+        assert!((80..=120).contains(&median.as_secs()), "bob answered after 100 s: {median:?}");
+        format!("{messages:?} {calls:?} {outcomes:?} {delays:?} {people:?}")
+    });
+    assert!(!figures.await.is_empty());
 }
 
 async fn mark(

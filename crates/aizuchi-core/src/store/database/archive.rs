@@ -15,8 +15,10 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::database::connection::{Readers, Row, query};
-use crate::store::database::{DatabaseStore, marks, rows, sql};
+use crate::store::database::{DatabaseStore, figures, marks, rows, sql};
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
     MessageRange, PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
@@ -309,6 +311,29 @@ impl Archive for DatabaseStore {
         let query = query(sql::DECISION_COUNTS).bind(workspace.as_str());
         let rows = query.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
         rows.iter().map(decision_count).collect()
+    }
+
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+        figures::messages(&self.readers, period).await
+    }
+
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+        figures::outcomes(&self.readers, period).await
+    }
+
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+        figures::calls(&self.readers, period).await
+    }
+
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+        figures::answer_delays(&self.readers, period).await
+    }
+
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
+        figures::people_delays(&self.readers, workspace).await
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

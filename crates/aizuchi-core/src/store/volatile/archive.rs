@@ -18,6 +18,8 @@ use crate::decision::{
 };
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::rhythm::reply_delays::ReplyDelays;
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
@@ -288,6 +290,29 @@ impl Archive for VolatileStore {
         Ok(counts.into_values().collect())
     }
 
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+        Ok(self.lock().messages_by_day(period))
+    }
+
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+        Ok(self.lock().outcomes_by_day(period))
+    }
+
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+        Ok(self.lock().calls_by_day(period))
+    }
+
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+        Ok(self.lock().answer_delays(period))
+    }
+
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
+        Ok(self.lock().people_delays(workspace))
+    }
+
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
         let ledger = self.lock().ledger();
         let mut calls: Vec<RecentCall> = ledger
@@ -548,7 +573,7 @@ impl VolatileState {
         known.map_or(user.0.clone(), |user| user.name.clone())
     }
 
-    fn ledger(&self) -> Vec<Decision> {
+    pub(super) fn ledger(&self) -> Vec<Decision> {
         let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
         for message in self.conversations.values().flat_map(|record| &record.messages) {
             if let Some(decision) = message.decision {
