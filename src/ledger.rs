@@ -41,7 +41,7 @@ impl LabeledValue {
         Self { name, value: value.into(), moment: None }
     }
 
-    fn new_time(name: &'static str, at: Timestamp) -> Self {
+    pub fn new_time(name: &'static str, at: Timestamp) -> Self {
         Self { name, value: format_time(at), moment: Some(at) }
     }
 }
@@ -104,13 +104,19 @@ impl DecisionDetails {
                 describe_settling_gate(gate, language),
             )
         }));
-        values.extend(
-            decision.judgment.iter().flat_map(|judgment| judgment_values(judgment, language)),
-        );
+        values.extend(self.verdict_values(language));
+        values
+    }
+
+    /// What the judge found, and what became of it.
+    pub fn verdict_values(&self, language: Language) -> Vec<LabeledValue> {
+        let judgment = self.decision.judgment.iter();
+        let mut values: Vec<LabeledValue> =
+            judgment.flat_map(|judgment| judgment_values(judgment, language)).collect();
         values.extend(self.about.as_ref().map(|message| {
             LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
-        values.extend(decision.reaction.as_ref().map(|(_, emoji)| {
+        values.extend(self.decision.reaction.as_ref().map(|(_, emoji)| {
             LabeledValue::new(texts::ledger::reacted_with(language), emoji.to_string())
         }));
         values

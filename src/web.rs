@@ -24,6 +24,7 @@ pub mod event_streams;
 pub mod room_feed;
 mod events;
 mod decision;
+mod marks;
 mod page;
 pub mod health;
 mod console;
@@ -164,6 +165,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
         .route("/api/reactions", post(api::react))
         .route("/api/decisions", get(api::decisions))
+        .route("/api/decisions/{id}/mark", post(marks::mark))
         .route("/api/mute", post(orders::mute))
         .route("/api/unmute", post(orders::unmute))
         .route("/api/stop", post(orders::stop))
@@ -185,7 +187,9 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/private-reads", get(console::api::private_reads))
         .route("/console", get(console::overview::page))
         .route("/console/queue", get(console::queue::page))
+        .route("/console/figures", get(console::figures::page))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
+        .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route("/console/events", get(console::events::events))
         .route(
             "/console/orders",

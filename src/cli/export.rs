@@ -9,25 +9,28 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::cli::{person, print, strip_control_characters};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
+use crate::eval::decide::from_marks;
 use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, UserId, WorkspaceId};
 use aizuchi_core::memory::{Memory, MessageRef};
+use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
+use aizuchi_core::store::{Archive as _, DecisionQuery, Store as _, StoredMessage};
 
 /// How many messages are read at once.
 const PAGE: usize = 1000;
 
-/// Export all messages, or what is known about one person.
+/// Export all messages, what is known about one person, or marked decisions.
 ///
 /// Messages are written as JSON Lines, which `replay` and `import` read. What is known about a person is a text that can be given
-/// to them. Aizuchi can keep running.
+/// to them. Marked decisions become cases for `eval`. Aizuchi can keep running.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The file to write; it must not exist yet. If omitted: standard output.
@@ -38,17 +41,20 @@ pub struct ExportArgs {
     /// Only this channel: its name or its id.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "user")]
     channel: Option<String>,
+    /// The decisions that were marked on the console, as cases that `eval` reads.
+    #[arg(long, conflicts_with = "user")]
+    marks: bool,
 }
 
 impl ExportArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load(ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        runtime.block_on(self.export(&config.database_address()))?;
+        runtime.block_on(self.export(&config.database_address(), config.language.own()))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn export(&self, address: &DatabaseLocation) -> anyhow::Result<()> {
+    async fn export(&self, address: &DatabaseLocation, language: Language) -> anyhow::Result<()> {
         let database = ReadOnlyDatabase::open(address).await?;
         let workspaces = database.workspaces().await?;
         let only = match &self.channel {
@@ -64,6 +70,12 @@ impl ExportArgs {
         };
         let store = database.into_store();
         match &self.user {
+            None if self.marks => {
+                let count = self.export_marks(&store, workspaces, only, language).await?;
+                if let Some(file) = &self.file {
+                    print(&format!("{} holds {count} cases", file.display()))?;
+                }
+            }
             None => {
                 let count = self.export_messages(&store, workspaces, only).await?;
                 if let Some(file) = &self.file {
@@ -115,6 +127,39 @@ impl ExportArgs {
             }
         }
         output.flush().context("writing the messages")?;
+        Ok(count)
+    }
+
+    /// One case for each marked decision, in the order in which they were marked.
+    async fn export_marks(
+        &self,
+        store: &DatabaseStore,
+        workspaces: Vec<WorkspaceId>,
+        only: Option<BTreeSet<(WorkspaceId, ChannelId)>>,
+        language: Language,
+    ) -> anyhow::Result<usize> {
+        let mut output = self.open()?;
+        let mut count = 0;
+        for workspace in workspaces {
+            for mark in store.marks_since(&workspace, Timestamp::UNIX_EPOCH).await? {
+                if let Some(only) = &only {
+                    let id = mark.decision;
+                    let query = DecisionQuery::One { workspace: workspace.clone(), id };
+                    let found = store.decisions(query).await?.pop();
+                    let channel = found.map(|decision| decision.conversation.channel);
+                    if !channel.is_some_and(|it| only.contains(&(workspace.clone(), it))) {
+                        continue;
+                    }
+                }
+                let item = from_marks::read(store, &workspace, &mark, language).await?;
+                if let Some(item) = item {
+                    let line = serde_json::to_string(&item).context("writing a case")?;
+                    writeln!(output, "{line}").context("writing the cases")?;
+                    count += 1;
+                }
+            }
+        }
+        output.flush().context("writing the cases")?;
         Ok(count)
     }
 

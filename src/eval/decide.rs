@@ -2,6 +2,7 @@
 //! not. Each item goes through the prompt and the parser that a real conversation would get.
 
 pub mod item;
+pub mod from_marks;
 pub mod prompts;
 pub mod baseline;
 pub mod score;

@@ -15,7 +15,7 @@ use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
 use aizuchi_core::chat::{
     AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, Visibility, WorkspaceId,
 };
-use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
@@ -182,12 +182,20 @@ async fn decision_views(
     workspace: &WorkspaceId,
     decisions: Vec<Decision>,
 ) -> Result<Vec<Value>, ApiProblem> {
+    let ids: Vec<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
+    let marks = web.archive.marks(workspace, &ids).await?;
+    let view = |decision: &Decision| {
+        let mark = marks.iter().find(|mark| mark.decision == decision.id);
+        let mut view = views::decision(decision);
+        view["mark"] = json!(mark.map(|mark| views::mark(mark, access.may_order())));
+        view
+    };
     if !access.may_read_models(workspace) {
         let stripped = decisions.into_iter().map(Decision::without_texts);
-        return Ok(stripped.map(|decision| views::decision(&decision)).collect());
+        return Ok(stripped.map(|decision| view(&decision)).collect());
     }
     record_decisions_read(web, access, workspace, &decisions).await?;
-    Ok(decisions.iter().map(views::decision).collect())
+    Ok(decisions.iter().map(view).collect())
 }
 
 async fn record_decisions_read(

@@ -1,4 +1,4 @@
-//! The console: every workspace and channel, a channel's timeline, what waits and what is stuck. Its pages are made here
+//! The console: every workspace and channel, a channel's timeline, a decision, what waits and what is stuck. Its pages are made here
 //! and brought up to date by `console.js`.
 
 pub mod layout;
@@ -6,7 +6,10 @@ pub mod snapshot;
 pub mod health;
 pub mod api;
 pub mod overview;
+pub mod marking;
+pub mod decision;
 pub mod timeline;
+pub mod figures;
 pub mod queue;
 pub mod orders;
 pub mod events;

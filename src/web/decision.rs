@@ -84,9 +84,8 @@ pub async fn decision(
     Extension(visitor): Extension<Visitor>,
     id: Result<Path<i64>, PathRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision");
     let Path(id) = id.map_err(|_| absent())?;
-    let decision = find_decision(&web, DecisionId(id)).await?.ok_or_else(absent)?;
+    let decision = find(&web, DecisionId(id)).await?.ok_or_else(absent)?;
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let mut details = DecisionDetails::load(&*web.archive, decision).await?;
     let access = &visitor.access;
@@ -139,7 +138,7 @@ pub async fn decision(
 }
 
 /// The decision, in whichever workspace it was made.
-async fn find_decision(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProblem> {
+pub async fn find(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProblem> {
     for workspace in workspaces::all(web).await? {
         let query = DecisionQuery::One { workspace, id };
         if let Some(decision) = web.archive.decisions(query).await?.pop() {
@@ -149,8 +148,12 @@ async fn find_decision(web: &Web, id: DecisionId) -> Result<Option<Decision>, Ap
     Ok(None)
 }
 
+pub fn absent() -> ApiProblem {
+    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision")
+}
+
 /// Records that somebody opens a decision in a private channel, or one about what was said while it was private.
-async fn record_read(
+pub async fn record_read(
     web: &Web,
     access: &Access,
     details: &DecisionDetails,

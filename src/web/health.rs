@@ -157,7 +157,9 @@ pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
 async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
     let backlog = web.archive.backlog().await?;
     let overdue = overdue(web).await?;
-    Ok(GaugeSnapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
+    let marks = web.archive.mark_counts().await?;
+    let dead_letters = backlog.dead_letters;
+    Ok(GaugeSnapshot { pending: backlog.pending, dead_letters, marks, overdue })
 }
 
 async fn readiness(web: &Web) -> Readiness {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::web::markdown;
 use aizuchi_core::chat::{AuthorKind, Channel, ChannelId};
 use aizuchi_core::decision::gate::BudgetStatus;
+use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{Attempt, Decision, DecisionFollowUp};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{DeadLetter, Event};
@@ -159,6 +160,12 @@ pub fn decision(decision: &Decision) -> Value {
         "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "revision": decision.revision,
     })
+}
+
+/// What a decision was marked as. `by` is for those who mark decisions themselves.
+pub fn mark(mark: &DecisionMark, with_name: bool) -> Value {
+    let by = Some(&mark.by).filter(|by| with_name && !by.is_empty());
+    json!({ "mark": mark.mark, "by": by, "ts": seconds(mark.at) })
 }
 
 /// What happened after the decision was closed.

@@ -4,6 +4,7 @@
 pub mod limit;
 pub mod gate;
 pub mod learned;
+pub mod mark;
 pub mod model_problem;
 pub mod verdict;
 

@@ -15,6 +15,7 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::chat::{Arrival, AuthorKind, WorkspaceId};
 use crate::decision::gate::Gate;
+use crate::decision::mark::Mark;
 use crate::decision::{Attempt, DecisionResult};
 
 /// A counter of something fractional, such as money.
@@ -48,6 +49,7 @@ pub struct Metrics {
     last_backup_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     dead_letters: Gauge,
     steps_pending: Family<VerbLabel, Gauge>,
+    marked_decisions: Family<MarkLabel, Gauge>,
     overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     resident_memory_bytes: Gauge,
     ready: Gauge,
@@ -63,6 +65,8 @@ pub struct GaugeSnapshot {
     pub pending: Vec<(String, u64)>,
     /// Dead letters that wait for an operator.
     pub dead_letters: u64,
+    /// How many decisions people have marked, by mark.
+    pub marks: Vec<(Mark, u64)>,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,
 }
@@ -92,6 +96,11 @@ struct VerbLabel {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WorkspaceLabel {
     workspace: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MarkLabel {
+    mark: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -340,6 +349,12 @@ impl Metrics {
             let count = count.map_or(0, |(_, count)| whole(*count));
             self.steps_pending.get_or_create(&VerbLabel { verb: verb.to_owned() }).set(count);
         }
+        for mark in Mark::ALL {
+            let count = snapshot.marks.iter().find(|(counted, _)| *counted == mark);
+            let label = MarkLabel { mark: LabelValue(mark.name()) };
+            let count = count.map_or(0, |(_, count)| whole(*count));
+            self.marked_decisions.get_or_create(&label).set(count);
+        }
         self.dead_letters.set(whole(snapshot.dead_letters));
         self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
     }
@@ -388,6 +403,7 @@ impl Default for Metrics {
             start_seconds: Gauge::default(),
             last_backup_seconds: Gauge::default(),
             steps_pending: Family::default(),
+            marked_decisions: Family::default(),
             overdue_seconds: Gauge::default(),
             resident_memory_bytes: Gauge::default(),
             ready: Gauge::default(),
@@ -450,6 +466,7 @@ impl Metrics {
             "Channels whose history could not be read when it was tried last, by platform",
             &self.channels_failing,
         );
+        counts("marked_decisions", "Decisions that people have marked", &self.marked_decisions);
         counts("steps_pending", "Steps that wait", &self.steps_pending);
         let mut seconds = |name: &str, help: &str, figure: &dyn Registrable| {
             families.push(format!("aizuchi_{name}_seconds"));

@@ -4,6 +4,7 @@
 //!
 //! Every committed change carries an increasing *revision*.
 
+pub mod figures;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
@@ -27,6 +28,7 @@ use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
 use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -36,7 +38,9 @@ use crate::event::{Claim, DeadLetter, DeadLetterId, Disposition, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
+use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 
 /// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -48,6 +52,7 @@ const REPLY_DELAY_LOOKBACK: usize = 10;
 const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 const DEAD_LETTER_GONE: &str =
     "there is no such dead letter any more, or what it was about is gone";
+const NOT_DECIDED: &str = "there is no such decision, or it is still open";
 const DEAD_LETTER_BLOCKED: &str =
     "something else is pending in that conversation; try again when it is done";
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
@@ -235,6 +240,32 @@ pub trait Archive: Send + Sync {
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
 
+    /// What each of these messages of a channel most probably replies to, where that was found, in the order of their
+    /// ids.
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError>;
+
+    /// What these decisions were marked as, in the order of their numbers.
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// The decisions that were marked then or later, in the order of that.
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// How many decisions of all workspaces are marked so, for each mark that any has.
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError>;
+
     /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
@@ -264,6 +295,24 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionCount>, StoreError>;
+
+    /// How many messages each channel had on each day of a period, others' and the persona's own.
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError>;
+
+    /// How the decisions of a period ended, by day and channel.
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError>;
+
+    /// The model calls for the decisions of a period, by day, channel and model.
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError>;
+
+    /// How long it took to speak, in each decision of a period that led to that.
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError>;
+
+    /// How long people take to answer each other, as it was learned in each channel.
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError>;
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;
@@ -408,6 +457,13 @@ pub enum Order {
     },
     /// Note that somebody reads the text of a private channel on the pages.
     NotePrivateRead(PrivateRead),
+    /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.
+    MarkDecision {
+        workspace: WorkspaceId,
+        id: DecisionId,
+        mark: Option<Mark>,
+        by: Arc<str>,
+    },
 }
 
 /// Somebody reads what was said in a private channel or a direct message.
@@ -490,6 +546,7 @@ impl Order {
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
+            | Order::MarkDecision { .. }
             | Order::NotePrivateRead(_) => false,
         }
     }
@@ -506,6 +563,7 @@ impl Order {
             | Order::ImportMemo { workspace, .. }
             | Order::DropDeadLetter { workspace, .. }
             | Order::RetryDeadLetter { workspace, .. }
+            | Order::MarkDecision { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::eval::case::{FileLocation, ensure_no_problems, numbered};
@@ -19,7 +19,7 @@ use aizuchi_core::persona::Language;
 /// In characters. An id is also used as a file name.
 const MAX_ID_CHARACTERS: usize = 80;
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionItem {
     /// Valid as a file name.
     pub id: String,
@@ -33,11 +33,12 @@ pub struct DecisionItem {
     /// At least one message, oldest first.
     pub context: Vec<ItemMessage>,
     /// The message of the context under which the thread stands that is judged; without one, the top level is.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 #[serde(rename_all = "UPPERCASE")]
 pub enum DecisionLabel {
     Speak,
@@ -46,7 +47,7 @@ pub enum DecisionLabel {
     Ambig,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemMessage {
     /// Seconds relative to the decision: zero or negative.
     pub t: f64,
@@ -55,11 +56,17 @@ pub struct ItemMessage {
     #[serde(default)]
     pub bot: bool,
     /// The message of the context, counted from 0, in whose thread it stands.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
     /// The message that it is a reply to on its platform, which tells that message's author.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<usize>,
+}
+
+impl DecisionLabel {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// The half that an item belongs to: rules are tuned on one and verified on the other.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::web::access::{Access, Visitor};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -29,6 +30,7 @@ pub enum Section {
     Overview,
     Channel,
     Queue,
+    Figures,
 }
 
 impl<'a> Layout<'a> {
@@ -54,7 +56,9 @@ impl<'a> Layout<'a> {
     pub fn current(&self, section: &str) -> &'static str {
         let is_here = matches!(
             (self.section, section),
-            (Section::Overview, "overview") | (Section::Queue, "queue")
+            (Section::Overview, "overview")
+                | (Section::Queue, "queue")
+                | (Section::Figures, "figures")
         );
         if is_here { "page" } else { "false" }
     }
@@ -80,6 +84,11 @@ impl Moment {
 /// The address of a channel's timeline.
 pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
+}
+
+/// The address of a decision's page.
+pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> String {
+    format!("/console/decisions/{}/{id}", encode(workspace.as_str()))
 }
 
 /// A part of an address, percent-encoded.

@@ -13,13 +13,15 @@ use serde::Deserialize;
 use crate::web::access::Visitor;
 use crate::web::dead_letters::{self, Fate};
 use crate::web::orders::{self, Command};
-use crate::web::{ApiProblem, Web, workspaces};
+use crate::web::{ApiProblem, Web, marks, workspaces};
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::event::DeadLetterId;
 use aizuchi_core::rules::Mode;
 
 #[derive(Deserialize)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `retry 7` or `drop 7`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `retry 7`, `drop 7`, `mark 7 right` or `mark 7`.
     order: String,
     workspace: Option<String>,
     channel: Option<String>,
@@ -34,6 +36,7 @@ pub struct OrderForm {
 enum Request {
     Order(Command),
     Letter(DeadLetterId, Fate),
+    Mark(DecisionId, Option<Mark>),
 }
 
 pub async fn order(
@@ -49,21 +52,23 @@ pub async fn order(
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
         }
         Request::Letter(id, fate) => dead_letters::settle(&web, &visitor.access, id, fate).await?,
+        Request::Mark(id, mark) => {
+            marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
+        }
     }
     Ok(Redirect::to(&back))
 }
 
 fn parse(form: &OrderForm) -> Option<Request> {
     let mut words = form.order.split(' ');
-    let (verb, argument) = (words.next()?, words.next());
+    let (verb, argument, choice) = (words.next()?, words.next(), words.next());
     let channel = form.channel.clone().filter(|channel| !channel.is_empty());
     let id = || argument?.parse().ok().map(DeadLetterId);
-    let minutes = match argument {
-        Some(minutes) => Some(minutes.parse().ok()?),
-        None => None,
-    };
     Some(match verb {
-        "mute" => Request::Order(Command::Mute { channel, minutes }),
+        "mute" => {
+            let minutes = argument.map(str::parse).transpose().ok()?;
+            Request::Order(Command::Mute { channel, minutes })
+        }
         "unmute" => Request::Order(Command::Unmute { channel }),
         "stop" => Request::Order(Command::Stop { channel: channel? }),
         "mode" => {
@@ -76,6 +81,13 @@ fn parse(form: &OrderForm) -> Option<Request> {
         }
         "retry" => Request::Letter(id()?, Fate::Retry),
         "drop" => Request::Letter(id()?, Fate::Drop),
+        "mark" => {
+            let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
+            if mark.is_none() && choice.is_some() {
+                return None;
+            }
+            Request::Mark(DecisionId(argument?.parse().ok()?), mark)
+        }
         _ => return None,
     })
 }
@@ -86,7 +98,7 @@ fn is_own(back: &str) -> bool {
 }
 
 fn malformed() -> ApiProblem {
-    let sentence = "the order must be mute, unmute, stop, mode, retry or drop, with a channel where one is meant";
+    let sentence = "the order must be mute, unmute, stop, mode, retry, drop or mark, with a channel where one is meant";
     ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }
 
@@ -113,6 +125,10 @@ mod tests {
             ("mode", Some("c"), Some("loud"), "None"),
             ("retry 7", None, None, "Letter(DeadLetterId(7), Retry)"),
             ("drop", None, None, "None"),
+            ("mark 7 right", None, None, "Mark(DecisionId(7), Some(Right))"),
+            ("mark 7", None, None, "Mark(DecisionId(7), None)"),
+            ("mark 7 wrong", None, None, "None"),
+            ("mark x right", None, None, "None"),
             ("burn", Some("c"), None, "None"),
         ] {
             let found = parsed(order, channel, mode);

@@ -4,8 +4,8 @@
 import { morph } from "./morph.js";
 import { showTimes } from "./console-time.js";
 
-/** Changes come in bursts. */
-const PACE_MS = 1500;
+/** Changes come in bursts. The figures of many days change slowly, and adding them up takes longer than the rest. */
+const PACE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;
 const RETRY_MS = 5000;
 /** So close to its end, somebody follows the talk. */
 const NEAR_PX = 120;
@@ -96,6 +96,28 @@ document.addEventListener("click", (event) => {
   if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   readOlder(link);
+});
+/** A mark is made where one is. The server answers with a page that has the same form. */
+async function markInPlace(form, submitter) {
+  const body = new URLSearchParams(new FormData(form, submitter));
+  const place = form.closest("[data-key]");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+    if (!answer.ok) throw new Error(answer.statusText);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.querySelector(`[data-key="${CSS.escape(place.dataset.key)}"]`);
+    if (fresh === null) throw new Error("the page does not have it");
+    morph(place, fresh);
+    showTimes();
+  } catch {
+    location.reload();
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("[data-in-place]") || event.submitter === null) return;
+  event.preventDefault();
+  markInPlace(event.target, event.submitter);
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && isBehind) readSoon();

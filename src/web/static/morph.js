@@ -13,9 +13,18 @@ export function morph(old, fresh) {
   else children(old, fresh);
 }
 
+/** What somebody has opened or closed stays so. */
+function isTheirs(element, name) {
+  return name === "open" && element.matches("details");
+}
+
 function attributes(old, fresh) {
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !isTheirs(old, name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && !isTheirs(old, name)) old.setAttribute(name, value);
+  }
 }
 
 function keyOf(node) {

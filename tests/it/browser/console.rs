@@ -16,6 +16,8 @@ async fn sign_in(tab: &Tab, program: &Program, token: &str) {
     tab.open_page(&format!("{}/login", program.address)).await;
     tab.type_in("token", token).await;
     tab.click("enter").await;
+    // Another page that is opened too soon would call the form back.
+    tab.expect_result("return location.pathname === '/login'", json!(false)).await;
 }
 
 /// What is wrong with a page for somebody who does not see it, or sees it on a narrow screen.
@@ -128,6 +130,7 @@ async fn each_role_sees_the_timeline_it_may() {
         let reads = "return document.querySelectorAll('[data-testid=read]').length > 0";
         assert_eq!(tab.evaluate(reads).await, json!(token == ADMIN));
         tab.click("sign-out").await;
+        tab.find("token").await;
     }
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
@@ -195,6 +198,102 @@ async fn a_dead_letter_is_tried_again_on_a_phone() {
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "the kettle sings");
     tab.find("no-letters").await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_decision_is_opened_from_the_timeline_and_marked_where_it_stands() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let hostile = "it is hot <img src=x onerror='window.pwned = 1'>";
+    harness.will_say(&[hostile]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE closed_ms IS NOT NULL", 1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let browser = Browser::start_touched().await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, ADMIN).await;
+    let channel = format!("{}/console/channels/{workspace}/{}", program.address, harness.tea);
+    tab.open_page(&channel).await;
+    let marked =
+        "return [...document.querySelectorAll('[data-testid=marked]')].map((it) => it.textContent)";
+    tab.expect_result(marked, json!([])).await;
+    tab.evaluate("document.querySelector('[data-testid=marking] summary').click()").await;
+    tab.click("mark-should_have_kept_silent").await;
+    tab.expect_result(marked, json!(["should have kept silent"])).await;
+    let place = "return location.pathname.startsWith('/console/channels/')";
+    assert_eq!(tab.evaluate(place).await, json!(true));
+    let is_open = "return document.querySelector('[data-testid=marking]').open";
+    assert_eq!(tab.evaluate(is_open).await, json!(true), "what somebody opened stays open");
+
+    tab.evaluate("document.querySelector('[data-testid=decision] a').click()").await;
+    tab.find("up").await;
+    expect_sound(&tab, "en").await;
+    let texts = |what: &str| {
+        format!(
+            "return [...document.querySelectorAll('[data-testid={what}] .text')].map((it) => it.textContent)"
+        )
+    };
+    tab.expect_result(&texts("said"), json!([hostile])).await;
+    tab.expect_result(marked, json!(["should have kept silent"])).await;
+    // The prompt is folded, and falls into sections.
+    let is_shown = "return document.querySelector('[data-testid=section] pre').checkVisibility()";
+    assert_eq!(tab.evaluate(is_shown).await, json!(false));
+    tab.evaluate("document.querySelector('[data-testid=prompt] > summary').click()").await;
+    tab.evaluate(
+        "document.querySelectorAll('[data-testid=section]').forEach((it) => { it.open = true; })",
+    )
+    .await;
+    let shown = "return [...document.querySelectorAll('[data-testid=section] pre')]
+        .some((it) => it.checkVisibility() && it.textContent.includes('is the tea ready?'))";
+    tab.expect_result(shown, json!(true)).await;
+    // What comes next is shown without a reload, and what was opened stays open.
+    harness.post_message(&harness.tea, &harness.mio, "so it is");
+    tab.expect_result(&texts("after"), json!(["so it is"])).await;
+    assert_eq!(tab.evaluate(shown).await, json!(true));
+    tab.click("mark-should_have_kept_silent").await;
+    tab.expect_result(marked, json!([])).await;
+    let screen = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    expect_sound(&tab, "en").await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn the_figures_are_charts_with_their_tables() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["it is hot"]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let browser = Browser::start_in("ja").await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, VIEWER).await;
+    tab.open_page(&format!("{}/console", program.address)).await;
+    tab.click("to-figures").await;
+    tab.find("days").await;
+    expect_sound(&tab, "ja").await;
+    let bars = "return document.querySelectorAll('[data-testid=chart] svg.bars rect.spoke').length";
+    tab.expect_result(bars, json!(1)).await;
+    let heard = "return document.querySelector('[data-testid=sum-heard]').textContent";
+    assert_eq!(tab.evaluate(heard).await, json!("計 1 件"));
+    let is_shown = "return document.querySelector('[data-testid=table] table').checkVisibility()";
+    assert_eq!(tab.evaluate(is_shown).await, json!(false));
+    tab.evaluate("document.querySelector('[data-testid=table] summary').click()").await;
+    assert_eq!(tab.evaluate(is_shown).await, json!(true));
+    tab.evaluate("document.querySelector('[data-testid=days]').value = '7'").await;
+    tab.click("show").await;
+    tab.expect_result("return new URLSearchParams(location.search).get('days')", json!("7")).await;
+    tab.expect_result(bars, json!(1)).await;
+    let screen = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    expect_sound(&tab, "ja").await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -125,6 +125,7 @@ impl ChannelCache {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
+            | Order::MarkDecision { .. }
             | Order::NotePrivateRead(_) => {}
         });
     }

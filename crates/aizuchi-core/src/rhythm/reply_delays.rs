@@ -108,6 +108,19 @@ impl ReplyDelays {
         SignedDuration::from_millis(((at - over) * 1000.0).round() as i64)
     }
 
+    /// Half of those who answered had done so by then. `None` until somebody has.
+    pub fn median(&self) -> Option<SignedDuration> {
+        let answered = || self.0.iter().take(BINS).map(|[answered, _]| *answered);
+        let half = answered().sum::<u32>().div_ceil(2);
+        let mut seen = 0;
+        let bin = answered().position(|count| {
+            seen += count;
+            seen >= half && seen > 0
+        })?;
+        let middle = (bin_start(bin) * bin_start(bin + 1)).sqrt();
+        Some(SignedDuration::from_secs(middle.round() as i64))
+    }
+
     fn message_count(&self) -> u32 {
         self.0.iter().flatten().sum()
     }

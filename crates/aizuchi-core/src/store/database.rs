@@ -24,10 +24,12 @@ mod memory;
 mod memos;
 pub mod redaction;
 mod dead_letters;
+mod marks;
 mod orders;
 pub mod forget;
 mod context;
 pub mod recall;
+mod figures;
 mod archive;
 
 use std::sync::Arc;

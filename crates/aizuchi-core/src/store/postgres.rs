@@ -37,6 +37,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (14, "moments", include_str!("../../migrations/postgres/0014_moments.sql")),
     (15, "forgotten users", include_str!("../../migrations/postgres/0015_forgotten_users.sql")),
     (16, "console", include_str!("../../migrations/postgres/0016_console.sql")),
+    (18, "marks", include_str!("../../migrations/postgres/0018_marks.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -48,6 +48,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (25, "moments", include_str!("../../migrations/sqlite/0025_moments.sql")),
     (26, "forgotten users", include_str!("../../migrations/sqlite/0026_forgotten_users.sql")),
     (27, "console", include_str!("../../migrations/sqlite/0027_console.sql")),
+    (29, "marks", include_str!("../../migrations/sqlite/0029_marks.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -2,6 +2,7 @@
 //! memories and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's
 //! sources.
 
+mod figures;
 mod archive;
 mod channel_status;
 mod forget;
@@ -28,6 +29,7 @@ use crate::chat::{
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
+use crate::decision::mark::DecisionMark;
 use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, ModelExchange};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall};
@@ -358,6 +360,8 @@ struct VolatileState {
     dead_letters: Vec<DeadLetter>,
     /// Who read the text of private channels, by hours.
     private_reads: Vec<PrivateReads>,
+    /// What decisions were marked as.
+    marks: BTreeMap<DecisionId, DecisionMark>,
 }
 
 #[derive(Default)]

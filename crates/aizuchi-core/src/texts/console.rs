@@ -1,5 +1,6 @@
 //! The console: every workspace at a glance, a channel's timeline, and what is stuck.
 
+use crate::decision::mark::Mark;
 use crate::persona::Language;
 use crate::texts::pick;
 
@@ -76,6 +77,74 @@ texts! {
     superseded: "superseded" / "取り直し";
     why: "Why" / "理由";
 
+    // A decision.
+    models_withheld:
+        "Reasons, prompts and answers are shown to admins."
+        / "理由、プロンプト、回答は管理者にだけ表示します。";
+    still_open:
+        "This is not decided yet."
+        / "まだ判断していません。";
+    asked: "Answer" / "返答";
+    links: "What it replies to" / "返信先";
+    begins: "begins something new" / "新しい話題の始まり";
+    replies_to(name: &str, text: &str): "replies to {name}: {text}" / "{name} への返信：{text}";
+    replies_to_hidden: "replies to a message that is not shown" / "表示できない発言への返信";
+    certain: "(the platform says so)" / "（プラットフォームの情報）";
+    gates: "Rules, in their order" / "ルール（確認した順）";
+    no_gates:
+        "No rule was looked at: somebody asked, or it was not judged yet."
+        / "ルールは確認していません。呼びかけがあったか、まだ判断前です。";
+    settled_it: "settled it:" / "これで決まりました：";
+    verdict: "Verdict" / "判断の内容";
+    beginning: "Beginning" / "冒頭";
+    about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
+    said_after: "Who spoke then" / "その後の発言";
+    nothing_yet: "Nothing has followed yet." / "その後の動きはまだありません。";
+
+    // Marks.
+    mark_it: "Mark" / "評価する";
+    marked_by(name: &str): "marked by {name}" / "評価者：{name}";
+
+    // The figures.
+    figures: "Figures" / "数値";
+    workspace: "Workspace" / "ワークスペース";
+    period: "Period" / "期間";
+    last_days(days: i64): "last {days} days" / "直近 {days} 日間";
+    messages_heard: "Messages heard" / "聞いた発言";
+    in_all(count: &str): "{count} in all" / "計 {count} 件";
+    outcomes: "Decisions by outcome" / "判断の結果";
+    tokens: "Tokens" / "トークン";
+    input_tokens: "input, not cached" / "入力（キャッシュ外）";
+    cached_tokens: "input from the cache" / "入力（キャッシュ）";
+    output_tokens: "output" / "出力";
+    token_count(count: &str, cached: &str):
+        "{count} tokens, {cached} of the input cached"
+        / "{count} トークン、入力のキャッシュ率 {cached}";
+    money: "Money" / "費用";
+    money_count(money: &str, per_thousand: &str):
+        "{money}, {per_thousand} per 1 000 messages heard"
+        / "{money}、発言 1,000 件あたり {per_thousand}";
+    delays: "How soon it answers, beside people" / "返答までの時間（人との比較）";
+    delays_explained:
+        "Medians. People’s are learned in each channel and follow slowly."
+        / "中央値です。人の値はチャンネルごとに学習したもので、緩やかに変わります。";
+    when_asked: "when asked" / "呼びかけへの返答";
+    when_unasked: "unasked" / "自発的な発言";
+    people_median: "people" / "人";
+    marks: "Marks" / "評価";
+    by_channel: "By channel" / "チャンネル別";
+    by_model: "By model" / "モデル別";
+    decisions: "Decisions" / "判断";
+    calls: "Calls" / "呼び出し";
+    cached_share: "Cached" / "キャッシュ率";
+    per_thousand: "per 1 000 heard" / "発言 1,000 件あたり";
+    as_table: "As a table" / "表で見る";
+    day: "Day" / "日";
+    calls_explained:
+        "Calls for decisions; what memories cost is in the budget on the page of all channels."
+        / "判断のための呼び出しです。記憶にかかった費用は、チャンネル一覧の合計に含まれます。";
+    no_figures: "Nothing happened in this time." / "この期間の記録はありません。";
+
     // The queue.
     dead_letters: "What could not be said" / "発言できなかったもの";
     no_dead_letters: "Nothing was given up." / "諦めたものはありません。";
@@ -121,6 +190,17 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
         "over_budget" => pick(language, "over budget", "上限到達"),
         "failed" => pick(language, "failed", "失敗"),
         _ => pick(language, "open", "判断前"),
+    }
+}
+
+/// What somebody thinks of a decision.
+pub fn mark(language: Language, mark: Mark) -> &'static str {
+    match mark {
+        Mark::Right => pick(language, "right", "適切"),
+        Mark::ShouldHaveSpoken => pick(language, "should have spoken", "発言すべきだった"),
+        Mark::ShouldHaveKeptSilent => {
+            pick(language, "should have kept silent", "黙っているべきだった")
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! What the console reads of a store, and what its operators do with a dead letter.
 
 use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Role, User, Visibility};
+use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, MessageId, Role, User, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{AttemptResult, DecisionResult};
+use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
+use aizuchi_core::store::figures::Period;
 use aizuchi_core::store::{
     ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, InboxEntry, MessageQuery,
     MessageRange, Order, PrivateRead, PrivateReads, PrivateText, StoreError, StoredMessage,
 };
 use insta::assert_snapshot;
+use jiff::SignedDuration;
 
 use crate::promises::PromisesExt;
 use aizuchi_harness::harness::{
@@ -215,8 +218,17 @@ async fn what_was_said_unasked_is_judged_again() {
     on_every_store(async |store| {
         fail(&store, "1", 0, &[]).await;
         let letter = store.archive.dead_letters().await.unwrap().remove(0);
+        let decision = store.archive.decisions(DecisionQuery::Channel {
+            workspace: workspace(),
+            channel: ChannelId::new("garden"),
+            limit: 1,
+        });
+        let decision = decision.await.unwrap()[0].id;
+        mark(&store, decision, Some(Mark::Right), 80).await.unwrap();
         let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
         store.store.order(retry, at(90)).await.unwrap();
+        let marks = store.archive.marks_since(&workspace(), at(0)).await.unwrap();
+        assert_eq!(marks, [], "an open decision has none");
         let judge = store.claim(90).await.remove(0);
         assert_eq!(judge.event, Event::Judge(top_level("garden")));
     })
@@ -255,6 +267,160 @@ async fn the_newest_calls_tell_which_model_fails() {
         harness.store.archive.size_bytes().await.unwrap();
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_decision_is_marked_and_the_newest_mark_counts() {
+    on_every_store(async |store| {
+        fail(&store, "1", 0, &[]).await;
+        fail(&store, "2", 200, &[]).await;
+        store.hear_human("3", 400, "anybody?").await;
+        let ledger = DecisionQuery::Channel {
+            workspace: workspace(),
+            channel: ChannelId::new("garden"),
+            limit: 10,
+        };
+        let ledger = store.archive.decisions(ledger).await.unwrap();
+        let mut decisions: Vec<DecisionId> = ledger.iter().map(|row| row.id).collect();
+        let open = decisions.pop().unwrap();
+        let (first, second) = (decisions[0], decisions[1]);
+        mark(&store, first, Some(Mark::ShouldHaveSpoken), 500).await.unwrap();
+        mark(&store, second, Some(Mark::Right), 510).await.unwrap();
+        mark(&store, first, Some(Mark::ShouldHaveKeptSilent), 520).await.unwrap();
+        let refused = mark(&store, open, Some(Mark::Right), 530).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        let unknown = mark(&store, DecisionId(open.0 + 1000), Some(Mark::Right), 530).await;
+        assert!(matches!(unknown, Err(StoreError::Refused(_))), "{unknown:?}");
+
+        let kept = |decision, mark, second| DecisionMark {
+            decision,
+            mark,
+            by: "olga".into(),
+            at: at(second),
+        };
+        let (late, right) =
+            (kept(first, Mark::ShouldHaveKeptSilent, 520), kept(second, Mark::Right, 510));
+        let archive = &store.archive;
+        let marks = async |ids: &[DecisionId]| archive.marks(&workspace(), ids).await.unwrap();
+        assert_eq!(marks(&[second, first, open]).await, [late.clone(), right.clone()]);
+        assert_eq!(marks(&[]).await, []);
+        let since = async |second| archive.marks_since(&workspace(), at(second)).await.unwrap();
+        assert_eq!(since(0).await, [right.clone(), late.clone()]);
+        assert_eq!(since(511).await, [late]);
+
+        let counts = archive.mark_counts().await.unwrap();
+        assert_eq!(counts, [(Mark::Right, 1), (Mark::ShouldHaveKeptSilent, 1)]);
+
+        mark(&store, first, None, 540).await.unwrap();
+        mark(&store, first, None, 550).await.unwrap();
+        assert_eq!(since(0).await, [right]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mark_goes_with_what_it_is_about() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let asked = harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(100).await;
+        harness.says("bob", "@Aizuchi and for me?").await;
+        harness.pass(100).await;
+        let decisions = harness.decisions("garden").await;
+        let marks = async || {
+            let since = harness.store.archive.marks_since(&workspace(), at(0)).await;
+            since.unwrap().into_iter().map(|mark| mark.decision).collect::<Vec<_>>()
+        };
+        for decision in &decisions {
+            let (workspace, id) = (workspace(), decision.id);
+            let (mark, by) = (Some(Mark::Right), "olga".into());
+            harness.order(Order::MarkDecision { workspace, id, mark, by }).await;
+        }
+        assert_eq!(marks().await, [decisions[0].id, decisions[1].id]);
+        harness.deletes(&asked).await;
+        assert_eq!(marks().await, [decisions[1].id]);
+        let (workspace, user, asked) = (workspace(), UserId::new("u-bob"), at(1000));
+        harness.order(Order::Forget { workspace, user, asked }).await;
+        harness.store.finish_forgetting(at(1001)).await;
+        assert_eq!(marks().await, []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_message_replies_to_can_be_read() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let question = harness.says("alice", "where is the key for the shed?").await;
+        harness.pass(20).await;
+        let answer = harness.says("bob", "alice: on the hook by the door").await;
+        harness.pass(20).await;
+        // Links are stored with the next message.
+        harness.says("carol", "the tulips came today").await;
+        let ids = [answer.clone(), question.clone(), MessageId::new("unknown")];
+        let archive = &harness.store.archive;
+        let links = archive.links(&workspace(), &ChannelId::new("garden"), &ids).await.unwrap();
+        let found: Vec<&MessageId> = links.iter().map(|(id, _)| id).collect();
+        assert_eq!(found, [&question, &answer]);
+        assert!(links[0].1.begins > 0.9 && links[0].1.parents.is_empty(), "{links:?}");
+        assert!(links[1].1.parents[&question] > 0.9, "{links:?}");
+        let elsewhere = archive.links(&workspace(), &ChannelId::new("attic"), &ids).await;
+        assert_eq!(elsewhere.unwrap(), []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_figures_of_a_period_are_the_same_on_every_store() {
+    let figures = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(100).await;
+        harness.says("bob", "thanks, alice").await;
+        harness.pass(86_400).await;
+        harness.says("alice", "@Aizuchi still there?").await;
+        harness.pass(100).await;
+        let archive = &harness.store.archive;
+        let period = |since| Period {
+            workspace: workspace(),
+            since: at(since),
+            offset: SignedDuration::from_hours(9),
+        };
+        let (all, late) = (period(0), period(50_000));
+        let begin = all.begin_of(all.day_of(at(0)));
+        assert_eq!(all.day_of(begin), all.day_of(at(0)));
+        assert_ne!(all.day_of(begin - SignedDuration::from_millis(1)), all.day_of(at(0)));
+        let messages = archive.messages_by_day(&all).await.unwrap();
+        let days: Vec<i64> = messages.iter().map(|count| count.day.0).collect();
+        let counts: Vec<_> = messages.iter().map(|count| (count.is_own, count.count)).collect();
+        assert_eq!(counts, [(false, 2), (true, 1), (false, 1), (true, 1)], "{messages:?}");
+        assert_eq!(days[2] - days[0], 1, "{messages:?}");
+        assert_eq!(archive.messages_by_day(&late).await.unwrap(), messages[2..]);
+        let calls = archive.calls_by_day(&all).await.unwrap();
+        assert!(calls.iter().all(|sum| sum.calls > 0), "{calls:?}");
+        assert_eq!(archive.calls_by_day(&late).await.unwrap(), calls[calls.len() - 1..]);
+        let outcomes = archive.outcomes_by_day(&all).await.unwrap();
+        let spoke = outcomes.iter().filter(|it| it.ended == Some(DecisionResult::Spoke));
+        assert_eq!(spoke.map(|it| it.count).sum::<u64>(), 2, "{outcomes:?}");
+        let delays = archive.answer_delays(&all).await.unwrap();
+        assert!(delays.len() == 2 && delays.iter().all(|it| it.is_addressed), "{delays:?}");
+        assert_eq!(archive.answer_delays(&late).await.unwrap(), delays[1..]);
+        let people = archive.people_delays(&workspace()).await.unwrap();
+        let median = people[0].1.median().unwrap();
+        assert!((80..=120).contains(&median.as_secs()), "bob answered after 100 s: {median:?}");
+        format!("{messages:?} {calls:?} {outcomes:?} {delays:?} {people:?}")
+    });
+    assert!(!figures.await.is_empty());
+}
+
+async fn mark(
+    store: &TestStore,
+    id: DecisionId,
+    mark: Option<Mark>,
+    second: i64,
+) -> Result<(), StoreError> {
+    let (workspace, by) = (workspace(), "olga".into());
+    store.store.order(Order::MarkDecision { workspace, id, mark, by }, at(second)).await
 }
 
 /// A message whose draft is refused for good. `owed` are the messages that it would have answered.

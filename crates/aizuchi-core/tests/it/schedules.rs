@@ -353,6 +353,7 @@ impl Simulation {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
+            | Order::MarkDecision { .. }
             | Order::NotePrivateRead(_) => {}
         }
     }

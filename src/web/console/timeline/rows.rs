@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use crate::web::access::Access;
-use crate::web::console::layout::Moment;
+use crate::web::console::layout::{Moment, decision_address};
+use crate::web::console::marking::MarkingView;
 use crate::web::console::timeline::filter::{Filter, Wanted};
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{AuthorKind, Channel, MessageId, Visibility};
+use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{AttemptResult, Decision, DecisionId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
@@ -38,7 +40,7 @@ pub struct Row {
     pub is_in_thread: bool,
     /// The rule that settled the message when it was heard.
     pub gate: Option<&'static str>,
-    pub decisions: Vec<DecisionMark>,
+    pub decisions: Vec<DecisionView>,
     /// The outcome in the lane of silences.
     pub lane: &'static str,
 }
@@ -49,14 +51,15 @@ pub struct Said {
 }
 
 /// How a decision ended.
-pub struct DecisionMark {
-    pub id: i64,
+pub struct DecisionView {
+    pub address: String,
     pub outcome: &'static str,
     pub word: &'static str,
     pub gate: Option<&'static str>,
     pub why: Option<String>,
     /// How many attempts were overtaken.
     pub superseded: usize,
+    pub marking: MarkingView,
 }
 
 impl Rows {
@@ -77,7 +80,9 @@ impl Rows {
         messages.retain(|stored| filter.has(stored.message.at));
         let decisions = decisions_of(web, channel, &messages).await?;
         record_reads(web, access, channel, &messages, &decisions).await?;
-        let reader = RowReader { access, channel, language };
+        let ids: Vec<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
+        let marks = web.archive.marks(&channel.workspace, &ids).await?;
+        let reader = RowReader { access, channel, language, marks: &marks };
         let mut ending: HashMap<&MessageId, Vec<&Decision>> = HashMap::new();
         for decision in &decisions {
             let is_of = |stored: &&StoredMessage| decision.messages.contains(&stored.message.id);
@@ -224,6 +229,7 @@ struct RowReader<'a> {
     access: &'a Access,
     channel: &'a Channel,
     language: Language,
+    marks: &'a [DecisionMark],
 }
 
 impl RowReader<'_> {
@@ -236,7 +242,7 @@ impl RowReader<'_> {
                 false => message.text.to_string(),
             },
         };
-        let decisions: Vec<DecisionMark> = decisions.iter().map(|it| self.mark(it)).collect();
+        let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();
         Row {
             key: message.id.to_string(),
             at: Moment::new(message.at),
@@ -248,23 +254,24 @@ impl RowReader<'_> {
                 .gate
                 .filter(|_| message.author.kind != AuthorKind::Persona)
                 .map(|gate| texts::ledger::gate(self.language, gate)),
-            lane: decisions.last().map_or("", |mark| mark.outcome),
+            lane: decisions.last().map_or("", |decision| decision.outcome),
             decisions,
         }
     }
 
-    fn mark(&self, decision: &Decision) -> DecisionMark {
-        let DecisionId(id) = decision.id;
+    fn decision(&self, decision: &Decision) -> DecisionView {
         let outcome = decision.ended.map_or("open", |ended| ended.name());
         let overtaken = |result: AttemptResult| matches!(result, AttemptResult::Superseded);
         let may_read = self.access.may_read_models(&self.channel.workspace);
-        DecisionMark {
-            id,
+        let mark = self.marks.iter().find(|mark| mark.decision == decision.id);
+        DecisionView {
+            address: decision_address(&self.channel.workspace, decision.id),
             outcome,
             word: texts::console::outcome_word(self.language, outcome),
             gate: decision.gate.map(|gate| texts::ledger::gate(self.language, gate)),
             why: decision.why.clone().filter(|why| may_read && !why.is_empty()),
             superseded: decision.attempts.iter().filter(|it| overtaken(it.result)).count(),
+            marking: MarkingView::new(decision, mark, self.access, self.language),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What pages and exports read from a database.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,12 +9,16 @@ use serde_json::json;
 
 use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::context::BudgetUsage;
+use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::database::connection::{Readers, Row, query};
-use crate::store::database::{DatabaseStore, rows, sql};
+use crate::store::database::{DatabaseStore, figures, marks, rows, sql};
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
     MessageRange, PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
@@ -103,6 +108,69 @@ impl Archive for DatabaseStore {
         let since = query(sql::MESSAGES_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::stored_message_from_row).collect()
+    }
+
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError> {
+        let messages = json!(messages).to_string();
+        let query = query(sql::LINKS_OF_MESSAGES)
+            .bind(workspace.as_str())
+            .bind(channel.as_str())
+            .bind(&messages)
+            .bind(i64::from(LinkSource::SHIPPED.version()));
+        let mut found: Vec<(MessageId, MessageLinks)> = Vec::new();
+        for row in query.fetch_all(&self.readers).await? {
+            let message = MessageId::new(rows::column::<String>(&row, "message")?);
+            let source = LinkSource::from_version(rows::column(&row, "version")?);
+            if found.last().is_none_or(|(last, _)| *last != message) {
+                let links = MessageLinks { begins: 0.0, parents: BTreeMap::new(), source };
+                found.push((message, links));
+            }
+            // What the platform says comes first, and is certain.
+            let Some((_, links)) = found.last_mut().filter(|(_, links)| links.source == source)
+            else {
+                continue;
+            };
+            let probability =
+                rows::column::<Option<f64>>(&row, "probability")?.unwrap_or(0.0) as f32;
+            match rows::column::<String>(&row, "parent")?.as_str() {
+                "" => links.begins = probability,
+                parent => drop(links.parents.insert(MessageId::new(parent), probability)),
+            }
+        }
+        Ok(found)
+    }
+
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let decisions = json!(decisions).to_string();
+        let query = query(sql::MARKS).bind(workspace.as_str()).bind(&decisions);
+        query.fetch_all(&self.readers).await?.iter().map(marks::from_row).collect()
+    }
+
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let query = query(sql::MARKS_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
+        query.fetch_all(&self.readers).await?.iter().map(marks::from_row).collect()
+    }
+
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
+        let rows = query(sql::MARK_COUNTS).fetch_all(&self.readers).await?;
+        let count = |row: &Row| {
+            let mark = rows::parse_name(&rows::column::<String>(row, "mark")?)?;
+            Ok((mark, rows::to_unsigned(rows::column(row, "n")?)?))
+        };
+        rows.iter().map(count).collect()
     }
 
     async fn threads_since(
@@ -243,6 +311,29 @@ impl Archive for DatabaseStore {
         let query = query(sql::DECISION_COUNTS).bind(workspace.as_str());
         let rows = query.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
         rows.iter().map(decision_count).collect()
+    }
+
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+        figures::messages(&self.readers, period).await
+    }
+
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+        figures::outcomes(&self.readers, period).await
+    }
+
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+        figures::calls(&self.readers, period).await
+    }
+
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+        figures::answer_delays(&self.readers, period).await
+    }
+
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
+        figures::people_delays(&self.readers, workspace).await
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

@@ -52,6 +52,8 @@ pub async fn retry(
     counters.revision += 1;
     let reopen = query(sql::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
     reopen.execute(&mut *connection).await?;
+    let unmark = query(sql::DROP_MARK).bind(workspace.as_str()).bind(decision.0);
+    unmark.execute(&mut *connection).await?;
     let owed = in_conversation(sql::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
     let owed = owed.iter().map(owed_answer).collect::<Result<Vec<_>, StoreError>>()?;
     *states.entry(conversation) =

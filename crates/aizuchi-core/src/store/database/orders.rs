@@ -7,7 +7,7 @@ use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
-use crate::store::database::{Counters, dead_letters, memory, memos, redaction, rows, sql};
+use crate::store::database::{Counters, dead_letters, marks, memory, memos, redaction, rows, sql};
 use crate::store::{Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError};
 
 pub async fn apply(
@@ -35,6 +35,9 @@ pub async fn apply(
             return dead_letters::retry(connection, counters, workspace, *id, now).await;
         }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
+        Order::MarkDecision { workspace, id, mark, by } => {
+            return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
+        }
         Order::Forget { workspace, user, asked } => {
             let order = ForgetOrder {
                 workspace: workspace.clone(),
@@ -87,6 +90,7 @@ pub async fn apply(
         | Order::ForgetMoments { .. }
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
+        | Order::MarkDecision { .. }
         | Order::NotePrivateRead(_) => return Ok(()),
     };
     query.execute(connection).await?;

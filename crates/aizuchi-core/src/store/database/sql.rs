@@ -338,6 +338,12 @@ statements! {
         ON CONFLICT (workspace, channel, reader, what, hour_ms) DO UPDATE
         SET last_ms = excluded.last_ms, reads = private_reads.reads + 1";
     DROP_PRIVATE_READS = "DELETE FROM private_reads WHERE last_ms < ?1";
+    IS_CLOSED = "SELECT id FROM decisions WHERE workspace = ?1 AND id = ?2 AND closed_ms IS NOT NULL";
+    PUT_MARK = "
+        INSERT INTO decision_marks (workspace, decision, mark, marked_by, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (decision) DO UPDATE
+        SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
+    DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
@@ -754,10 +760,80 @@ statements! {
         WHERE workspace = ?1 AND opened_ms >= ?2
         GROUP BY channel, ended
         ORDER BY channel, coalesce(ended, '')";
+    // Figures: ?1 workspace, ?2 since, ?3 what local time is ahead. Indexes alone answer the first.
+
+    MESSAGES_BY_DAY = "
+        SELECT channel, day, is_own, CAST(sum(n) AS BIGINT) AS n FROM
+            (SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, CAST(0 AS BIGINT) AS is_own, count(*) AS n
+             FROM channels AS c
+             CROSS JOIN messages AS m INDEXED BY messages_in_channel
+                ON m.workspace = c.workspace AND m.channel = c.id AND m.at_ms >= ?2
+             WHERE c.workspace = ?1
+             GROUP BY 1, 2
+             UNION ALL
+             SELECT s.channel, (s.at_ms + CAST(?3 AS BIGINT)) / 86400000, t.is_own,
+                CASE WHEN t.is_own = 1 THEN count(*) ELSE -count(*) END
+             FROM channels AS c
+             CROSS JOIN messages AS s INDEXED BY messages_by_persona
+                ON s.workspace = c.workspace AND s.channel = c.id AND s.at_ms >= ?2 AND s.author_kind = 'persona'
+             CROSS JOIN (SELECT CAST(0 AS BIGINT) AS is_own UNION ALL SELECT CAST(1 AS BIGINT)) AS t ON true
+             WHERE c.workspace = ?1
+             GROUP BY 1, 2, 3) AS part
+        GROUP BY channel, day, is_own
+        HAVING sum(n) > 0
+        ORDER BY day, channel, is_own";
+    OUTCOMES_BY_DAY = "
+        SELECT channel, (opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, ended, count(*) AS n
+        FROM decisions INDEXED BY decisions_by_time
+        WHERE workspace = ?1 AND opened_ms >= ?2
+        GROUP BY 1, 2, 3
+        ORDER BY 2, 1, coalesce(ended, '')";
+    CALLS_BY_DAY = "
+        SELECT d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, a.model, count(*) AS n,
+            CAST(sum(a.input_tokens) AS BIGINT) AS input_tokens,
+            CAST(sum(a.cached_tokens) AS BIGINT) AS cached_tokens,
+            CAST(sum(a.output_tokens) AS BIGINT) AS output_tokens,
+            max(a.usage_is_estimated) AS is_estimated,
+            CAST(sum(coalesce(a.price_micros, 0)) AS BIGINT) AS micros
+        FROM decisions AS d INDEXED BY decisions_by_time
+        CROSS JOIN attempts AS a INDEXED BY attempts_of_decision ON a.decision = d.id
+        WHERE d.workspace = ?1 AND d.opened_ms >= ?2
+        GROUP BY 1, 2, 3
+        ORDER BY 2, 1, 3";
+    /// From the newest message that a decision covers to the first that was posted for it.
+    ANSWER_DELAYS = "
+        SELECT channel, is_addressed, said_ms - newest_ms AS delay_ms FROM
+            (SELECT d.id, d.channel, d.is_addressed,
+                (SELECT min(s.at_ms) FROM outbox AS o INDEXED BY outbox_by_decision
+                 CROSS JOIN messages AS s ON s.workspace = o.workspace AND s.id = o.message AND s.channel = o.channel
+                 WHERE o.decision = d.id) AS said_ms,
+                (SELECT max(m.at_ms) FROM messages AS m INDEXED BY messages_by_decision
+                 WHERE m.decision = d.id) AS newest_ms
+             FROM decisions AS d INDEXED BY decisions_by_time
+             WHERE d.workspace = ?1 AND d.opened_ms >= ?2 AND d.ended = 'spoke') AS part
+        WHERE said_ms >= newest_ms
+        ORDER BY id";
+    PEOPLE_DELAYS = "SELECT id AS channel, delays FROM channels WHERE workspace = ?1 ORDER BY id";
     PRIVATE_READS = "
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
         ORDER BY last_ms DESC, workspace, channel, reader, what
         LIMIT +?1";
+    /// ?2 is a JSON list of decisions.
+    MARKS = "
+        SELECT k.decision, k.mark, k.marked_by, k.at_ms FROM json_each(?2) AS j
+        CROSS JOIN decision_marks AS k ON k.decision = CAST(j.value AS BIGINT) AND k.workspace = ?1
+        ORDER BY k.decision";
+    MARKS_SINCE = "
+        SELECT decision, mark, marked_by, at_ms FROM decision_marks INDEXED BY decision_marks_by_time
+        WHERE workspace = ?1 AND at_ms >= ?2
+        ORDER BY at_ms, decision";
+    MARK_COUNTS = "SELECT mark, count(*) AS n FROM decision_marks GROUP BY mark ORDER BY mark";
+    /// ?3 is a JSON list of messages, and ?4 the version of the models whose links count.
+    LINKS_OF_MESSAGES = "
+        SELECT l.message, l.version, l.parent, l.probability FROM json_each(?3) AS j
+        CROSS JOIN links AS l ON l.workspace = ?1 AND l.channel = ?2 AND l.message = j.atom
+        WHERE l.version IN (0, ?4)
+        ORDER BY l.message, l.version, l.parent";
     PENDING_COUNTS = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(

@@ -1,6 +1,6 @@
 //! The read side of the store in memory. Replay does not use it; the promises of all stores are tested through it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,12 +10,16 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
     WorkspaceId,
 };
+use crate::context::links::MessageLinks;
 use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{
     Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply, ModelExchange,
 };
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::rhythm::reply_delays::ReplyDelays;
+use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
@@ -286,6 +290,29 @@ impl Archive for VolatileStore {
         Ok(counts.into_values().collect())
     }
 
+    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+        Ok(self.lock().messages_by_day(period))
+    }
+
+    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+        Ok(self.lock().outcomes_by_day(period))
+    }
+
+    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+        Ok(self.lock().calls_by_day(period))
+    }
+
+    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+        Ok(self.lock().answer_delays(period))
+    }
+
+    async fn people_delays(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
+        Ok(self.lock().people_delays(workspace))
+    }
+
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
         let ledger = self.lock().ledger();
         let mut calls: Vec<RecentCall> = ledger
@@ -302,6 +329,53 @@ impl Archive for VolatileStore {
         calls.sort_by_key(|call| std::cmp::Reverse(call.at));
         calls.truncate(limit);
         Ok(calls)
+    }
+
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError> {
+        let state = self.lock();
+        let wanted: BTreeSet<&MessageId> = messages.iter().collect();
+        let links = wanted.into_iter().filter_map(|id| {
+            let key = (workspace.clone(), channel.clone(), id.clone());
+            let conversation = state.conversations.get(state.conversation_of.get(&key)?)?;
+            let record = conversation.messages.iter().find(|record| record.message.id == *id)?;
+            let links = record.links.as_ref().filter(|links| links.source.is_current())?;
+            Some((id.clone(), (**links).clone()))
+        });
+        Ok(links.collect())
+    }
+
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let mut marks = self.lock().marks_in(workspace);
+        marks.retain(|mark| decisions.contains(&mark.decision));
+        Ok(marks)
+    }
+
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        let mut marks = self.lock().marks_in(workspace);
+        marks.retain(|mark| mark.at >= since);
+        marks.sort_by_key(|mark| mark.at);
+        Ok(marks)
+    }
+
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
+        let mut counts: BTreeMap<&str, (Mark, u64)> = BTreeMap::new();
+        for DecisionMark { mark, .. } in self.lock().marks.values() {
+            counts.entry(mark.name()).or_insert((*mark, 0)).1 += 1;
+        }
+        Ok(counts.into_values().collect())
     }
 
     /// It takes none on a disk.
@@ -341,6 +415,16 @@ impl Archive for VolatileStore {
 }
 
 impl VolatileState {
+    /// In the order of their decisions.
+    fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
+        let is_here = |id: &DecisionId| {
+            let decision = self.decisions.get(id);
+            decision.is_some_and(|decision| decision.conversation.workspace == *workspace)
+        };
+        let marks = self.marks.values().filter(|mark| is_here(&mark.decision));
+        marks.cloned().collect()
+    }
+
     fn judged_moments(
         &self,
         workspace: &WorkspaceId,
@@ -489,7 +573,7 @@ impl VolatileState {
         known.map_or(user.0.clone(), |user| user.name.clone())
     }
 
-    fn ledger(&self) -> Vec<Decision> {
+    pub(super) fn ledger(&self) -> Vec<Decision> {
         let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
         for message in self.conversations.values().flat_map(|record| &record.messages) {
             if let Some(decision) = message.decision {

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
+use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
@@ -16,8 +17,8 @@ use crate::store::volatile::{
     ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
-    FORGETTING_INTERVAL, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, PrivateReads, Spending,
-    StoreError,
+    FORGETTING_INTERVAL, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION, PrivateRead,
+    PrivateReads, Spending, StoreError,
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -272,6 +273,9 @@ impl VolatileState {
                 self.note_private_read(read, truncate_to_milliseconds(now));
                 return Ok(());
             }
+            Order::MarkDecision { id, mark, by, .. } => {
+                return self.mark_decision(id, mark, by, truncate_to_milliseconds(now));
+            }
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -325,11 +329,33 @@ impl VolatileState {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
+            | Order::MarkDecision { .. }
             | Order::NotePrivateRead(_) => {}
         }
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
+        Ok(())
+    }
+
+    /// Marks a closed decision, or takes its mark back.
+    fn mark_decision(
+        &mut self,
+        id: DecisionId,
+        mark: Option<Mark>,
+        by: Arc<str>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if self.decisions.get(&id).is_none_or(|decision| decision.closed.is_none()) {
+            return Err(StoreError::Refused(NOT_DECIDED.to_owned()));
+        }
+        match mark {
+            Some(mark) => {
+                drop(self.marks.insert(id, DecisionMark { decision: id, mark, by, at }));
+            }
+            None => drop(self.marks.remove(&id)),
+        }
+        self.revision += 1;
         Ok(())
     }
 

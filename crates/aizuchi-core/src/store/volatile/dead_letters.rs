@@ -47,6 +47,7 @@ impl VolatileState {
         (decision.closed, decision.ended, decision.gate, decision.why) = (None, None, None, None);
         decision.revision = self.revision;
         let decision = decision.id;
+        self.marks.remove(&decision);
         let mut owed = Vec::new();
         for ((in_workspace, asker), closed) in &self.closed_owed {
             let here = closed.iter().filter(|((channel, _), (at, thread))| {

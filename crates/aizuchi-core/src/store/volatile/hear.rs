@@ -159,7 +159,7 @@ impl VolatileState {
             .message_mut(conversation, &deletion.message)
             .filter(|record| !record.is_deleted)?;
         record.is_deleted = true;
-        let is_withheld = record.is_redacted;
+        let (is_withheld, decision) = (record.is_redacted, record.decision);
         record.reactions.clear();
         record.revision = revision;
         let before = record.message.clone();
@@ -168,6 +168,9 @@ impl VolatileState {
         (self.revision, self.last_change) = (revision, revision);
         self.drop_outdated_links(conversation, &deletion.message);
         self.forget_exchanges(conversation, &deletion.message);
+        if let Some(decision) = decision {
+            self.marks.remove(&decision);
+        }
         let dead_letters = self.dead_letters.iter_mut();
         dead_letters
             .filter(|letter| letter.conversation == *conversation)

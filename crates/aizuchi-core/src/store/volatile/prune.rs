@@ -66,6 +66,7 @@ impl VolatileState {
         let is_there = |id: &DecisionId| self.decisions.contains_key(id);
         self.exchanges.retain(|id, _| is_there(id));
         self.judged_revision.retain(|id, _| is_there(id));
+        self.marks.retain(|id, _| is_there(id));
         self.unsolicited_posts.retain(|post| post.at >= before);
         for closed in self.closed_owed.values_mut() {
             closed.retain(|_, (at, _)| *at >= before);

@@ -1,0 +1,42 @@
+//! What people mark decisions as.
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::decision::DecisionId;
+use crate::decision::mark::{DecisionMark, Mark};
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::{Counters, rows, sql};
+use crate::store::{NOT_DECIDED, StoreError};
+
+/// Marks a closed decision, or takes its mark back.
+pub async fn apply(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    mark: (DecisionId, Option<Mark>),
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (decision, mark) = mark;
+    let one = |statement| query(statement).bind(workspace.as_str()).bind(decision.0);
+    if one(sql::IS_CLOSED).fetch_optional(&mut *connection).await?.is_none() {
+        return Err(StoreError::Refused(NOT_DECIDED.to_owned()));
+    }
+    let change = match mark {
+        Some(mark) => one(sql::PUT_MARK).bind(mark.name()).bind(by).bind(now.as_millisecond()),
+        None => one(sql::DROP_MARK),
+    };
+    change.execute(connection).await?;
+    counters.revision += 1;
+    Ok(())
+}
+
+pub fn from_row(row: &Row) -> Result<DecisionMark, StoreError> {
+    Ok(DecisionMark {
+        decision: DecisionId(rows::column(row, "decision")?),
+        mark: rows::parse_name(&rows::column::<String>(row, "mark")?)?,
+        by: rows::column::<String>(row, "marked_by")?.into(),
+        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+    })
+}

@@ -1,0 +1,395 @@
+//! A decision opened: what it was about, which rules it passed, what the models were asked and said, and what came of
+//! it.
+
+mod sections;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Extension, Path, State};
+use axum::response::Html;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ledger::{self, DecisionDetails, LabeledValue};
+use crate::web::access::{Access, Visitor};
+use crate::web::console::decision::sections::{Section as PromptSection, sections};
+use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::console::marking::MarkingView;
+use crate::web::decision::{absent, record_read};
+use crate::web::language::PageLanguage;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::{AuthorKind, MessageId};
+use aizuchi_core::context::links::{LinkSource, MessageLinks};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/decision.html")]
+struct DecisionPage<'a> {
+    layout: Layout<'a>,
+    number: i64,
+    workspace: String,
+    channel: String,
+    address: String,
+    is_in_thread: bool,
+    outcome: &'static str,
+    word: &'static str,
+    is_open: bool,
+    why: Option<String>,
+    /// What the visitor does not see, and why.
+    withheld: Option<&'static str>,
+    marking: MarkingView,
+    facts: Vec<LabeledValue>,
+    verdict: Vec<LabeledValue>,
+    gates: Vec<GateView>,
+    considered: Vec<MessageView>,
+    superseded: usize,
+    calls: Vec<CallView>,
+    may_read_models: bool,
+    said: Vec<MessageView>,
+    aftermath: Option<LabeledValue>,
+    after: Vec<MessageView>,
+}
+
+/// A rule, in the order in which they were looked at.
+struct GateView {
+    name: &'static str,
+    /// Of the one that settled the decision.
+    reason: Option<&'static str>,
+}
+
+struct MessageView {
+    key: String,
+    at: Moment,
+    /// How long after the newest message of the decision it was written.
+    later: Option<String>,
+    /// `None`: not shown to this visitor.
+    by: Option<String>,
+    text: String,
+    is_own: bool,
+    links: Vec<LinkView>,
+    reactions: Vec<String>,
+}
+
+/// What a message may reply to.
+struct LinkView {
+    percent: String,
+    /// As sure as the platform itself says it.
+    is_certain: bool,
+    text: String,
+}
+
+/// A model call.
+struct CallView {
+    number: usize,
+    title: String,
+    is_failure: bool,
+    facts: Vec<LabeledValue>,
+    /// `None`: not kept any more, or not shown.
+    exchange: Option<ExchangeView>,
+}
+
+struct ExchangeView {
+    tokens: u64,
+    sections: Vec<PromptSection>,
+    answer: Option<String>,
+}
+
+/// How many messages after the decision are shown.
+const AFTER: usize = 5;
+/// So many are looked at for them: those of other threads are passed over.
+const LOOKED_AT: usize = 40;
+/// A link that is less probable is not shown.
+const LEAST_LINK: f32 = 0.05;
+/// The most links of one message.
+const MAX_LINKS: usize = 3;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    place: Result<Path<(String, i64)>, PathRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let Path((workspace, id)) = place.map_err(|_| absent())?;
+    let workspace = workspaces::find(&web, Some(&workspace)).await?;
+    let query = DecisionQuery::One { workspace: workspace.clone(), id: DecisionId(id) };
+    let decision = web.archive.decisions(query).await?.pop().ok_or_else(absent)?;
+    let access = &visitor.access;
+    let mut exchanges = web.archive.exchanges(decision.id).await?;
+    let marks = web.archive.marks(&workspace, &[decision.id]).await?;
+    let mut details = DecisionDetails::load(&*web.archive, decision).await?;
+    let talk = Talk::read(&web, access, &details, language).await?;
+    let may_read_models = access.may_read_models(&workspace);
+    match may_read_models {
+        true => record_read(&web, access, &details).await?,
+        false => exchanges.fill(None),
+    }
+    let (considered, said, after) = talk.views(&details);
+    if !may_read_models {
+        details.decision = details.decision.without_texts();
+    }
+    let is_hidden = |stored: &StoredMessage| !access.may_read_message(stored);
+    details.about.take_if(|stored| is_hidden(stored));
+    details.answer.take_if(|stored| is_hidden(stored));
+    let decision = &details.decision;
+    let outcome = decision.ended.map_or("open", |ended| ended.name());
+    let calls = decision.attempts.iter().zip(exchanges).enumerate();
+    let is_overtaken = |attempt: &&Attempt| attempt.result == AttemptResult::Superseded;
+    let channel = &decision.conversation.channel;
+    render(&DecisionPage {
+        layout: Layout::new(&web, &visitor, language, Section::Channel),
+        number: id,
+        workspace: workspace.to_string(),
+        channel: match access.may_name(details.visibility) {
+            true => details.channel_name.to_string(),
+            false => channel.to_string(),
+        },
+        address: channel_address(&workspace, channel),
+        is_in_thread: decision.conversation.thread.is_some(),
+        outcome,
+        word: texts::console::outcome_word(language, outcome),
+        is_open: decision.closed.is_none(),
+        why: decision.why.clone().filter(|why| !why.is_empty()),
+        withheld: withheld(access, may_read_models, &details, language),
+        marking: MarkingView {
+            is_open: true,
+            ..MarkingView::new(decision, marks.first(), access, language)
+        },
+        facts: facts(decision, language),
+        verdict: details.verdict_values(language),
+        gates: gates(decision, language),
+        considered,
+        superseded: decision.attempts.iter().filter(is_overtaken).count(),
+        calls: calls
+            .map(|(index, (attempt, exchange))| {
+                call(index + 1, attempt, exchange, language, &web.currency)
+            })
+            .collect(),
+        may_read_models,
+        said,
+        aftermath: details.aftermath(language),
+        after,
+    })
+}
+
+/// What this visitor does not see.
+fn withheld(
+    access: &Access,
+    may_read_models: bool,
+    details: &DecisionDetails,
+    language: Language,
+) -> Option<&'static str> {
+    let messages = details.considered.iter().chain(&details.posted_messages);
+    let reads_all = messages.clone().all(|stored| access.may_read_message(stored));
+    match (may_read_models, reads_all, access) {
+        (true, ..) => None,
+        (false, _, Access::ThisMachine) => Some(texts::console::withheld_here(language)),
+        (false, true, Access::Public | Access::SignedIn(_)) => {
+            Some(texts::console::models_withheld(language))
+        }
+        (false, false, Access::Public | Access::SignedIn(_)) => {
+            Some(texts::console::withheld(language))
+        }
+    }
+}
+
+fn facts(decision: &Decision, language: Language) -> Vec<LabeledValue> {
+    let mut facts = vec![LabeledValue::new_time(texts::ledger::opened(language), decision.opened)];
+    let closed = texts::ledger::closed(language);
+    facts.extend(decision.closed.map(|at| LabeledValue::new_time(closed, at)));
+    if decision.is_addressed {
+        let owed = texts::console::owed(language);
+        facts.push(LabeledValue::new(texts::console::asked(language), owed));
+    }
+    let Some(evaluation) = &decision.evaluation else { return facts };
+    let mode = texts::ledger::mode(language, evaluation.mode);
+    facts.push(LabeledValue::new(texts::ledger::mode_heading(language), mode));
+    let heading = texts::ledger::state_heading(language);
+    facts.extend(
+        evaluation
+            .conversation_state
+            .map(|state| LabeledValue::new(heading, texts::ledger::state(language, state))),
+    );
+    facts
+}
+
+/// The rules that were passed, in their order, and the one that settled the decision.
+fn gates(decision: &Decision, language: Language) -> Vec<GateView> {
+    let view = |gate: Gate, reason| GateView { name: texts::ledger::gate(language, gate), reason };
+    let passed = decision.evaluation.iter().flat_map(|evaluation| &evaluation.passed_gates);
+    let passed = passed.filter(|gate| decision.gate != Some(**gate)).map(|gate| view(*gate, None));
+    let settled =
+        decision.gate.map(|gate| view(gate, Some(texts::judging::gate_reason(language, gate))));
+    passed.chain(settled).collect()
+}
+
+fn call(
+    number: usize,
+    attempt: &Attempt,
+    exchange: Option<ModelExchange>,
+    language: Language,
+    currency: &str,
+) -> CallView {
+    let exchange = exchange.map(|exchange| {
+        let sections = sections(&exchange.prompt);
+        ExchangeView {
+            tokens: sections.iter().map(|section| section.tokens).sum(),
+            sections,
+            answer: exchange.answer.map(|answer| answer.to_string()),
+        }
+    });
+    CallView {
+        number,
+        title: ledger::call_title(attempt, language),
+        is_failure: attempt.result == AttemptResult::Failed,
+        facts: ledger::call_values(attempt, language, currency),
+        exchange,
+    }
+}
+
+/// The messages around a decision, and what they reply to.
+struct Talk<'a> {
+    access: &'a Access,
+    language: Language,
+    links: HashMap<MessageId, MessageLinks>,
+    /// What the messages may reply to, besides each other.
+    parents: HashMap<MessageId, StoredMessage>,
+    after: Vec<StoredMessage>,
+}
+
+impl<'a> Talk<'a> {
+    /// Reads of what was said in private are recorded.
+    async fn read(
+        web: &Web,
+        access: &'a Access,
+        details: &DecisionDetails,
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        let conversation = &details.decision.conversation;
+        let (workspace, channel) = (&conversation.workspace, &conversation.channel);
+        let ids = &details.decision.messages;
+        let links = web.archive.links(workspace, channel, ids).await?;
+        let links: HashMap<MessageId, MessageLinks> = links.into_iter().collect();
+        let mut parents = HashMap::new();
+        for (parent, _) in links.values().flat_map(likely_parents) {
+            if !parents.contains_key(parent) {
+                let found = web.archive.message(workspace, channel, parent).await?;
+                parents.extend(found.map(|found| (parent.clone(), found)));
+            }
+        }
+        let after = messages_after(web, details).await?;
+        let shown = details.considered.iter().chain(&details.posted_messages);
+        let shown: Vec<StoredMessage> =
+            shown.chain(parents.values()).chain(&after).cloned().collect();
+        workspaces::record_messages_read(web, access, &shown).await?;
+        Ok(Self { access, language, links, parents, after })
+    }
+
+    /// What was considered, what was said, and what others said then.
+    fn views(
+        &self,
+        details: &DecisionDetails,
+    ) -> (Vec<MessageView>, Vec<MessageView>, Vec<MessageView>) {
+        let newest = details.considered.iter().map(|stored| stored.message.at).max();
+        let views = |messages: &[StoredMessage], since: Option<Timestamp>| {
+            messages.iter().map(|stored| self.view(stored, since)).collect::<Vec<_>>()
+        };
+        (
+            views(&details.considered, None),
+            views(&details.posted_messages, newest),
+            views(&self.after, newest),
+        )
+    }
+
+    fn view(&self, stored: &StoredMessage, since: Option<Timestamp>) -> MessageView {
+        let message = &stored.message;
+        let can_read = self.access.may_read_message(stored);
+        let later = since.map(|since| message.at.duration_since(since));
+        let later = later.filter(|later| *later >= SignedDuration::ZERO);
+        let reactions = stored.reactions.iter().filter(|_| can_read);
+        MessageView {
+            key: message.id.to_string(),
+            at: Moment::new(message.at),
+            later: later.map(|later| ledger::format_duration(later, self.language)),
+            by: can_read.then(|| stored.author_name.to_string()),
+            text: match can_read {
+                true => ledger::message_text(stored, self.language),
+                false => texts::console::text_withheld(self.language).to_owned(),
+            },
+            is_own: message.author.kind == AuthorKind::Persona,
+            links: self.links.get(&message.id).map_or(Vec::new(), |links| self.link_views(links)),
+            reactions: reactions
+                .map(|group| format!("{} {}", group.emoji, group.users.len()))
+                .collect(),
+        }
+    }
+
+    fn link_views(&self, links: &MessageLinks) -> Vec<LinkView> {
+        let is_certain = links.source == LinkSource::Platform;
+        let view = |probability: f32, text: String| LinkView {
+            percent: format!("{:.0} %", probability * 100.0),
+            is_certain,
+            text,
+        };
+        let begins = (links.begins >= LEAST_LINK)
+            .then(|| (links.begins, texts::console::begins(self.language).to_owned()));
+        let parents = likely_parents(links).map(|(parent, probability)| {
+            let readable = self.parents.get(parent).filter(|it| self.access.may_read_message(it));
+            let text = match readable {
+                Some(stored) => texts::console::replies_to(
+                    self.language,
+                    &stored.author_name,
+                    &ledger::message_text(stored, self.language),
+                ),
+                None => texts::console::replies_to_hidden(self.language).to_owned(),
+            };
+            (probability, text)
+        });
+        let mut likely: Vec<(f32, String)> = begins.into_iter().chain(parents).collect();
+        likely.sort_by(|one, other| other.0.total_cmp(&one.0));
+        likely.truncate(MAX_LINKS);
+        likely.into_iter().map(|(probability, text)| view(probability, text)).collect()
+    }
+}
+
+/// The messages that a message may well reply to.
+fn likely_parents(links: &MessageLinks) -> impl Iterator<Item = (&MessageId, f32)> {
+    let parents = links.parents.iter().map(|(parent, probability)| (parent, *probability));
+    parents.filter(|(_, probability)| *probability >= LEAST_LINK)
+}
+
+/// What others said next in the conversation, or in answer to what was posted.
+async fn messages_after(
+    web: &Web,
+    details: &DecisionDetails,
+) -> Result<Vec<StoredMessage>, ApiProblem> {
+    let decision = &details.decision;
+    let newest = details.considered.iter().map(|stored| stored.message.at).max();
+    let Some(newest) = newest.filter(|_| decision.closed.is_some()) else { return Ok(Vec::new()) };
+    let conversation = &decision.conversation;
+    let query = MessageQuery {
+        workspace: conversation.workspace.clone(),
+        channel: conversation.channel.clone(),
+        thread: None,
+        range: MessageRange::AfterTime(newest),
+        limit: LOOKED_AT,
+    };
+    let mut found = web.archive.messages(query).await?;
+    found.retain(|stored| {
+        let thread = &stored.message.conversation.thread;
+        let is_here = *thread == conversation.thread;
+        let is_under = thread.as_ref().is_some_and(|parent| {
+            decision.posted_messages.contains(parent) || decision.messages.contains(parent)
+        });
+        let is_known = decision.messages.contains(&stored.message.id)
+            || decision.posted_messages.contains(&stored.message.id);
+        (is_here || is_under) && !is_known
+    });
+    found.truncate(AFTER);
+    Ok(found)
+}

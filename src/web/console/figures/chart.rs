@@ -1,0 +1,137 @@
+//! A chart of stacked bars, one for each day, in a drawing that is stretched to the place that it has; and its table.
+
+use jiff::Timestamp;
+
+use aizuchi_core::store::figures::Day;
+
+/// The height of a chart, in the units of its drawing.
+const HEIGHT: f64 = 100.0;
+/// Of a day's bar, with the gap beside it.
+const DAY_WIDTH: f64 = 10.0;
+const GAP: f64 = 1.5;
+const DAY_SECONDS: i64 = 24 * 3600;
+
+/// What is stacked: a value for each day.
+pub struct Series {
+    pub word: &'static str,
+    /// The class of its bars.
+    pub class: &'static str,
+    values: Vec<f64>,
+}
+
+pub struct Chart {
+    /// Its name in the page.
+    pub id: &'static str,
+    pub title: &'static str,
+    /// The sum of the period.
+    pub sum: String,
+    /// The highest bar, as text.
+    pub most: String,
+    pub width: f64,
+    pub height: f64,
+    pub bars: Vec<Bar>,
+    pub first: String,
+    pub last: String,
+    pub legend: Vec<(&'static str, &'static str)>,
+    /// The days on which there was anything, newest first, each with a value for each series.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+pub struct Bar {
+    pub x: String,
+    pub y: String,
+    pub width: String,
+    pub height: String,
+    pub class: &'static str,
+    pub label: String,
+}
+
+impl Series {
+    pub fn new(
+        word: &'static str,
+        class: &'static str,
+        days: &[Day],
+        value: impl Fn(&Day) -> f64,
+    ) -> Self {
+        Self { word, class, values: days.iter().map(value).collect() }
+    }
+
+    pub fn total(&self) -> f64 {
+        self.values.iter().sum()
+    }
+}
+
+impl Chart {
+    pub fn new(
+        id: &'static str,
+        title: &'static str,
+        sum: String,
+        days: &[Day],
+        series: Vec<Series>,
+        tell: &dyn Fn(f64) -> String,
+    ) -> Self {
+        let sum_of = |index: usize| series.iter().map(|series| series.values[index]).sum::<f64>();
+        let most = (0..days.len()).map(sum_of).fold(0.0, f64::max);
+        let scale = if most > 0.0 { HEIGHT / most } else { 0.0 };
+        let mut bars = Vec::new();
+        for (index, day) in days.iter().enumerate() {
+            let mut top = HEIGHT;
+            for series in series.iter().filter(|series| series.values[index] > 0.0) {
+                let (value, word) = (series.values[index], series.word);
+                let height = value * scale;
+                top -= height;
+                bars.push(Bar {
+                    x: format!("{:.1}", index as f64 * DAY_WIDTH + GAP / 2.0),
+                    y: format!("{top:.2}"),
+                    width: format!("{:.1}", DAY_WIDTH - GAP),
+                    height: format!("{height:.2}"),
+                    class: series.class,
+                    label: format!("{} · {word}: {}", date(*day), tell(value)),
+                });
+            }
+        }
+        let row = |index: usize| {
+            let values = series.iter().map(|series| tell(series.values[index])).collect();
+            (date(days[index]), values)
+        };
+        let filled = (0..days.len()).rev().filter(|index| sum_of(*index) > 0.0);
+        Self {
+            id,
+            title,
+            sum,
+            most: tell(most),
+            width: days.len() as f64 * DAY_WIDTH,
+            height: HEIGHT,
+            bars,
+            first: days.first().copied().map(date).unwrap_or_default(),
+            last: days.last().copied().map(date).unwrap_or_default(),
+            rows: filled.map(row).collect(),
+            legend: series.iter().map(|series| (series.word, series.class)).collect(),
+        }
+    }
+}
+
+/// A day as a date.
+pub fn date(Day(day): Day) -> String {
+    let midnight = Timestamp::from_second(day.saturating_mul(DAY_SECONDS));
+    midnight.map_or_else(|_| day.to_string(), |midnight| midnight.strftime("%Y-%m-%d").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_stacked_to_the_height_of_the_highest_day() {
+        let days = [Day(20_000), Day(20_001), Day(20_002)];
+        let first = |day: &Day| if day.0 == 20_000 { 6.0 } else { 0.0 };
+        let other = |day: &Day| if day.0 < 20_002 { 2.0 } else { 0.0 };
+        let series = vec![Series::new("a", "a", &days, first), Series::new("b", "b", &days, other)];
+        let chart = Chart::new("x", "X", String::new(), &days, series, &|value| format!("{value}"));
+        let bars: Vec<_> = chart.bars.iter().map(|bar| (&*bar.y, &*bar.height)).collect();
+        assert_eq!(bars, [("25.00", "75.00"), ("0.00", "25.00"), ("75.00", "25.00")]);
+        assert_eq!((&*chart.first, &*chart.most), ("2024-10-04", "8"));
+        let rows: Vec<&str> = chart.rows.iter().map(|(day, _)| day.as_str()).collect();
+        assert_eq!(rows, ["2024-10-05", "2024-10-04"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Decisions are marked by people who see afterwards whether they were right.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::{ApiProblem, Web, decision, workspaces};
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::decision::mark::Mark;
+use aizuchi_core::store::{Order, StoreError};
+
+const MARK_FORMAT: &str =
+    r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkBody {
+    workspace: Option<String>,
+    /// Required, because `null` has a meaning of its own: no mark.
+    #[serde(deserialize_with = "Option::deserialize")]
+    mark: Option<Mark>,
+}
+
+/// `POST /api/decisions/ID/mark`.
+pub async fn mark(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    body: Result<Json<MarkBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| decision::absent())?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MARK_FORMAT))?;
+    put(&web, &visitor.access, body.workspace.as_deref(), DecisionId(id), body.mark).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Marks a decision, or takes its mark back. Without a workspace, it may be of any.
+pub async fn put(
+    web: &Web,
+    access: &Access,
+    workspace: Option<&str>,
+    id: DecisionId,
+    mark: Option<Mark>,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+    }
+    let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
+    let workspace = match workspace {
+        Some(named) => workspaces::find(web, Some(named)).await?,
+        None => found.conversation.workspace.clone(),
+    };
+    if found.conversation.workspace != workspace {
+        return Err(decision::absent());
+    }
+    let by = access.reader().cloned().unwrap_or_default();
+    match web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await {
+        Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
+        ordered => Ok(ordered?),
+    }
+}
