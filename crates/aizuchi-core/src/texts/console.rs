@@ -98,6 +98,7 @@ texts! {
     verdict: "Verdict" / "判断の内容";
     beginning: "Beginning" / "冒頭";
     about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
+    said: "What was said" / "発言した内容";
     said_after: "Who spoke then" / "その後の発言";
     nothing_yet: "Nothing has followed yet." / "その後の動きはまだありません。";
 
