@@ -439,8 +439,10 @@ pub struct DeadLetterId(pub i64);
 /// A step that was given up and needs an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Given by the store.
+    /// Given by the store, and never given again.
     pub id: DeadLetterId,
+    /// The decision that failed. Letters of before it was kept may name none.
+    pub decision: Option<DecisionId>,
     pub conversation: ConversationId,
     pub verb: Arc<str>,
     pub at: Timestamp,

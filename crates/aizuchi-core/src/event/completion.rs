@@ -378,6 +378,7 @@ impl PendingState {
         };
         let dead_letter = DeadLetter {
             id: DeadLetterId::default(),
+            decision: Some(claim.decision),
             conversation: claim.event.conversation().clone(),
             verb: claim.event.verb().into(),
             at: now,

@@ -38,6 +38,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (15, "forgotten users", include_str!("../../migrations/postgres/0015_forgotten_users.sql")),
     (16, "console", include_str!("../../migrations/postgres/0016_console.sql")),
     (18, "marks", include_str!("../../migrations/postgres/0018_marks.sql")),
+    (19, "letters", include_str!("../../migrations/postgres/0019_letters.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

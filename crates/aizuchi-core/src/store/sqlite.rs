@@ -49,6 +49,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (26, "forgotten users", include_str!("../../migrations/sqlite/0026_forgotten_users.sql")),
     (27, "console", include_str!("../../migrations/sqlite/0027_console.sql")),
     (29, "marks", include_str!("../../migrations/sqlite/0029_marks.sql")),
+    (30, "letters", include_str!("../../migrations/sqlite/0030_letters.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

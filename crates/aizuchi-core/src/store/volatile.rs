@@ -586,7 +586,8 @@ impl VolatileState {
         records.insert(position, record);
     }
 
-    /// Removes an edited or deleted message from prompts and from what models wrote about it.
+    /// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could
+    /// not be posted.
     fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
         let message_ref = MessageRef(conversation.channel.clone(), message.clone());
         // A prompt may hold messages of other channels.
@@ -605,6 +606,9 @@ impl VolatileState {
                 is_same_workspace(&decision.conversation) && exchanges.iter().any(is_held);
             if has_held || covering_decision == Some(*id) {
                 forget_reasons(decision, revision);
+                let letters = self.dead_letters.iter_mut();
+                let about_it = letters.filter(|letter| letter.decision == Some(*id));
+                about_it.for_each(|letter| letter.text = None);
             }
             if has_held {
                 let held = exchanges.iter_mut().filter(|record| is_held(record)).flatten();

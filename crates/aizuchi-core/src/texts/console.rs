@@ -28,16 +28,16 @@ texts! {
     failing(count: usize): "{count} cannot be read" / "{count} チャンネルは読めません";
     workspace_muted: "muted everywhere" / "すべてのチャンネルでミュート中";
     today_cost(tokens: u64, money: &str):
-        "today {tokens} tokens, {money}"
-        / "今日 {tokens} トークン、{money}";
-    month_cost(money: &str): "this month {money}" / "今月 {money}";
+        "24 hours: {tokens} tokens, {money}"
+        / "24 時間：{tokens} トークン、{money}";
+    month_cost(money: &str): "30 days: {money}" / "30 日間：{money}";
     channel: "Channel" / "チャンネル";
     mode: "Mode" / "モード";
     heard: "Last heard" / "最後に聞いた";
     spoke: "Last spoke" / "最後に話した";
     waiting: "Waiting" / "待機中";
     decisions_today: "Decisions today" / "今日の判断";
-    cost_today: "Cost today" / "今日の費用";
+    cost_today: "Cost in 24 hours" / "24 時間の費用";
     orders: "Orders" / "操作";
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
@@ -151,7 +151,6 @@ texts! {
     no_dead_letters: "Nothing was given up." / "諦めたものはありません。";
     retry: "Try again" / "もう一度試す";
     drop: "Drop" / "破棄";
-    attempts(count: u32): "{count} attempts" / "{count} 回試行";
     steps: "What waits" / "待っている処理";
     no_steps: "Nothing waits." / "待っている処理はありません。";
     conversation: "Conversation" / "会話";
@@ -215,6 +214,19 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
 }
 
 /// The pending step's verb.
+/// What did not come about, and how often it was tried.
+pub fn given_up(language: Language, verb: &str, attempts: u32) -> String {
+    let what = match verb {
+        "reply" => pick(language, "no reply was made", "返信を作れませんでした"),
+        _ => pick(language, "the platform did not take it", "投稿できませんでした"),
+    };
+    match language {
+        Language::En if attempts == 1 => format!("{what} (1 attempt)"),
+        Language::En => format!("{what} ({attempts} attempts)"),
+        Language::Ja => format!("{what}（{attempts} 回試行）"),
+    }
+}
+
 pub fn pending_verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "will decide", "判断待ち"),

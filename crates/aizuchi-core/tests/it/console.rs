@@ -6,6 +6,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
+use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::Period;
 use aizuchi_core::store::{
     ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, InboxEntry, MessageQuery,
@@ -16,8 +17,8 @@ use jiff::SignedDuration;
 
 use crate::promises::PromisesExt;
 use aizuchi_harness::harness::{
-    Fault, Harness, TestStore, at, message, new_channel, on_every_store, top_level, until,
-    workspace,
+    Fault, Harness, TestStore, at, message, new_channel, on_every_database, on_every_store, thread,
+    top_level, until, workspace,
 };
 
 #[tokio::test]
@@ -185,6 +186,54 @@ async fn a_dead_letter_is_dropped_with_its_text() {
         assert_eq!(store.archive.dead_letters().await.unwrap(), []);
         assert_eq!(store.steps().await, 0);
         assert!(matches!(drop(id).await, Err(StoreError::Refused(_))));
+        fail(&store, "2", 100, &["2"]).await;
+        let next = store.archive.dead_letters().await.unwrap()[0].id;
+        assert_ne!(next, id, "an id that was given once names nothing else");
+    })
+    .await;
+}
+
+/// Its parts that were never tried are texts, too.
+#[tokio::test]
+async fn no_part_of_an_answer_that_was_given_up_outlives_its_letter() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let database = harness.store.database.clone().unwrap();
+        let unsent =
+            async || database.count("SELECT count(*) AS n FROM outbox WHERE text <> ''").await;
+        harness.mind.script.push(PromptVerb::Reply, Ok(&"the roses need water. ".repeat(12)));
+        harness.platform.fails(&[Fault::Refused]);
+        harness.says("alice", "@Aizuchi what do the roses need?").await;
+        harness.pass(100).await;
+        assert!(unsent().await > 1);
+        let id = harness.store.archive.dead_letters().await.unwrap()[0].id;
+        harness.order(Order::DropDeadLetter { workspace: workspace(), id }).await;
+        assert_eq!(unsent().await, 0);
+    })
+    .await;
+}
+
+/// An answer that could not be posted may quote what it was made from.
+#[tokio::test]
+async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let text = async || harness.store.archive.dead_letters().await.unwrap()[0].text.clone();
+        harness.says("bob", "my beans are up").await;
+        harness.pass(400).await;
+        harness.platform.fails(&[Fault::Refused]);
+        let question =
+            harness.says_in(thread("garden", "m000"), "alice", "@Aizuchi is it 4711?").await;
+        harness.pass(100).await;
+        let later = harness.says("bob", "and my peas").await;
+        harness.deletes(&later).await;
+        assert!(text().await.is_some(), "another message was deleted");
+        harness.edits_in(thread("garden", "m000"), &question, "@Aizuchi is it what I think?").await;
+        assert_eq!(text().await, None);
+        if let Some(database) = &harness.store.database {
+            let given_up = "SELECT count(*) AS n FROM outbox WHERE state = 'dead' AND text <> ''";
+            assert_eq!(database.count(given_up).await, 0);
+        }
     })
     .await;
 }

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use crate::chat::{MessageId, UserId, WorkspaceId};
-use crate::decision::DecisionId;
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::event::{DeadLetter, DeadLetterId};
 use crate::store::database::connection::{Connection, Row, query};
@@ -20,9 +19,9 @@ pub async fn drop(
     workspace: &WorkspaceId,
     id: DeadLetterId,
 ) -> Result<(), StoreError> {
-    find(connection, workspace, id).await?;
+    let letter = find(connection, workspace, id).await?;
     counters.revision += 1;
-    erase(connection, workspace, id).await
+    erase(connection, &letter).await
 }
 
 /// Opens the letter's decision again, and drops the letter.
@@ -46,12 +45,13 @@ pub async fn retry(
             .bind(rows::thread_column(conversation))
             .bind(letter.at.as_millisecond())
     };
-    let failed = in_conversation(sql::FAILED_DECISION).fetch_optional(&mut *connection).await?;
     let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
-    let decision = DecisionId(rows::column(&failed.ok_or_else(gone)?, "id")?);
+    let decision = letter.decision.ok_or_else(gone)?;
     counters.revision += 1;
     let reopen = query(sql::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
-    reopen.execute(&mut *connection).await?;
+    if reopen.execute(&mut *connection).await? == 0 {
+        return Err(gone());
+    }
     let unmark = query(sql::DROP_MARK).bind(workspace.as_str()).bind(decision.0);
     unmark.execute(&mut *connection).await?;
     let owed = in_conversation(sql::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
@@ -59,7 +59,7 @@ pub async fn retry(
     *states.entry(conversation) =
         PendingState::try_again(conversation.clone(), decision, owed, now);
     states.write(connection, now.as_millisecond()).await?;
-    erase(connection, workspace, id).await
+    erase(connection, &letter).await
 }
 
 async fn find(
@@ -73,15 +73,14 @@ async fn find(
     rows::dead_letter_from_row(&letter.ok_or_else(gone)?)
 }
 
-async fn erase(
-    connection: &mut Connection,
-    workspace: &WorkspaceId,
-    id: DeadLetterId,
-) -> Result<(), StoreError> {
-    for statement in [sql::ERASE_DEAD_OUTBOX_ITEM, sql::DROP_DEAD_LETTER] {
-        let erase = query(statement).bind(workspace.as_str()).bind(id.0);
+async fn erase(connection: &mut Connection, letter: &DeadLetter) -> Result<(), StoreError> {
+    if let Some(decision) = letter.decision {
+        let erase = query(sql::DROP_DEAD_OUTBOX_ITEMS).bind(decision.0);
         erase.execute(&mut *connection).await?;
     }
+    let drop = query(sql::DROP_DEAD_LETTER);
+    let drop = drop.bind(letter.conversation.workspace.as_str()).bind(letter.id.0);
+    drop.execute(connection).await?;
     Ok(())
 }
 

@@ -301,11 +301,6 @@ pub async fn hear_deletion(
     let (workspace, message) = (&deletion.conversation.workspace, [(message_ref, before.at)]);
     memory::forget_messages(connection, counters, workspace, &message, deletion.at).await?;
     forget_exchanges(connection, counters, &deletion.conversation, &deletion.message).await?;
-    let forget_letters = query(sql::FORGET_DEAD_LETTERS)
-        .bind(deletion.conversation.workspace.as_str())
-        .bind(deletion.conversation.channel.as_str())
-        .bind(rows::thread_column(&deletion.conversation));
-    forget_letters.execute(&mut *connection).await?;
     effects.write(connection).await?;
     pending_states.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(effect))
@@ -400,7 +395,8 @@ pub async fn hear_reaction(
     Ok(counters.change_receipt(marked > 0))
 }
 
-/// Removes an edited or deleted message from prompts and from what models wrote about it.
+/// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could not be
+/// posted.
 async fn forget_exchanges(
     connection: &mut Connection,
     counters: &Counters,
@@ -414,7 +410,13 @@ async fn forget_exchanges(
         .bind(message.as_str())
         .bind(counters.revision as i64);
     reasons.execute(&mut *connection).await?;
-    for statement in [sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
+    let statements = [
+        sql::FORGET_VERDICTS,
+        sql::FORGET_DEAD_LETTERS,
+        sql::FORGET_DEAD_OUTBOX_TEXT,
+        sql::FORGET_EXCHANGES,
+    ];
+    for statement in statements {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
         forget.execute(&mut *connection).await?;
     }

@@ -267,6 +267,7 @@ pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
 pub fn dead_letter_from_row(row: &Row) -> RowResult<DeadLetter> {
     Ok(DeadLetter {
         id: DeadLetterId(column(row, "id")?),
+        decision: column::<Option<i64>>(row, "decision")?.map(DecisionId),
         conversation: conversation_from_row(row)?,
         verb: column::<String>(row, "verb")?.into(),
         at: to_timestamp(column(row, "at_ms")?)?,

@@ -443,25 +443,20 @@ statements! {
         WHERE outbox.workspace = j.value ->> 0 AND outbox.channel = j.value ->> 1
             AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'";
     PUT_DEAD_LETTER = "
-        INSERT INTO dead_letters (workspace, channel, thread, verb, at_ms, attempts, error, text)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        INSERT INTO dead_letters (id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
     // The ledger.
 
     DROP_DEAD_LETTER = "DELETE FROM dead_letters WHERE workspace = ?1 AND id = ?2";
-    /// The text of a letter stands in the outbox, too.
-    ERASE_DEAD_OUTBOX_ITEM = "
+    /// The texts of a letter's decision stand in the outbox, too, those of all its parts.
+    DROP_DEAD_OUTBOX_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
-        WHERE state = 'dead' AND workspace = ?1 AND EXISTS (SELECT 1 FROM dead_letters AS d
-            WHERE d.workspace = ?1 AND d.id = ?2 AND d.channel = outbox.channel AND d.thread = outbox.thread
-                AND d.text = outbox.text)";
-    /// The decision that failed with the letter of a conversation, at ?4.
-    FAILED_DECISION = "
-        SELECT id FROM decisions
-        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms = ?4 AND ended = 'failed'
-        ORDER BY id DESC LIMIT 1";
+        WHERE state = 'dead' AND decision = ?1";
+    /// A later decision's failure, or a retry, has nothing to do with the letter.
     REOPEN_DECISION = "
-        UPDATE decisions SET closed_ms = NULL, ended = NULL, gate = NULL, why = NULL, revision = ?2 WHERE id = ?1";
+        UPDATE decisions SET closed_ms = NULL, ended = NULL, gate = NULL, why = NULL, revision = ?2
+        WHERE id = ?1 AND ended = 'failed'";
     /// What was owed in a conversation until ?4, and may still be answered.
     OWED_CLOSED_AT = "
         SELECT w.message, w.asker, w.at_ms FROM owed AS w
@@ -590,10 +585,15 @@ statements! {
     FORGET_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0 WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
-    /// Unsent texts of the thread ?3 may quote a message of it that was deleted.
-    FORGET_DEAD_LETTERS = "
-        UPDATE dead_letters SET text = NULL
-        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
+    /// What was given up may quote the message.
+    FORGET_DEAD_LETTERS = concat!(
+        "UPDATE dead_letters SET text = NULL
+        WHERE text IS NOT NULL AND decision IN (", decisions_on!(), ")"
+    );
+    FORGET_DEAD_OUTBOX_TEXT = concat!(
+        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'dead' AND decision IN (", decisions_on!(), ")"
+    );
     /// The posted text is stored as a message by now.
     FORGET_POSTED_TEXT = "
         UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')
@@ -601,7 +601,7 @@ statements! {
     DROP_DEAD_LETTER_TEXT = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
     DROP_DEAD_OUTBOX_TEXT = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
+        WHERE state = 'dead' AND text <> '' AND coalesce(dispatched_ms, 0) < ?1";
     /// A prompt's lineage is kept longer than its text, so that the reasons that models gave can still be found.
     DROP_EXCHANGE_MESSAGES = "
         DELETE FROM exchange_lines
@@ -841,11 +841,13 @@ statements! {
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
     DEAD_LETTERS = "
-        SELECT id, workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
+        FROM dead_letters
         ORDER BY id DESC
         LIMIT 1000";
     DEAD_LETTER = "
-        SELECT id, workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
+        FROM dead_letters
         WHERE workspace = ?1 AND id = ?2";
     /// The newest model calls, newest first.
     RECENT_CALLS = "

@@ -213,7 +213,7 @@ async fn write_completion(
         end_outbox_items(connection, item, fate).await?;
     }
     if let Some(letter) = &completion.dead_letter {
-        put_dead_letter(connection, letter).await?;
+        put_dead_letter(connection, counters, letter).await?;
     }
     if let Some(result) = completion.retired {
         let decision = json!([[claim.decision, counters.revision]]).to_string();
@@ -299,9 +299,13 @@ async fn end_outbox_items(
 
 async fn put_dead_letter(
     connection: &mut Connection,
+    counters: &mut Counters,
     letter: &DeadLetter,
 ) -> Result<(), StoreError> {
+    counters.last_number += 1;
     let put = query(sql::PUT_DEAD_LETTER)
+        .bind(counters.last_number)
+        .bind(letter.decision.map(|decision| decision.0))
         .bind(letter.conversation.workspace.as_str())
         .bind(letter.conversation.channel.as_str())
         .bind(rows::thread_column(&letter.conversation))
@@ -322,7 +326,7 @@ async fn open_next_decision(
     next: NextDecision,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    counters.last_number = next.id.0;
+    counters.last_number = counters.last_number.max(next.id.0);
     let conversation = claim.event.conversation();
     let opened = json!([[
         next.id,

@@ -35,12 +35,8 @@ impl VolatileState {
         if record.is_some_and(|record| record.pending.step.is_some()) {
             return Err(StoreError::Refused(DEAD_LETTER_BLOCKED.to_owned()));
         }
-        let mut rows = self.decisions.values_mut().rev();
-        let failed = rows.find(|row| {
-            row.conversation == *conversation
-                && row.closed == Some(letter.at)
-                && row.ended == Some(DecisionResult::Failed)
-        });
+        let decision = letter.decision.and_then(|id| self.decisions.get_mut(&id));
+        let failed = decision.filter(|row| row.ended == Some(DecisionResult::Failed));
         let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
         let decision = failed.ok_or_else(gone)?;
         self.revision += 1;

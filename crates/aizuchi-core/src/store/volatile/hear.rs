@@ -171,10 +171,6 @@ impl VolatileState {
         if let Some(decision) = decision {
             self.marks.remove(&decision);
         }
-        let dead_letters = self.dead_letters.iter_mut();
-        dead_letters
-            .filter(|letter| letter.conversation == *conversation)
-            .for_each(|letter| letter.text = None);
         Some((before, is_withheld))
     }
 

@@ -247,8 +247,8 @@ impl VolatileState {
             self.end_outbox_items(item, fate);
         }
         if let Some(letter) = completion.dead_letter {
-            let last = self.dead_letters.last().map_or(0, |letter| letter.id.0);
-            self.dead_letters.push(DeadLetter { id: DeadLetterId(last + 1), ..letter });
+            self.last_number += 1;
+            self.dead_letters.push(DeadLetter { id: DeadLetterId(self.last_number), ..letter });
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             if let Some(result) = completion.retired {

@@ -255,10 +255,8 @@ statements! {
     /// What was given up is stored as a dead letter, too.
     ERASE_DEAD_LETTERS_OF_OUTBOX = "
         UPDATE dead_letters SET text = NULL
-        WHERE text IS NOT NULL AND EXISTS (SELECT 1 FROM outbox AS o
-            WHERE o.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND o.state = 'dead'
-                AND o.workspace = dead_letters.workspace AND o.channel = dead_letters.channel
-                AND o.thread = dead_letters.thread AND o.text = dead_letters.text)";
+        WHERE text IS NOT NULL AND decision IN (SELECT o.decision FROM outbox AS o
+            WHERE o.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND o.state = 'dead')";
     ERASE_OUTBOX = "
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
