@@ -20,10 +20,12 @@ use aizuchi_core::event::DeadLetterId;
 use aizuchi_core::rules::Mode;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `retry 7`, `drop 7`, `mark 7 right` or `mark 7`.
     order: String,
     workspace: Option<String>,
+    /// Empty: the whole workspace.
     channel: Option<String>,
     /// Of the order `mode`; empty: as configured.
     mode: Option<String>,
@@ -62,14 +64,16 @@ pub async fn order(
 fn parse(form: &OrderForm) -> Option<Request> {
     let mut words = form.order.split(' ');
     let (verb, argument, choice) = (words.next()?, words.next(), words.next());
-    let channel = form.channel.clone().filter(|channel| !channel.is_empty());
+    // A form that lost its channel must not silence everything.
+    let named = form.channel.clone().map(|name| (!name.is_empty()).then_some(name));
+    let channel = named.clone().flatten();
     let id = || argument?.parse().ok().map(DeadLetterId);
     Some(match verb {
         "mute" => {
             let minutes = argument.map(str::parse).transpose().ok()?;
-            Request::Order(Command::Mute { channel, minutes })
+            Request::Order(Command::Mute { channel: named?, minutes })
         }
-        "unmute" => Request::Order(Command::Unmute { channel }),
+        "unmute" => Request::Order(Command::Unmute { channel: named? }),
         "stop" => Request::Order(Command::Stop { channel: channel? }),
         "mode" => {
             let name = form.mode.as_deref().unwrap_or_default();
@@ -118,6 +122,8 @@ mod tests {
         for (order, channel, mode, expected) in [
             ("mute 120", Some("c"), None, "Mute { channel: Some(\"c\"), minutes: Some(120) }"),
             ("mute", Some(""), None, "Mute { channel: None, minutes: None }"),
+            ("mute", None, None, "None"),
+            ("unmute", None, None, "None"),
             ("mute soon", Some("c"), None, "None"),
             ("stop", None, None, "None"),
             ("mode", Some("c"), Some("observe"), "mode: Some(Observe)"),

@@ -45,9 +45,8 @@ struct PlaceView {
 struct LetterView {
     id: i64,
     place: PlaceView,
-    verb: &'static str,
+    given_up: String,
     at: Moment,
-    attempts: String,
     error: String,
     text: Option<String>,
 }
@@ -145,9 +144,8 @@ fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Langu
     LetterView {
         id: letter.id.0,
         place: places.view(&conversation.workspace, &conversation.channel),
-        verb: texts::console::pending_verb(language, &letter.verb),
+        given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
         at: Moment::new(letter.at),
-        attempts: texts::console::attempts(language, letter.attempts),
         error: letter.error.clone(),
         text: text.map(ToString::to_string),
     }

@@ -13,6 +13,8 @@ const NEAR_PX = 120;
 let timer = null;
 let isReading = false;
 let isBehind = false;
+let source = null;
+let hasHeard = false;
 
 /** Whether the end of the page is in sight, where the newest row is. */
 function isAtEnd() {
@@ -34,8 +36,9 @@ async function read() {
   isReading = true;
   isBehind = false;
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
-    if (!answer.ok) return;
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.redirected) location.reload(); // to the page that asks who it is
+    if (!answer.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById("content");
     const wasAtEnd = isAtEnd();
@@ -54,17 +57,26 @@ function readSoon() {
   timer ??= setTimeout(read, PACE_MS);
 }
 
-/** The first event only says how things stand, which the page shows already. */
+/** The first event of all only says how things stand, which the page shows already. After a pause it may be news. A
+ *  page out of sight listens to nothing, since a browser keeps few connections. */
 function listen() {
-  const source = new EventSource("/console/events");
-  let isFirst = true;
-  source.addEventListener("change", () => {
-    if (!isFirst) readSoon();
-    isFirst = false;
+  if (source !== null || document.hidden) return;
+  const opened = new EventSource("/console/events");
+  source = opened;
+  opened.addEventListener("change", () => {
+    if (hasHeard) readSoon();
+    hasHeard = true;
   });
-  source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED) setTimeout(listen, RETRY_MS);
+  opened.addEventListener("error", () => {
+    if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
+    source = null;
+    setTimeout(listen, RETRY_MS);
   });
+}
+
+function rest() {
+  source?.close();
+  source = null;
 }
 
 /** Older rows are put before those that are there. */
@@ -74,6 +86,7 @@ async function readOlder(link) {
   const list = document.querySelector(".timeline");
   try {
     const answer = await fetch(link.href, { headers: { accept: "text/html" } });
+    if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const known = new Set([...list.children].map((row) => row.dataset.key));
     const rows = [...page.querySelectorAll(".timeline > li")].filter((row) => !known.has(row.dataset.key));
@@ -81,7 +94,9 @@ async function readOlder(link) {
     list.prepend(...rows);
     window.scrollBy(0, document.documentElement.scrollHeight - height);
     const next = page.querySelector("[data-older]");
-    if (next === null) link.closest(".older").remove();
+    const place = link.closest(".older");
+    place.dataset.kept = "yes";
+    if (next === null) place.hidden = true;
     else link.setAttribute("href", next.getAttribute("href"));
     showTimes();
   } catch {
@@ -120,7 +135,12 @@ document.addEventListener("submit", (event) => {
   markInPlace(event.target, event.submitter);
 });
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && isBehind) readSoon();
+  if (document.hidden) {
+    rest();
+    return;
+  }
+  listen();
+  if (isBehind) readSoon();
 });
 
 showTimes();

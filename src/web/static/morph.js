@@ -5,7 +5,7 @@
  * @param {Element} fresh what it should be like
  */
 export function morph(old, fresh) {
-  if (old.isEqualNode(fresh)) return;
+  if (old.isEqualNode(fresh) || old.hasAttribute("data-kept")) return;
   attributes(old, fresh);
   // What somebody is filling in is theirs.
   if (old.matches("select, input, textarea")) return;
@@ -35,9 +35,9 @@ function isLike(old, fresh) {
   return old !== null && old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
 }
 
-function children(old, fresh) {
+/** Makes what an element holds from `place` on like what another one holds. */
+function children(old, fresh, place = old.firstChild) {
   const keyed = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
-  let place = old.firstChild;
   for (const wanted of [...fresh.childNodes]) {
     const known = keyOf(wanted) === undefined ? place : keyed.get(keyOf(wanted)) ?? null;
     if (!isLike(known, wanted)) {
@@ -56,12 +56,15 @@ function children(old, fresh) {
   }
 }
 
-/** A list that grows at its end: rows that were read before it began stay. */
+/** A list that grows at its end: older rows stay, as long as the fresh ones go on from them. */
 function append(old, fresh) {
-  const known = new Map([...old.children].map((child) => [keyOf(child), child]));
-  for (const wanted of [...fresh.children]) {
-    const row = known.get(keyOf(wanted));
-    if (row === undefined) old.append(document.importNode(wanted, true));
-    else morph(row, wanted);
+  const first = fresh.firstElementChild;
+  const start = first === null ? undefined : [...old.children].find((row) => keyOf(row) === keyOf(first));
+  if (start === undefined) {
+    document.querySelectorAll("[data-kept]").forEach((kept) => kept.removeAttribute("data-kept"));
+    children(old, fresh);
+    return;
   }
+  const before = start.previousSibling;
+  children(old, fresh, before !== null && before.nodeType === Node.TEXT_NODE ? before : start);
 }
