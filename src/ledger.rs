@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
@@ -26,6 +27,8 @@ pub struct DecisionDetails {
     pub about: Option<StoredMessage>,
     /// The next message of another user after the decision was closed.
     pub answer: Option<StoredMessage>,
+    /// What people marked it as.
+    pub mark: Option<DecisionMark>,
 }
 
 /// One labeled value of a decision or a model call.
@@ -63,7 +66,9 @@ impl DecisionDetails {
         let one = async |id: Option<&MessageId>| {
             Ok::<_, StoreError>(read(id.map(std::slice::from_ref).unwrap_or_default()).await?.pop())
         };
+        let mark = archive.marks(workspace, &[decision.id]).await?.pop();
         Ok(Self {
+            mark,
             visibility: known.as_ref().map_or(Visibility::Private, |known| known.visibility),
             channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
             considered: read(&decision.messages).await?,

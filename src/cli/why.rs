@@ -258,8 +258,9 @@ impl Found {
     fn to_json(&self) -> Value {
         let messages = self.messages.iter();
         let decisions = messages.clone().flat_map(|found| &found.decisions).chain(&self.decisions);
-        let decisions: Vec<_> =
-            decisions.map(|details| views::decision(&details.decision)).collect();
+        let decisions: Vec<_> = decisions
+            .map(|details| views::marked_decision(&details.decision, details.mark.as_ref(), true))
+            .collect();
         let messages: Vec<_> = messages.map(|found| views::message(&found.message)).collect();
         json!({ "messages": messages, "decisions": decisions })
     }

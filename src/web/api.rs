@@ -186,9 +186,7 @@ async fn decision_views(
     let marks = web.archive.marks(workspace, &ids).await?;
     let view = |decision: &Decision| {
         let mark = marks.iter().find(|mark| mark.decision == decision.id);
-        let mut view = views::decision(decision);
-        view["mark"] = json!(mark.map(|mark| views::mark(mark, access.may_order())));
-        view
+        views::marked_decision(decision, mark, access.may_order())
     };
     if !access.may_read_models(workspace) {
         let stripped = decisions.into_iter().map(Decision::without_texts);

@@ -192,8 +192,10 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         let access = Access::SignedIn(session.holder.clone());
         return permit(request, Visitor { access, is_trusted: true, session: Some(session) });
     }
-    let bearer =
-        text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
+    // The scheme's name has no case (RFC 9110, 11.1).
+    let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
+    let bearer = bearer.map(|(_, token)| token);
     let client = request.extensions().get::<Client>();
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));

@@ -162,6 +162,17 @@ pub fn decision(decision: &Decision) -> Value {
     })
 }
 
+/// A decision with what it was marked as, or null. `with_name` as in [`mark`].
+pub fn marked_decision(
+    decision: &Decision,
+    marked: Option<&DecisionMark>,
+    with_name: bool,
+) -> Value {
+    let mut view = self::decision(decision);
+    view["mark"] = json!(marked.map(|marked| mark(marked, with_name)));
+    view
+}
+
 /// What a decision was marked as. `by` is for those who mark decisions themselves.
 pub fn mark(mark: &DecisionMark, with_name: bool) -> Value {
     let by = Some(&mark.by).filter(|by| with_name && !by.is_empty());

@@ -375,15 +375,22 @@ fn asks_to_stop(form: &str) -> bool {
         "もらえますか",
         "もらえませんか",
     ];
+    let form = without_softener(form);
     let before = BEFORE.iter().find_map(|word| form.strip_prefix(word));
     let before = before.map(|rest| rest.strip_prefix("please ").unwrap_or(rest));
     let behind = BEHIND.iter().find_map(|word| form.strip_suffix(word));
     before.or(behind).is_some_and(|order| STOP.contains(&order))
 }
 
+/// 「ちょっと静かにして」 is the same order as 「静かにして」.
+fn without_softener(form: &str) -> &str {
+    let softeners = ["ちょっと", "少し", "すこし"];
+    softeners.iter().find_map(|word| form.strip_prefix(word)).map_or(form, str::trim_start)
+}
+
 fn parse_order(form: &str) -> Option<Command> {
     match form {
-        form if STOP.contains(&form) => Some(Command::Stop),
+        form if STOP.contains(&without_softener(form)) => Some(Command::Stop),
         form if RESET.contains(&form) => Some(Command::Reset),
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
@@ -609,6 +616,9 @@ mod tests {
             ("@Aizuchi お静かにお願いします", Stop),
             ("@Aizuchi うるさいなあ", Stop),
             ("@Aizuchi 静かにしてくれる？", Stop),
+            ("@Aizuchi ちょっと静かにしてもらえる？", Stop),
+            ("@Aizuchi 少し静かにしてもらえませんか？", Stop),
+            ("@Aizuchi ちょっと黙ってて", Stop),
             ("@Aizuchi もうたくさんだ", Stop),
             ("@Aizuchi いい加減にして！", Stop),
             ("@Aizuchi be quiet", Stop),
