@@ -170,8 +170,12 @@ const VAGUE: [&str; 14] = [
 ];
 const MUTE: [&str; 8] =
     ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
-const UNMUTE: [&str; 11] = [
+const UNMUTE: [&str; 15] = [
     "unmute",
+    "start talking again",
+    "talk again",
+    "you can speak again",
+    "you may talk again",
     "speak again",
     "you may speak again",
     "you can talk again",

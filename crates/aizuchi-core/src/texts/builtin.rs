@@ -16,6 +16,9 @@ texts! {
     question_directed:
         "the question was put to someone else"
         / "質問は別の人に向けられたものでした";
+    question_unclear:
+        "it wasn’t clear that the question was for everyone"
+        / "みんなへの質問かどうか、はっきりしませんでした";
     talking_to_each_other: "people were talking to each other" / "参加者どうしで話していました";
     no_question: "nobody asked the room anything" / "みんなへの質問はありませんでした";
     good_news: "good news calls for a reaction rather than words" / "うれしい知らせだったので、言葉の代わりにリアクションを付けました";
@@ -56,6 +59,9 @@ texts! {
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
+    reminder(name: Name<'_>, persona: &str):
+        "I can’t remind anyone at a set time, {name}. I can keep it for when you ask: `@{persona} remember that …`."
+        / "{name:#}、時間を決めてお知らせすることはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
     mood(name: Name<'_>):
         "I’m well, thank you, {name}. Just listening along."
         / "{name:#}、おかげさまで元気です。皆さんの話を聞いています。";

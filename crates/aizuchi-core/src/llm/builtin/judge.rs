@@ -100,6 +100,8 @@ enum NoOpenQuestion {
     Told,
     Answered,
     Directed,
+    /// It may have been put to somebody.
+    Unclear,
     TalkingToEachOther,
     NoQuestion,
 }
@@ -111,6 +113,7 @@ impl NoOpenQuestion {
             NoOpenQuestion::Told => texts::builtin::question_told(language),
             NoOpenQuestion::Answered => texts::builtin::question_answered(language),
             NoOpenQuestion::Directed => texts::builtin::question_directed(language),
+            NoOpenQuestion::Unclear => texts::builtin::question_unclear(language),
             NoOpenQuestion::TalkingToEachOther => texts::builtin::talking_to_each_other(language),
             NoOpenQuestion::NoQuestion => texts::builtin::no_question(language),
         }
@@ -180,8 +183,8 @@ fn no_open_question<'c>(
             | QuestionStatus::Resolved
             | QuestionStatus::InThread,
         ) => match question.is_some_and(|it| it.message.id == newest.id) {
-            // It was put to whoever is there, and nobody has written since.
-            true => NoOpenQuestion::TalkingToEachOther,
+            // Nobody has written since.
+            true => NoOpenQuestion::Unclear,
             false => NoOpenQuestion::Answered,
         },
         None if is_in_talk(newest, context) => NoOpenQuestion::TalkingToEachOther,

@@ -24,6 +24,8 @@ pub enum Topic {
     /// How to connect a model, or which one it has.
     Model,
     Joke,
+    /// To be told something at a time.
+    Reminder,
     /// What was said last.
     Recap,
     /// The same in short.
@@ -55,6 +57,7 @@ impl Topic {
             | Topic::Abilities
             | Topic::Model
             | Topic::Joke
+            | Topic::Reminder
             | Topic::Recap
             | Topic::Mood
             | Topic::Presence => true,

@@ -183,6 +183,7 @@ impl<'a> Answer<'a> {
             Topic::Abilities => texts::builtin::abilities(language, persona),
             Topic::Model => texts::builtin::connect_model(language, self.page()),
             Topic::Joke => self.joke().to_owned(),
+            Topic::Reminder => texts::builtin::reminder(language, name, persona),
             Topic::Recap => self.recap(),
             Topic::Summary => self.summary(),
             Topic::Correction => texts::builtin::corrected(language, name),
