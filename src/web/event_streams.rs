@@ -1,10 +1,17 @@
 //! How many event streams are open. They last for ever, so without a limit a few clients could hold all connections.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt};
 use parking_lot::Mutex;
 
+use crate::web::Web;
+use crate::web::access::Visitor;
 use crate::web::peer::Peer;
 
 pub struct EventStreams {
@@ -49,6 +56,24 @@ impl Drop for StreamSlot {
             }
         }
     }
+}
+
+/// A stream of events that ends with the program, or when its reader is signed out.
+pub fn respond(
+    events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+    web: &Web,
+    visitor: Visitor,
+) -> Response {
+    let signed_out = async move {
+        match visitor.session {
+            Some(session) => session.ended.cancelled_owned().await,
+            None => std::future::pending().await,
+        }
+    };
+    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    (headers, Body::from_stream(events)).into_response()
 }
 
 #[cfg(test)]

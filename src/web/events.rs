@@ -6,12 +6,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures_util::stream;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use crate::demo::DemoStatus;
 use crate::web::access::Visitor;
 use crate::web::demo;
-use crate::web::event_streams::StreamSlot;
+use crate::web::event_streams::{self, StreamSlot};
 use crate::web::peer::Client;
 use crate::web::room_feed::{Place, RoomFeed};
 use crate::web::{ApiProblem, Web, models};
@@ -75,16 +75,7 @@ pub async fn events(
         let event = stream_state.next().await?;
         Some((Ok::<_, Infallible>(event), stream_state))
     });
-    let signed_out = async move {
-        match visitor.session {
-            Some(session) => session.ended.cancelled_owned().await,
-            None => std::future::pending().await,
-        }
-    };
-    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
-    let headers =
-        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-    Ok((headers, Body::from_stream(events)).into_response())
+    Ok(event_streams::respond(events, &web, visitor))
 }
 
 /// The stream of one page.

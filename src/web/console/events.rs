@@ -5,17 +5,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Extension, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
+use axum::http::StatusCode;
+use axum::response::Response;
+use futures_util::stream;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::web::access::Visitor;
-use crate::web::event_streams::StreamSlot;
+use crate::web::event_streams::{self, StreamSlot};
 use crate::web::peer::Client;
 use crate::web::room_feed::event;
 use crate::web::{ApiProblem, Web};
@@ -46,16 +46,7 @@ pub async fn events(
         let next = changes.next().await?;
         Some((Ok::<_, Infallible>(next), changes))
     });
-    let signed_out = async move {
-        match visitor.session {
-            Some(session) => session.ended.cancelled_owned().await,
-            None => std::future::pending().await,
-        }
-    };
-    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
-    let headers =
-        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-    Ok((headers, Body::from_stream(events)).into_response())
+    Ok(event_streams::respond(events, &web, visitor))
 }
 
 impl Changes {

@@ -42,7 +42,6 @@ texts! {
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
     muted: "muted" / "ミュート中";
-    muted_until: "muted until" / "ミュート解除：";
     no_channels: "Nothing was heard here yet." / "まだ何も聞いていません。";
     nothing: "none" / "なし";
     now: "now" / "いま";
@@ -69,13 +68,11 @@ texts! {
     anything: "any" / "すべて";
     older: "Older" / "以前の発言";
     newest: "Newest" / "最新";
-    lane: "Silences" / "沈黙の列";
     no_messages: "Nothing fits." / "該当するものはありません。";
     text_withheld: "(text not shown)" / "（内容は非表示）";
     deleted: "(deleted)" / "（削除済み）";
     in_thread: "in a thread" / "スレッド内";
     superseded: "superseded" / "取り直し";
-    why: "Why" / "理由";
 
     // A decision.
     models_withheld:
@@ -153,7 +150,6 @@ texts! {
     drop: "Drop" / "破棄";
     steps: "What waits" / "待っている処理";
     no_steps: "Nothing waits." / "待っている処理はありません。";
-    conversation: "Conversation" / "会話";
     due: "Due" / "予定";
     models: "Models" / "モデル";
     model: "Model" / "モデル";
@@ -175,8 +171,6 @@ texts! {
     reads: "Reads" / "回数";
     what: "What" / "対象";
     when: "When" / "日時";
-    done: "Done." / "完了しました。";
-    answered: "Answered" / "回答あり";
 }
 
 /// How a decision ended, as a word beside a mark.

@@ -138,14 +138,6 @@ macro_rules! judged_moments {
     };
 }
 
-/// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
-/// conversation.
-macro_rules! unseen_messages {
-    () => {
-        "decision = ?1 AND gate IS DISTINCT FROM 'command' AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
-    };
-}
-
 /// The decisions that cover the message ?3 of the channel ?2, or whose prompts held it.
 macro_rules! decisions_on {
     () => {
@@ -537,8 +529,12 @@ statements! {
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
             state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
-    /// The messages of a decision that its post had not considered; they go to the next decision.
-    UNSEEN_MESSAGES = concat!("SELECT id FROM messages WHERE ", unseen_messages!());
+    /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
+    /// conversation.
+    UNSEEN_MESSAGES = "
+        SELECT id FROM messages
+        WHERE decision = ?1 AND gate IS DISTINCT FROM 'command'
+            AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)";
     /// The newest messages of a decision that a draft had considered, and had not.
     NEWEST_SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
