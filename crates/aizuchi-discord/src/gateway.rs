@@ -5,6 +5,8 @@
 
 mod connection;
 pub mod disconnect;
+mod queue;
+mod reconnects;
 mod socket;
 
 use futures_util::future::try_join_all;
@@ -15,8 +17,10 @@ use tracing::{debug, info, warn};
 use twilight_model::gateway::{Intents, ShardId};
 
 use crate::DiscordPlatform;
-use crate::gateway::connection::{GatewayEvent, GatewayInput, read_events};
+use crate::gateway::connection::read_events;
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
+use crate::gateway::queue::{EventReceiver, GatewayEvent, GatewayInput, event_queue};
+use crate::gateway::reconnects::Reconnects;
 use crate::gateway::socket::ShardLogin;
 use crate::identify::{IdentifyQueue, IdentifyRequest};
 use crate::identity::DiscordConnectError;
@@ -27,7 +31,6 @@ use crate::shards::{GatewayPlan, gateway_url};
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::store::StoreError;
 
@@ -39,14 +42,10 @@ pub const INTENTS: Intents = Intents::GUILDS
     .union(Intents::DIRECT_MESSAGE_REACTIONS)
     .union(Intents::MESSAGE_CONTENT);
 
-/// How many received events may wait to be stored.
-const MAX_QUEUED_EVENTS: usize = 10_000;
 /// After this many events without anything to store, the sequence number is stored on its own.
 const MAX_UNSAVED_EVENTS: u32 = 100;
 /// Between two gaps that are declared because an event was missed: each makes all channels be backfilled.
 const GAP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-/// A connection that lasts longer than this resets the backoff.
-const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 /// A shard's event stream, across connections.
 pub(super) struct ShardStream {
@@ -101,7 +100,7 @@ impl DiscordPlatform {
             gap_due: None,
             next_gap_at: self.now(),
         };
-        let mut attempt = 0;
+        let mut reconnects = Reconnects::default();
         loop {
             let started_at = self.now();
             let connection = self.run_connection(&mut stream, plan, identify_requests);
@@ -126,19 +125,18 @@ impl DiscordPlatform {
                     stream.ended_session = stream.session.take().or(stream.ended_session)
                 }
             }
-            let is_stable = self.now().duration_since(started_at) > STABLE_AFTER;
-            attempt = if is_stable { 1 } else { attempt + 1 };
-            let jitter = [shard.number().to_string(), attempt.to_string(), started_at.to_string()];
-            let jitter = seeded_random(
+            let ended_at = self.now();
+            let draw = seeded_random(
                 self.inbox.random_seed,
-                &["reconnect", &jitter[0], &jitter[1], &jitter[2]],
+                &["reconnect", &shard.number().to_string(), &ended_at.to_string()],
             );
-            let wait = disconnect.wait.max(backoff_delay(attempt, jitter));
+            let lasted = ended_at.duration_since(started_at);
+            let wait = reconnects.wait_after(&disconnect, lasted, draw);
             warn!(
                 platform = "discord",
                 shard = shard.number(),
                 reason = disconnect.reason,
-                attempt,
+                attempt = reconnects.attempt,
                 ?wait,
                 "lost a connection to Discord; reconnecting"
             );
@@ -176,7 +174,7 @@ impl DiscordPlatform {
             ),
             identify_queue: &identify_queue,
         };
-        let (events, event_receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let (events, event_receiver) = event_queue();
         let reading = read_events(login, events, self.settings.timeouts.open);
         let mut ingesting = std::pin::pin!(self.ingest_events(stream, event_receiver));
         let disconnect = tokio::select! {
@@ -195,7 +193,7 @@ impl DiscordPlatform {
     async fn ingest_events(
         &self,
         stream: &mut ShardStream,
-        mut event_receiver: mpsc::Receiver<GatewayInput>,
+        mut event_receiver: EventReceiver,
     ) -> Result<(), IngestError> {
         loop {
             let gap_due = stream.gap_due;
@@ -213,13 +211,14 @@ impl DiscordPlatform {
                 }
                 input = event_receiver.recv() => input,
             };
-            match input {
-                Some(GatewayInput::Event(event)) => self.ingest_event(stream, &event).await?,
-                Some(GatewayInput::Unreadable) => {
+            // It takes up room in the queue until it is stored.
+            let Some(queued) = input else { return Ok(()) };
+            match &queued.input {
+                GatewayInput::Event(event) => self.ingest_event(stream, event).await?,
+                GatewayInput::Unreadable => {
                     self.incidents.record_malformed(MalformedInput::Frame, "a frame");
                     self.miss_event(stream);
                 }
-                None => return Ok(()),
             }
             if stream.unsaved_events >= MAX_UNSAVED_EVENTS {
                 self.save_session(stream).await?;

@@ -4,36 +4,21 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use twilight_model::gateway::OpCode;
 
 use crate::gateway::disconnect::Disconnect;
+use crate::gateway::queue::{EventSender, GatewayEvent, GatewayInput, QueueClosed};
 use crate::gateway::socket::{GatewaySocket, ShardLogin, heartbeat_interval};
 use crate::identity::DiscordConnectError;
 
 /// Discord acknowledges each heartbeat; an acknowledgement may be late by this much.
 const HEARTBEAT_GRACE: Duration = Duration::from_secs(15);
 
-/// What a connection delivers.
-pub(super) enum GatewayInput {
-    Event(GatewayEvent),
-    /// A frame that cannot be read. It may have held an event.
-    Unreadable,
-}
-
-/// A dispatched event.
-pub(super) struct GatewayEvent {
-    pub name: String,
-    pub data: Value,
-    pub sequence: u64,
-}
-
 /// Queues events until the connection is lost. Fails only if reconnecting would not help.
 pub(super) async fn read_events(
     login: ShardLogin<'_>,
-    events: mpsc::Sender<GatewayInput>,
+    events: EventSender,
     open_timeout: Duration,
 ) -> Result<Disconnect, DiscordConnectError> {
     let (identify_queue, is_resume) = (login.identify_queue, login.session.is_some());
@@ -62,9 +47,10 @@ pub(super) async fn read_events(
         };
         let is_closed = Disconnect::from_reason("the event queue is closed");
         let Some(frame) = frame else {
-            match events.send(GatewayInput::Unreadable).await {
-                Ok(()) => continue,
-                Err(_) => return Ok(is_closed),
+            match socket.beat_until(events.send(GatewayInput::Unreadable, 0)).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(QueueClosed)) => return Ok(is_closed),
+                Err(ended) => return ended,
             }
         };
         match OpCode::from(frame.op) {
@@ -77,8 +63,11 @@ pub(super) async fn read_events(
                     is_overdue.set(overdue());
                 }
                 let event = GatewayEvent { name, data: frame.d, sequence };
-                if events.send(GatewayInput::Event(event)).await.is_err() {
-                    return Ok(is_closed);
+                let sending = events.send(GatewayInput::Event(event), frame.size_bytes);
+                match socket.beat_until(sending).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(QueueClosed)) => return Ok(is_closed),
+                    Err(ended) => return ended,
                 }
             }
             Some(OpCode::Hello) => {

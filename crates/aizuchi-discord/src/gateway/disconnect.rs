@@ -11,6 +11,15 @@ pub struct Disconnect {
     /// The minimum wait before the next connection.
     pub wait: SignedDuration,
     pub resume_mode: ResumeMode,
+    pub cause: Cause,
+}
+
+/// Whether the same cause is likely to end the next connection, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Ordinary,
+    /// It comes again with each new session, if it describes a server.
+    MessageTooLarge,
 }
 
 /// How the next connection opens its session.
@@ -29,7 +38,12 @@ const RATE_LIMIT_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 impl Disconnect {
     pub fn from_reason(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), wait: SignedDuration::ZERO, resume_mode: ResumeMode::Resume }
+        Self {
+            reason: reason.into(),
+            wait: SignedDuration::ZERO,
+            resume_mode: ResumeMode::Resume,
+            cause: Cause::Ordinary,
+        }
     }
 
     pub fn connect_failed() -> Self {
@@ -59,6 +73,7 @@ impl Disconnect {
     pub fn message_too_large() -> Self {
         Self {
             resume_mode: ResumeMode::NewSession,
+            cause: Cause::MessageTooLarge,
             ..Self::from_reason("a message is larger than the limit")
         }
     }
@@ -66,8 +81,8 @@ impl Disconnect {
     /// Discord does not know the session, or does not resume it now.
     pub fn invalid_session(can_resume: bool) -> Self {
         let resume_mode = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };
-        let reason = "Discord rejected the session".to_owned();
-        Self { reason, wait: INVALID_SESSION_DELAY, resume_mode }
+        let reason = "Discord rejected the session";
+        Self { wait: INVALID_SESSION_DELAY, resume_mode, ..Self::from_reason(reason) }
     }
 
     /// From Discord's close code. Some codes mean that reconnecting would not help.

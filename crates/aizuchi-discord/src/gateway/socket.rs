@@ -3,6 +3,7 @@
 //! It does not ask for compression, and a larger message than the limit ends the connection, so what is held of a
 //! message is never more than what arrived, whatever the server sends.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -63,11 +64,15 @@ pub(super) struct GatewayFrame {
     pub d: Value,
     pub s: Option<u64>,
     pub t: Option<String>,
+    /// How large it was when it arrived.
+    #[serde(skip)]
+    pub size_bytes: usize,
 }
 
 impl GatewayFrame {
     fn parse(text: &str) -> Option<Self> {
-        let frame: Self = serde_json::from_value(parse_json(text.as_bytes()).ok()?).ok()?;
+        let mut frame: Self = serde_json::from_value(parse_json(text.as_bytes()).ok()?).ok()?;
+        frame.size_bytes = text.len();
         let is_readable = match OpCode::from(frame.op) {
             Some(OpCode::Dispatch) => frame.t.is_some() && frame.s.is_some(),
             Some(OpCode::Hello) => heartbeat_interval(&frame.d).is_some(),
@@ -150,6 +155,28 @@ impl<'a> GatewaySocket<'a> {
                     Some(Message::Binary(_)) => return Ok(None),
                     _ => {}
                 },
+            }
+        }
+    }
+
+    /// Waits for `ready`, and sends the heartbeats that are due meanwhile. Nothing is read, so it is not known whether
+    /// they are acknowledged.
+    pub async fn beat_until<T>(
+        &mut self,
+        ready: impl Future<Output = T>,
+    ) -> Result<T, ConnectionEnd> {
+        let mut ready = pin!(ready);
+        loop {
+            let beat = async {
+                match &mut self.heartbeats {
+                    Some(heartbeats) => heartbeats.tick().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                value = &mut ready => return Ok(value),
+                _ = beat => self.send_heartbeat().await?,
             }
         }
     }
@@ -399,6 +426,37 @@ mod tests {
         assert!(is_unreadable);
         assert_eq!(op, OpCode::Hello as u8);
         assert_eq!(asked, "/?v=10&encoding=json None");
+    }
+
+    /// Heartbeats do not wait for the store.
+    #[tokio::test]
+    async fn heartbeats_go_on_while_nothing_is_read() {
+        let server = Server::start().await;
+        let (token, queue) =
+            (SecretString::from("t"), IdentifyQueue::new(mpsc::unbounded_channel().0));
+        let (stored, is_stored) = oneshot::channel();
+        let client = async {
+            let mut socket =
+                GatewaySocket::open(login(&server.url, &token, &queue), LIMIT).await.unwrap();
+            assert_eq!(socket.receive().await.unwrap().unwrap().op, OpCode::Hello as u8);
+            socket.beat_until(is_stored).await.unwrap().unwrap();
+            socket.receive().await.unwrap().unwrap().op
+        };
+        let serving = async {
+            let (mut socket, _) = server.accept().await;
+            let hello = json!({"op": 10, "d": {"heartbeat_interval": 20}});
+            socket.send(Message::text(hello.to_string())).await.unwrap();
+            for _ in 0..3 {
+                let beat = socket.next().await.unwrap().unwrap().into_text().unwrap();
+                assert!(beat.contains(r#""op":1"#), "{beat}");
+            }
+            socket.send(Message::text(json!({"op": 11}).to_string())).await.unwrap();
+            stored.send(()).unwrap();
+            socket
+        };
+        let both = async { tokio::join!(client, serving) };
+        let (op, _socket) = timeout(LIMIT, both).await.unwrap();
+        assert_eq!(op, OpCode::HeartbeatAck as u8);
     }
 
     #[test]

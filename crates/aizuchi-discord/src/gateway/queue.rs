@@ -1,0 +1,99 @@
+//! The queue between a connection and the store. It is bounded in events and in bytes, so that a connection that
+//! delivers faster than the store takes them does not fill the memory.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
+
+/// How many received events may wait to be stored.
+const MAX_QUEUED_EVENTS: usize = 10_000;
+/// How many bytes of text they may have arrived as. The largest message fits.
+const MAX_QUEUED_BYTES: usize = MAX_PLATFORM_BODY_BYTES;
+
+/// What a connection delivers.
+pub(super) enum GatewayInput {
+    Event(GatewayEvent),
+    /// A frame that cannot be read. It may have held an event.
+    Unreadable,
+}
+
+/// A dispatched event.
+pub(super) struct GatewayEvent {
+    pub name: String,
+    pub data: Value,
+    pub sequence: u64,
+}
+
+pub(super) struct EventSender {
+    inputs: mpsc::Sender<QueuedInput>,
+    room: Arc<Semaphore>,
+}
+
+pub(super) struct EventReceiver(mpsc::Receiver<QueuedInput>);
+
+/// What was received. It takes up room in the queue until it is dropped.
+pub(super) struct QueuedInput {
+    pub input: GatewayInput,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Nobody takes the events any more.
+#[derive(Debug)]
+pub(super) struct QueueClosed;
+
+pub(super) fn event_queue() -> (EventSender, EventReceiver) {
+    let (inputs, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+    let room = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
+    (EventSender { inputs, room }, EventReceiver(receiver))
+}
+
+impl EventSender {
+    /// Waits until there is room for what arrived as so many bytes.
+    pub async fn send(&self, input: GatewayInput, size_bytes: usize) -> Result<(), QueueClosed> {
+        let size = u32::try_from(size_bytes.min(MAX_QUEUED_BYTES)).unwrap_or(u32::MAX);
+        let room = self.room.clone().acquire_many_owned(size).await.map_err(|_| QueueClosed)?;
+        self.inputs.send(QueuedInput { input, _room: room }).await.map_err(|_| QueueClosed)
+    }
+}
+
+impl EventReceiver {
+    /// The next input, or `None` after the connection is lost and the queue is empty.
+    pub async fn recv(&mut self) -> Option<QueuedInput> {
+        self.0.recv().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_waits_to_be_stored_is_bounded_in_bytes() {
+        let (events, mut receiver) = event_queue();
+        let half = MAX_QUEUED_BYTES / 2;
+        for size_bytes in [0, half, half] {
+            events.send(GatewayInput::Unreadable, size_bytes).await.unwrap();
+        }
+        let mut sending = Box::pin(events.send(GatewayInput::Unreadable, 1));
+        assert!(poll!(&mut sending).is_pending());
+        drop(receiver.recv().await.unwrap());
+        assert!(poll!(&mut sending).is_pending(), "the first took no room");
+        let stored_now = receiver.recv().await.unwrap();
+        assert!(poll!(&mut sending).is_pending(), "it is in memory until it is stored");
+        drop(stored_now);
+        sending.await.unwrap();
+        // One that is larger than the queue takes all of it, and passes.
+        let mut sending = Box::pin(events.send(GatewayInput::Unreadable, 10 * MAX_QUEUED_BYTES));
+        assert!(poll!(&mut sending).is_pending());
+        for _ in 0..2 {
+            drop(receiver.recv().await.unwrap());
+        }
+        sending.await.unwrap();
+        drop(receiver);
+    }
+}
