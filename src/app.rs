@@ -98,6 +98,7 @@ fn page_cursor(address: SocketAddr) -> Cursor {
     Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
 }
 
+/// An empty one takes the place of an earlier key that signs nothing any more.
 fn link_key_cursor(secret: String) -> Cursor {
     let value = secret.into();
     Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
@@ -195,10 +196,13 @@ impl App {
             seed,
         )?;
         store.put_cursor(page_cursor(address)).await.context("storing the page's address")?;
-        let link_secret = random_hex().context("making the key of sign-in links")?;
-        let link_key = LinkKey::new(&link_secret, &config.http);
+        let link_secret = match config.http.has_sign_in_links() {
+            true => Some(random_hex().context("making the key of sign-in links")?),
+            false => None,
+        };
+        let link_key = link_secret.as_ref().map(|secret| LinkKey::new(secret, &config.http));
         store
-            .put_cursor(link_key_cursor(link_secret))
+            .put_cursor(link_key_cursor(link_secret.unwrap_or_default()))
             .await
             .context("storing the key of sign-in links")?;
         let models = ModelsInUse::new(
@@ -471,12 +475,14 @@ pub fn build_agent(
         },
         seed,
         translation: None,
+        stage: None,
     };
     if config.is_bilingual() {
         let language = other_language(persona.language);
         let prompts = load_prompts_in(config, language)?;
         agent.translation = Some(Box::new(agent.in_language(language, prompts)));
     }
+    agent.stage = Some(Box::new(agent.on_stage(load_prompts_in(config, persona.language)?)));
     Ok(agent)
 }
 

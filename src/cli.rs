@@ -181,7 +181,10 @@ impl Cli {
                 anyhow::bail!("--config cannot be used with demo, which has settings of its own")
             }
             #[cfg(feature = "demo")]
-            CliCommand::Demo(demo) => demo.run(selection),
+            CliCommand::Demo(demo) => {
+                // A model that was chosen for another room has no part in a demo.
+                demo.run(model.as_ref().map_or(ModelSelection::NoModel, |model| model.selection()))
+            }
             #[cfg(feature = "demo")]
             CliCommand::Dev(dev) => dev.run(),
         }

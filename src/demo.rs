@@ -20,7 +20,7 @@ use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{Archive, DecisionQuery, StoreError};
 use aizuchi_core::texts;
 
-/// How long a decision may take before the script goes on without it. A slow model needs most of this.
+/// How long a decision may take before the script goes on without it.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 
 /// Plays the script in the local room, one play at a time.

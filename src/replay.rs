@@ -153,7 +153,7 @@ impl<'a> Replay<'a> {
             policy,
             settings,
             mind,
-            prompts: Arc::new(prompts),
+            prompts: Arc::new(prompts.keeping_rendered_messages()),
             learning: Arc::new(ReplayLearning::new(purpose)),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             is_observed: false,

@@ -18,6 +18,7 @@ mod workspaces;
 mod api;
 mod orders;
 mod dead_letters;
+mod memories;
 mod models;
 mod demo;
 pub mod event_streams;
@@ -37,7 +38,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, patch, post};
+use axum::routing::{delete, get, patch, post, put};
 use axum::{Extension, Json, Router};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -111,6 +112,8 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum size of what anybody may send before it is known who it is.
 const MAX_WEBHOOK_BYTES: usize = 1024 * 1024;
 const MAX_FORM_BYTES: usize = 4 * 1024;
+/// The maximum size of a form with a text that somebody writes.
+const MAX_TEXT_BYTES: usize = 128 * 1024;
 
 /// The pages, the API and the web hooks, until `web.shutdown` is cancelled.
 pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
@@ -181,6 +184,17 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/dead-letters", get(dead_letters::list))
         .route("/api/dead-letters/{id}", delete(dead_letters::drop))
         .route("/api/dead-letters/{id}/retry", post(dead_letters::retry))
+        .route(
+            "/api/memories",
+            get(memories::list).post(memories::order).layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route("/api/memory-changes", get(memories::journal))
+        .route(
+            "/api/memos/{id}",
+            put(memories::put_memo)
+                .delete(memories::delete_memo)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
         .route("/api/workspaces", get(workspaces::workspaces))
         .route("/api/status", get(console::api::status))
         .route("/api/health", get(console::api::health))
@@ -188,6 +202,13 @@ fn router(web: Arc<Web>) -> Router {
         .route("/console", get(console::overview::page))
         .route("/console/queue", get(console::queue::page))
         .route("/console/figures", get(console::figures::page))
+        .route(
+            "/console/memory",
+            get(console::memory::page)
+                .post(console::memory::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route("/console/memory/versions", get(console::memory::versions::page))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route("/console/events", get(console::events::events))

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::PAGE_STREAM;
@@ -58,6 +58,11 @@ impl ConsoleArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let ConsoleCommand::Link { role, name, url } = self.command;
         let config = source.load(ModelSelection::NoModel)?.config;
+        if !config.http.has_sign_in_links() {
+            bail!(
+                "people sign in at the proxy of http.proxy_sign_in; a link needs http.token or http.tokens"
+            );
+        }
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let (page, secret) = runtime.block_on(read(&config))?;
         let role = match role {

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::browser;
+use crate::cli::locale::environment_language;
 use crate::cli::{StopSignals, log, print};
 use aizuchi_fakes::discord::{self, FakeDiscord};
 use aizuchi_fakes::slack::{self, FakeSlack};
@@ -80,7 +81,7 @@ impl FakeSlackArgs {
     async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeSlack::new(slack::FakeSlackSettings::default());
-        fake.seed().context("filling the workspace")?;
+        fake.seed(environment_language()).context("filling the workspace")?;
         self.page.announce(&slack_welcome(&fake.settings, address), address)?;
         serve_until_stopped(stops, |shutdown| slack::serve(listener, fake, shutdown)).await
     }
@@ -90,7 +91,7 @@ impl FakeDiscordArgs {
     async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeDiscord::new(discord::FakeDiscordSettings::default());
-        fake.seed().context("filling the server")?;
+        fake.seed(environment_language()).context("filling the server")?;
         self.page.announce(&discord_welcome(&fake.settings, address), address)?;
         serve_until_stopped(stops, |shutdown| discord::serve(listener, fake, shutdown)).await
     }

@@ -29,6 +29,14 @@ pub struct HttpConfig {
     pub trusted_proxies: Vec<Network>,
 }
 
+impl HttpConfig {
+    /// Whether links sign people in. Where only a proxy does, they would let anybody past it who reads a backup.
+    pub fn has_sign_in_links(&self) -> bool {
+        let has_token = self.token.is_some() || !self.tokens.is_empty();
+        has_token || self.proxy_sign_in.is_none()
+    }
+}
+
 /// A token of its own for a person or a program.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

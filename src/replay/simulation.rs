@@ -28,6 +28,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::clock::{Clock, seeded_random};
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::context::talk::{SharedTalk, TalkCache};
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
@@ -73,12 +74,14 @@ pub fn run(
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
     let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
+    let talks = Arc::new(TalkCache::new());
     learning.begin(&workspace);
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),
         recorder: recorder.clone(),
         learning: learning.clone(),
         clock: clock.clone(),
+        talks: talks.clone(),
     });
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
@@ -88,7 +91,8 @@ pub fn run(
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
     let rulebook = Current::from(policy.config.rulebook_with(costs));
-    let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
+    let readings = talks.readings.clone();
+    let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
         in_flight: in_flight.clone(),
@@ -151,6 +155,7 @@ pub fn run(
         },
         seed: settings.seed,
         translation: None,
+        stage: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     let mut simulation =
@@ -265,6 +270,7 @@ struct RecordingStore {
     recorder: Arc<Recorder>,
     learning: Arc<ReplayLearning>,
     clock: Clock,
+    talks: Arc<TalkCache>,
 }
 
 #[async_trait]
@@ -332,7 +338,8 @@ impl Store for RecordingStore {
         conversation: &ConversationId,
         window: &ContextWindow,
     ) -> Result<Context, StoreError> {
-        let context = self.inner.context(conversation, window).await?;
+        let talk = SharedTalk::cached_in(self.talks.clone());
+        let context = Context { talk, ..self.inner.context(conversation, window).await? };
         let newest = context.target_messages().last().map(|message| message.id.clone());
         self.recorder.lock().considered.insert(conversation.clone(), newest);
         Ok(context)

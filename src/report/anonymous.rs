@@ -23,7 +23,7 @@ pub enum Anonymity {
 /// A part of a name this short may be an ordinary word, so only the whole name is replaced.
 const MIN_PART_LETTERS: usize = 3;
 
-/// A name of one letter may be an ordinary word, unless one of these follows it.
+/// A name of one letter may be an ordinary word, unless one of these follows it, or no other letter stands beside it.
 const NAME_ENDINGS: [&str; 9] =
     ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
 
@@ -52,6 +52,8 @@ struct Pattern {
     neutral: String,
     /// Whether `Ann` also replaces `ann`.
     ignores_case: bool,
+    /// Whether it is replaced only where no letter of any script stands beside it.
+    stands_alone: bool,
 }
 
 /// The report with neutral names.
@@ -104,6 +106,11 @@ impl Replacements {
                     Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
                 }));
                 patterns.push(Pattern::new(&format!("@{name}"), &format!("@{neutral}"), true));
+                // In Latin letters it is an ordinary word even so: "a".
+                if !name.is_ascii() {
+                    let alone = Pattern::new(name, &neutral, false);
+                    patterns.push(Pattern { stands_alone: true, ..alone });
+                }
             }
             people.insert(id.clone(), neutral);
         }
@@ -111,7 +118,7 @@ impl Replacements {
             let tag = format!("#{}", name.trim_start_matches('#'));
             patterns.push(Pattern::new(&tag, &format!("#{neutral}"), true));
         }
-        patterns.retain(|pattern| pattern.name.chars().count() >= 2);
+        patterns.retain(|pattern| pattern.stands_alone || !is_one_letter(&pattern.name));
         patterns.sort_by(|one, other| {
             let key =
                 |pattern: &Pattern| (std::cmp::Reverse(pattern.name.len()), pattern.name.clone());
@@ -167,7 +174,12 @@ impl Replacements {
 
 impl Pattern {
     fn new(name: &str, neutral: &str, ignores_case: bool) -> Self {
-        Self { name: name.to_owned(), neutral: neutral.to_owned(), ignores_case }
+        Self {
+            name: name.to_owned(),
+            neutral: neutral.to_owned(),
+            ignores_case,
+            stands_alone: false,
+        }
     }
 
     /// Whether the text goes on with this name as a word of its own. Japanese has no spaces between words.
@@ -177,7 +189,10 @@ impl Pattern {
             true => found.eq_ignore_ascii_case(&self.name),
             false => found == self.name,
         };
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_word = |letter: char| match self.stands_alone {
+            true => letter.is_alphanumeric(),
+            false => letter.is_ascii_alphanumeric() || letter == '_',
+        };
         let joins = |one: Option<char>, other: Option<char>| {
             one.is_some_and(is_word) && other.is_some_and(is_word)
         };
@@ -239,6 +254,7 @@ mod tests {
             ("Ann Meyer and Ann: ask @ann meyer", "Person A and Person A: ask @Person A"),
             ("an announcement for bob, bo!", "an announcement for bob, Person C!"),
             ("田中さんと健さん、健康", "Person DさんとPerson Bさん、健康"),
+            ("I don’t know, 健. 健康？", "I don’t know, Person B. 健康？"),
             (
                 "write to ann.m+x@mail.example or https://ann.example/meyer?x=1 now",
                 "write to [e-mail] or [link] now",

@@ -18,6 +18,8 @@ pub struct Visitor {
     /// May learn why the program is not ready.
     pub is_trusted: bool,
     pub session: Option<Session>,
+    /// The store's revision when the request came: what it reads is at least as new.
+    pub revision: u64,
 }
 
 /// What a visitor may do.
@@ -104,7 +106,7 @@ impl Access {
 
 /// What consists of figures, or leaves text out by itself.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 10] = [
+    const READ: [&str; 12] = [
         "/console",
         "/metrics",
         "/api/workspaces",
@@ -114,6 +116,8 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
         "/api/spending",
         "/api/models",
         "/api/dead-letters",
+        "/api/memories",
+        "/api/memory-changes",
         "/api/health",
     ];
     let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
@@ -178,6 +182,10 @@ mod tests {
             (Method::GET, "/api/people", false),
             (Method::POST, "/api/mute", false),
             (Method::POST, "/console/orders", false),
+            (Method::GET, "/console/memory", true),
+            (Method::POST, "/console/memory", false),
+            (Method::POST, "/api/memories", false),
+            (Method::DELETE, "/api/memos/1", false),
             (Method::DELETE, "/api/demo", false),
         ] {
             assert_eq!(viewer.allows(&method, path), expected, "{method} {path}");

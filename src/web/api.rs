@@ -1,6 +1,5 @@
 //! The JSON API of channels, messages and decisions, in every workspace. Messages are written in the local room only.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,16 +10,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
 use aizuchi_core::chat::{
-    AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, Visibility, WorkspaceId,
+    AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, WorkspaceId,
 };
 use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, PrivateText, StoredMessage};
+use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
 use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
@@ -154,7 +154,10 @@ async fn message_views(
     access: &Access,
     stored: &[StoredMessage],
 ) -> Result<Vec<Value>, ApiProblem> {
-    workspaces::record_messages_read(web, access, stored).await?;
+    if let Some(first) = stored.first() {
+        let workspace = &first.message.conversation.workspace;
+        workspaces::record_look(web, access, workspace, Shown::Messages(stored)).await?;
+    }
     let view = |stored| match access.may_read_message(stored) {
         true => views::message(stored),
         false => views::message_without_text(stored),
@@ -192,30 +195,8 @@ async fn decision_views(
         let stripped = decisions.into_iter().map(Decision::without_texts);
         return Ok(stripped.map(|decision| view(&decision)).collect());
     }
-    record_decisions_read(web, access, workspace, &decisions).await?;
+    workspaces::record_look(web, access, workspace, Shown::Decisions(&decisions)).await?;
     Ok(decisions.iter().map(view).collect())
-}
-
-async fn record_decisions_read(
-    web: &Web,
-    access: &Access,
-    workspace: &WorkspaceId,
-    decisions: &[Decision],
-) -> Result<(), ApiProblem> {
-    if *workspace == workspace_id() || access.reader().is_none() {
-        return Ok(());
-    }
-    let channels = web.archive.channels(workspace).await?;
-    let is_public = |id: &ChannelId| {
-        let found = channels.iter().find(|channel| channel.id == *id);
-        found.is_some_and(|channel| channel.visibility == Visibility::Public)
-    };
-    let read = decisions.iter().map(|decision| &decision.conversation.channel);
-    let private: BTreeSet<&ChannelId> = read.filter(|channel| !is_public(channel)).collect();
-    for channel in private {
-        workspaces::record_read(web, access, (workspace, channel), PrivateText::Decisions).await?;
-    }
-    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -53,7 +53,7 @@ pub enum TokenCheck {
 }
 
 impl Authenticator {
-    pub fn new(http: &HttpConfig, link_key: LinkKey) -> Self {
+    pub fn new(http: &HttpConfig, link_key: Option<LinkKey>) -> Self {
         let admin = Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
         let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
         let named = http.tokens.iter().map(|named| {
@@ -168,6 +168,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let headers = request.headers();
     let is_foreign = is_foreign(request);
     let (authenticator, now) = (&web.authenticator, web.clock.now());
+    let revision = *web.revisions.borrow();
     if !authenticator.is_closed() {
         if is_foreign || !is_host_local(headers) {
             let sentence = "the room answers only pages of its own on this machine";
@@ -183,14 +184,17 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
             Some(session) => Access::SignedIn(session.holder.clone()),
             None => Access::ThisMachine,
         };
-        return permit(request, Visitor { access, is_trusted: true, session });
+        return permit(request, Visitor { access, is_trusted: true, session, revision });
     }
     if is_foreign {
         return Err(refusal(StatusCode::FORBIDDEN, "the room answers only pages of its own"));
     }
     if let Some(session) = authenticator.session(headers, now) {
         let access = Access::SignedIn(session.holder.clone());
-        return permit(request, Visitor { access, is_trusted: true, session: Some(session) });
+        return permit(
+            request,
+            Visitor { access, is_trusted: true, session: Some(session), revision },
+        );
     }
     let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
     // The scheme's name has no case (RFC 9110, 11.1).
@@ -206,11 +210,11 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     };
     if let Some(holder) = signed_in {
         let access = Access::SignedIn(holder);
-        return permit(request, Visitor { access, is_trusted: true, session: None });
+        return permit(request, Visitor { access, is_trusted: true, session: None, revision });
     }
     if is_public_path(request.uri().path()) {
         let is_trusted = is_from_here(request);
-        return Ok(Visitor { access: Access::Public, is_trusted, session: None });
+        return Ok(Visitor { access: Access::Public, is_trusted, session: None, revision });
     }
     if proxied == Some(Err(())) {
         let sentence = "http.proxy_sign_in gives no access to whoever the proxy says you are";
@@ -316,7 +320,7 @@ mod tests {
     use crate::web::peer::TrustedProxies;
 
     fn authenticator(http: &HttpConfig) -> Authenticator {
-        Authenticator::new(http, LinkKey::new("part", http))
+        Authenticator::new(http, Some(LinkKey::new("part", http)))
     }
 
     fn closed() -> HttpConfig {

@@ -9,6 +9,7 @@ pub mod overview;
 pub mod marking;
 pub mod decision;
 pub mod timeline;
+pub mod memory;
 pub mod figures;
 pub mod queue;
 pub mod orders;

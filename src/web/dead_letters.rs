@@ -1,6 +1,6 @@
 //! What was given up: listed, tried again, or dropped.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,15 +11,26 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{Order, PrivateText, StoreError};
+use aizuchi_core::store::{DeadLetterQuery, Order, StoreError};
 
 #[derive(Deserialize)]
 pub struct LettersQuery {
     workspace: Option<String>,
+    before: Option<i64>,
+}
+
+/// How many letters are on one page.
+const PAGE: usize = 100;
+
+/// A page of letters, oldest first.
+pub struct Letters {
+    pub letters: Vec<DeadLetter>,
+    /// Where the page before this one ends, if there is one.
+    pub older: Option<DeadLetterId>,
 }
 
 /// What becomes of a letter.
@@ -35,43 +46,55 @@ pub async fn list(
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<LettersQuery>, QueryRejection>,
 ) -> ApiResult {
-    let workspace = match query.ok().and_then(|Query(query)| query.workspace) {
+    let usage = "before is the id of a dead letter, a number";
+    let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
+    let workspace = match query.workspace {
         Some(id) => Some(workspaces::find(&web, Some(&id)).await?),
         None => None,
     };
-    let letters = read(&web, &visitor.access, workspace.as_ref()).await?;
+    let before = query.before.map(DeadLetterId);
+    let Letters { letters, older } = read(&web, &visitor.access, workspace, before).await?;
     let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
         true => views::dead_letter(letter),
         false => views::dead_letter_without_text(letter),
     };
     let letters: Vec<Value> = letters.iter().map(view).collect();
-    Ok(Json(json!({ "dead_letters": letters })))
+    let mut answer = json!({ "dead_letters": letters });
+    if let Some(DeadLetterId(before)) = older {
+        answer["older"] = json!(before);
+    }
+    Ok(Json(answer))
 }
 
-/// The letters, oldest first. Reads of private ones are recorded.
+/// The newest letters before one of them. Looks at private ones are recorded.
 pub async fn read(
     web: &Web,
     access: &Access,
-    workspace: Option<&WorkspaceId>,
-) -> Result<Vec<DeadLetter>, ApiProblem> {
-    let mut letters = web.archive.dead_letters().await?;
-    letters.retain(|letter| {
-        workspace.is_none_or(|workspace| letter.conversation.workspace == *workspace)
-    });
-    let shown = letters.iter().filter(|letter| letter.text.is_some() && may_read(access, letter));
-    let places: BTreeSet<(&WorkspaceId, &ChannelId)> = shown
-        .map(|letter| (&letter.conversation.workspace, &letter.conversation.channel))
-        .filter(|(workspace, _)| **workspace != workspace_id())
-        .collect();
-    for (workspace, channel) in places {
-        let found = web.archive.channels(workspace).await?.into_iter();
-        let mut found = found.filter(|known| known.id == *channel);
-        if found.next().is_none_or(|known| known.visibility != Visibility::Public) {
-            workspaces::record_read(web, access, (workspace, channel), PrivateText::DeadLetters)
-                .await?;
-        }
+    workspace: Option<WorkspaceId>,
+    before: Option<DeadLetterId>,
+) -> Result<Letters, ApiProblem> {
+    // One more tells whether there is a page before this one.
+    let query = DeadLetterQuery { workspace, before, limit: PAGE + 1 };
+    let mut letters = web.archive.dead_letters(&query).await?;
+    let surplus = letters.len().saturating_sub(PAGE);
+    letters.drain(..surplus);
+    let older = letters.first().filter(|_| surplus > 0).map(|letter| letter.id);
+    let mut shown: BTreeMap<&WorkspaceId, Vec<DeadLetter>> = BTreeMap::new();
+    for letter in &letters {
+        shown.entry(&letter.conversation.workspace).or_default().push(letter.clone());
     }
-    Ok(letters)
+    for (workspace, letters) in shown {
+        workspaces::record_look(web, access, workspace, Shown::DeadLetters(&letters)).await?;
+    }
+    Ok(Letters { letters, older })
+}
+
+/// The letter with this id.
+async fn find(web: &Web, id: DeadLetterId) -> Result<DeadLetter, ApiProblem> {
+    let before = Some(DeadLetterId(id.0.saturating_add(1)));
+    let query = DeadLetterQuery { workspace: None, before, limit: 1 };
+    let newest = web.archive.dead_letters(&query).await?.pop();
+    newest.filter(|letter| letter.id == id).ok_or_else(absent)
 }
 
 /// Whether somebody may read the text of a letter, which a model wrote.
@@ -110,9 +133,7 @@ pub async fn settle(
     if !access.may_order() {
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
     }
-    let letters = web.archive.dead_letters().await?;
-    let letter = letters.into_iter().find(|letter| letter.id == id).ok_or_else(absent)?;
-    let workspace = letter.conversation.workspace;
+    let workspace = find(web, id).await?.conversation.workspace;
     let order = match fate {
         Fate::Retry => Order::RetryDeadLetter { workspace, id },
         Fate::Drop => Order::DropDeadLetter { workspace, id },

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::access::{Access, Visitor};
+use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::Visibility;
 use aizuchi_core::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{DecisionQuery, PrivateText, StoredMessage};
+use aizuchi_core::store::{DecisionQuery, StoredMessage};
 use aizuchi_core::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
@@ -91,7 +90,9 @@ pub async fn decision(
     let access = &visitor.access;
     let may_read = access.may_read_models(&details.decision.conversation.workspace);
     if may_read {
-        record_read(&web, access, &details).await?;
+        let shown = Shown::Decisions(std::slice::from_ref(&details.decision));
+        let workspace = &details.decision.conversation.workspace;
+        workspaces::record_look(&web, access, workspace, shown).await?;
     } else {
         details = details.without_texts();
         exchanges.fill(None);
@@ -150,23 +151,6 @@ pub async fn find(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProb
 
 pub fn absent() -> ApiProblem {
     ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision")
-}
-
-/// Records that somebody opens a decision in a private channel, or one about what was said while it was private.
-pub async fn record_read(
-    web: &Web,
-    access: &Access,
-    details: &DecisionDetails,
-) -> Result<(), ApiProblem> {
-    let conversation = &details.decision.conversation;
-    let messages = details.considered.iter().chain(&details.posted_messages);
-    let mut visibilities = messages.map(|stored| stored.visibility).chain([details.visibility]);
-    let is_private = visibilities.any(|visibility| visibility != Visibility::Public);
-    if is_private && conversation.workspace != workspace_id() {
-        let place = (&conversation.workspace, &conversation.channel);
-        workspaces::record_read(web, access, place, PrivateText::Decisions).await?;
-    }
-    Ok(())
 }
 
 fn message_row(message: &StoredMessage, language: Language) -> MessageRow {

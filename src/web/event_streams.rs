@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt};
+use jiff::Timestamp;
 use parking_lot::Mutex;
+use tokio::time::sleep;
 
 use crate::web::Web;
-use crate::web::access::Visitor;
+use crate::web::access::{Access, Visitor};
 use crate::web::peer::Peer;
 
 pub struct EventStreams {
@@ -58,27 +61,48 @@ impl Drop for StreamSlot {
     }
 }
 
-/// A stream of events that ends with the program, or when its reader is signed out.
+/// The stream of somebody without a session lasts this long at most. Then they connect again and are looked at anew: the
+/// proxy at which they signed in may have signed them out.
+const MAX_AGE: Duration = Duration::from_secs(10 * 60);
+
+/// A stream of events that ends with the program, or with the rights of its reader.
 pub fn respond(
     events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
     web: &Web,
     visitor: Visitor,
 ) -> Response {
-    let signed_out = async move {
-        match visitor.session {
-            Some(session) => session.ended.cancelled_owned().await,
-            None => std::future::pending().await,
-        }
-    };
-    let events = events.take_until(web.shutdown.clone().cancelled_owned()).take_until(signed_out);
+    let shutdown = web.shutdown.clone().cancelled_owned();
+    let ended = end_of_rights(visitor, web.clock.now());
+    let events = events.take_until(shutdown).take_until(ended);
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     (headers, Body::from_stream(events)).into_response()
 }
 
+/// Returns when whoever reads may not be allowed to any more.
+async fn end_of_rights(visitor: Visitor, now: Timestamp) {
+    match (visitor.session, visitor.access) {
+        (Some(session), _) => {
+            let left = session.expires.duration_since(now);
+            let left = Duration::try_from(left).unwrap_or_default();
+            tokio::select! {
+                () = session.ended.cancelled() => {}
+                () = sleep(left) => {}
+            }
+        }
+        (None, Access::SignedIn(_)) => sleep(MAX_AGE).await,
+        (None, Access::Public | Access::ThisMachine) => std::future::pending().await,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
+    use crate::config::http::AccessRole;
+    use crate::web::holder::Holder;
+    use crate::web::sessions::{SESSION_AGE, Sessions};
 
     #[test]
     fn one_client_leaves_room_for_others_and_places_are_freed() {
@@ -93,5 +117,25 @@ mod tests {
         let fourth = streams.open(client(4)).unwrap();
         drop((first, second, third, fourth));
         assert!(streams.open.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_with_the_rights_of_its_reader() {
+        let sessions = Sessions::default();
+        let begin = Timestamp::UNIX_EPOCH;
+        let holder = || Holder { name: "mia".into(), role: AccessRole::Operator };
+        let open = || sessions.find(&sessions.open(holder(), begin).unwrap(), begin).unwrap();
+        let lasts = async |session, now| {
+            let started = tokio::time::Instant::now();
+            let access = Access::SignedIn(holder());
+            end_of_rights(Visitor { access, is_trusted: true, session, revision: 0 }, now).await;
+            started.elapsed().as_secs()
+        };
+        assert_eq!(lasts(None, begin).await, 600);
+        let late = begin + SESSION_AGE - SignedDuration::from_secs(2000);
+        assert_eq!(lasts(Some(open()), late).await, 2000);
+        let ended = open();
+        sessions.end(&ended);
+        assert_eq!(lasts(Some(ended), begin).await, 0);
     }
 }

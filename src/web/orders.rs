@@ -49,6 +49,11 @@ pub enum Command {
         channel: String,
         mode: Option<Mode>,
     },
+    /// Listen to somebody no more, or again.
+    Consent {
+        user: String,
+        change: ConsentChange,
+    },
 }
 
 /// Carries out an order. What somebody with a console orders, only an admin of the channel can lift.
@@ -99,6 +104,13 @@ pub async fn carry_out(
         Command::Mode { channel, mode } => {
             Order::Mode { channel: known(channel).await?, mode, workspace: workspace.clone() }
         }
+        Command::Consent { user, change } => {
+            let user = known_user(web, &workspace, &user).await?;
+            match change {
+                ConsentChange::OptOut => Order::OptOut { workspace: workspace.clone(), user },
+                ConsentChange::OptIn => Order::OptIn { workspace: workspace.clone(), user },
+            }
+        }
     };
     web.inbox.apply_order(order).await?;
     Ok(())
@@ -122,6 +134,7 @@ async fn carry_out_locally(web: &Web, command: Command) -> Result<(), ApiProblem
             }
         }
         Command::Mode { channel, mode } => web.room.set_mode(ChannelId::new(channel), mode).await,
+        Command::Consent { user, change } => web.room.change_consent(&user, change).await,
     };
     ordered.map_err(|error| local_room_problem(web, &error))
 }
@@ -238,26 +251,23 @@ pub struct OptOutBody {
     undo: bool,
 }
 
-pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> OrderResult {
+pub async fn opt_out(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Body<OptOutBody>,
+) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, OPT_OUT_FORMAT))?;
-    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
-    if workspace == workspace_id() {
-        let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
-        let ordered = web.room.change_consent(&body.user, change).await;
-        ordered.map_err(|error| local_room_problem(&web, &error))?;
-        return Ok(StatusCode::NO_CONTENT);
+    let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
+    ordered(&web, &visitor, body.workspace, Command::Consent { user: body.user, change }).await
+}
+
+async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<UserId, ApiProblem> {
+    let user = UserId::new(id);
+    if web.archive.users(workspace).await?.iter().any(|known| known.id == user) {
+        return Ok(user);
     }
-    let user = UserId::new(body.user.as_str());
-    if !web.archive.users(&workspace).await?.iter().any(|known| known.id == user) {
-        let sentence = format!("there is no user {user:?} in the workspace {workspace}");
-        return Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence));
-    }
-    let order = match body.undo {
-        true => Order::OptIn { workspace, user },
-        false => Order::OptOut { workspace, user },
-    };
-    web.inbox.apply_order(order).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let sentence = format!("there is no user {user:?} in the workspace {workspace}");
+    Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
 }
 
 #[derive(Deserialize)]

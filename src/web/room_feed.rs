@@ -1,7 +1,7 @@
 //! The changes of the local room as server-sent events. They are read and rendered once for all open pages: each page
 //! only keeps its place.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::web::views;
+use aizuchi_core::chat::{ChannelId, MessageId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Decision;
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
@@ -41,9 +42,17 @@ struct KeptEvents {
 #[derive(Clone)]
 struct Change {
     revision: u64,
+    subject: Subject,
     event: Bytes,
     /// It is a message that was a command, which may have changed the persona's mode or mutes.
     is_command: bool,
+}
+
+/// What has changed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Subject {
+    Message(ChannelId, MessageId),
+    Decision(DecisionId),
 }
 
 /// The pending steps. The number rises with each change of them.
@@ -190,6 +199,9 @@ impl RoomFeed {
 
 impl KeptEvents {
     fn append(&mut self, changes: Vec<Change>, until: u64) {
+        // What was edited, deleted or forgotten since is not kept, nor shown to a page that is behind.
+        let changed: HashSet<&Subject> = changes.iter().map(|change| &change.subject).collect();
+        self.changes.retain(|kept| !changed.contains(&kept.subject));
         self.changes.extend(changes);
         self.until = until;
         while self.changes.len() > MAX_KEPT {
@@ -232,6 +244,16 @@ impl RoomChange<'_> {
         }
     }
 
+    fn subject(&self) -> Subject {
+        match self {
+            RoomChange::Message(stored) => {
+                let message = &stored.message;
+                Subject::Message(message.conversation.channel.clone(), message.id.clone())
+            }
+            RoomChange::Decision(decision) => Subject::Decision(decision.id),
+        }
+    }
+
     fn is_command(&self) -> bool {
         match self {
             RoomChange::Message(message) => message.gate == Some(Gate::Command),
@@ -251,7 +273,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
             RoomChange::Message(message) => event("message", &views::message(message), id),
             RoomChange::Decision(decision) => event("decision", &views::decision(decision), id),
         };
-        Change { revision, event, is_command: change.is_command() }
+        Change { revision, subject: change.subject(), event, is_command: change.is_command() }
     };
     changes.iter().zip(next).map(render).collect()
 }
@@ -266,21 +288,40 @@ pub(super) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
 mod tests {
     use super::*;
 
-    fn change(revision: u64) -> Change {
-        Change { revision, event: Bytes::new(), is_command: false }
+    fn change(revision: u64, decision: i64) -> Change {
+        let subject = Subject::Decision(DecisionId(decision));
+        Change { revision, subject, event: Bytes::new(), is_command: false }
+    }
+
+    fn empty_from(from: u64) -> KeptEvents {
+        let (changes, status) = Default::default();
+        KeptEvents { changes, from, until: from, status, room: None }
+    }
+
+    /// A page that is behind would be shown what was deleted.
+    #[test]
+    fn what_has_changed_since_is_not_kept() {
+        let said = |revision, text: &str| {
+            let subject = Subject::Message(ChannelId::new("c"), MessageId::new("m"));
+            Change { subject, event: Bytes::from(text.to_owned()), ..change(revision, 0) }
+        };
+        let mut kept = empty_from(0);
+        kept.append(vec![said(1, "my honey"), change(2, 1)], 2);
+        kept.append(vec![change(3, 2)], 3);
+        kept.append(vec![said(4, "")], 4);
+        let (changes, until) = kept.changes_after(0);
+        let changes: Vec<(u64, usize)> =
+            changes.iter().map(|change| (change.revision, change.event.len())).collect();
+        assert_eq!((changes, until), (vec![(2, 0), (3, 0), (4, 0)], 4));
     }
 
     #[test]
     fn a_page_gets_whole_revisions_from_what_is_kept() {
-        let mut kept = KeptEvents {
-            changes: VecDeque::new(),
-            from: 3,
-            until: 3,
-            status: Status::default(),
-            room: None,
-        };
+        let mut kept = empty_from(3);
+        let mut subjects = 0..;
+        let mut change = |revision| change(revision, subjects.next().unwrap());
         // Revision 60 has three changes.
-        kept.append((4..=60).chain([60, 60]).chain(61..=70).map(change).collect(), 75);
+        kept.append((4..=60).chain([60, 60]).chain(61..=70).map(&mut change).collect(), 75);
         let after = |revision| {
             let (changes, until) = kept.changes_after(revision);
             (changes.len(), until)
@@ -289,7 +330,7 @@ mod tests {
         assert_eq!(after(10), (52, 60));
         assert_eq!(after(60), (10, 75));
         assert_eq!(after(75), (0, 75));
-        kept.append((76..=576).map(change).collect(), 576);
+        kept.append((76..=576).map(&mut change).collect(), 576);
         assert_eq!((kept.from, kept.changes.len()), (76, MAX_KEPT));
         kept.append(vec![change(577), change(577)], 577);
         assert_eq!(kept.from, 78);

@@ -22,7 +22,7 @@ pub struct Session {
     key: SessionKey,
     /// Who signed in.
     pub holder: Holder,
-    expires: Timestamp,
+    pub expires: Timestamp,
     /// Cancelled at the end, so that open event streams end as well.
     pub ended: CancellationToken,
 }

@@ -12,8 +12,14 @@ use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
 use crate::web::{ApiProblem, ApiResult, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
+use aizuchi_core::decision::Decision;
+use aizuchi_core::event::DeadLetter;
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{Order, PrivateRead, PrivateText, StoreError, StoredMessage};
+use aizuchi_core::store::{
+    DecisionQuery, Order, PrivateRead, PrivateText, StoreError, StoredMessage,
+};
 
 /// All workspaces that something is known of, the local room first.
 pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
@@ -80,33 +86,124 @@ pub fn require_readable(access: &Access, channel: &Channel) -> Result<(), ApiPro
     Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
 }
 
-/// Records that somebody reads what was said in private. It is answered only after that.
-pub async fn record_read(
+/// What a visitor is about to be shown, all of one workspace.
+#[derive(Clone, Copy)]
+pub enum Shown<'a> {
+    Messages(&'a [StoredMessage]),
+    /// With their reasons.
+    Decisions(&'a [Decision]),
+    /// With the texts that were not posted.
+    DeadLetters(&'a [DeadLetter]),
+    Memories(&'a [Memory]),
+    Memos(&'a [(MemoryId, Memo)]),
+}
+
+/// Records that somebody looks at what was said in private; it is answered only after that. A message is private if
+/// its channel was when it was said, and so is a memory that was made from it; what a model wrote, if its channel is private now, or a message that it is about
+/// is private. What the visitor may not read is not shown, and not recorded.
+pub async fn record_look(
     web: &Web,
     access: &Access,
-    channel: (&WorkspaceId, &ChannelId),
-    what: PrivateText,
+    workspace: &WorkspaceId,
+    shown: Shown<'_>,
 ) -> Result<(), ApiProblem> {
     let Some(reader) = access.reader() else { return Ok(()) };
-    let (workspace, channel) = (channel.0.clone(), channel.1.clone());
-    let read = PrivateRead { workspace, channel, reader: reader.clone(), what };
-    web.store.order(Order::NotePrivateRead(read), web.clock.now()).await?;
+    let (what, channels) = match shown {
+        Shown::Messages(messages) => {
+            let read = messages.iter().filter(|stored| access.may_read_message(stored));
+            let private = read.filter(|stored| stored.visibility != Visibility::Public);
+            let channels = private.map(|stored| stored.message.conversation.channel.clone());
+            (PrivateText::Messages, channels.collect())
+        }
+        Shown::Memories(memories) => {
+            let private = |entry: &MemoryEntry| {
+                entry.visibility != Visibility::Public
+                    && access.may_read(workspace, entry.visibility)
+            };
+            let private = memories.iter().filter(|memory| {
+                let mut entries = memory.entries.iter().chain(&memory.removed);
+                entries.any(private)
+            });
+            let channels = private.filter_map(|memory| memory.key.channel().cloned()).collect();
+            (PrivateText::Memories, channels)
+        }
+        Shown::Memos(memos) => {
+            let private = memos.iter().filter(|(_, memo)| {
+                memo.visibility != Visibility::Public && access.may_read(workspace, memo.visibility)
+            });
+            (PrivateText::Memories, private.map(|(_, memo)| memo.channel.clone()).collect())
+        }
+        Shown::Decisions(_) | Shown::DeadLetters(_) if !access.may_read_models(workspace) => {
+            return Ok(());
+        }
+        Shown::Decisions(decisions) => {
+            (PrivateText::Decisions, private_channels(web, workspace, decisions).await?)
+        }
+        Shown::DeadLetters(letters) => {
+            let channels = channels_of_letters(web, workspace, letters).await?;
+            (PrivateText::DeadLetters, channels)
+        }
+    };
+    for channel in channels {
+        let workspace = workspace.clone();
+        let read = PrivateRead { workspace, channel, reader: reader.clone(), what };
+        web.store.order(Order::NotePrivateRead(read), web.clock.now()).await?;
+    }
     Ok(())
 }
 
-/// Records a read of these messages, if the visitor reads one of them that was said in private.
-pub async fn record_messages_read(
+/// The channels of those of these decisions that are private.
+async fn private_channels(
     web: &Web,
-    access: &Access,
-    messages: &[StoredMessage],
-) -> Result<(), ApiProblem> {
-    let is_private = |stored: &&StoredMessage| {
-        stored.visibility != Visibility::Public && access.may_read_message(stored)
-    };
-    let Some(stored) = messages.iter().find(is_private) else { return Ok(()) };
-    let conversation = &stored.message.conversation;
-    let place = (&conversation.workspace, &conversation.channel);
-    record_read(web, access, place, PrivateText::Messages).await
+    workspace: &WorkspaceId,
+    decisions: &[Decision],
+) -> Result<BTreeSet<ChannelId>, ApiProblem> {
+    let public = public_channels(web, workspace).await?;
+    let of_private = decisions.iter().map(|decision| &decision.conversation.channel);
+    let of_private = of_private.filter(|channel| !public.contains(channel)).cloned();
+    let mut private: BTreeSet<ChannelId> = of_private.collect();
+    let about: Vec<MessageRef> = decisions
+        .iter()
+        .flat_map(|decision| {
+            let channel = &decision.conversation.channel;
+            let messages = decision.messages.iter().chain(&decision.posted_messages);
+            messages.map(|message| MessageRef(channel.clone(), message.clone()))
+        })
+        .filter(|MessageRef(channel, _)| !private.contains(channel))
+        .collect();
+    let about = web.store.source_messages(workspace, &about).await?.into_iter();
+    let said_in_private = about.filter(|(_, visibility)| *visibility != Visibility::Public);
+    private.extend(said_in_private.map(|(message, _)| message.conversation.channel.clone()));
+    Ok(private)
+}
+
+async fn channels_of_letters(
+    web: &Web,
+    workspace: &WorkspaceId,
+    letters: &[DeadLetter],
+) -> Result<BTreeSet<ChannelId>, ApiProblem> {
+    let public = public_channels(web, workspace).await?;
+    let (mut private, mut decisions) = (BTreeSet::new(), Vec::new());
+    for letter in letters.iter().filter(|letter| letter.text.is_some()) {
+        let channel = &letter.conversation.channel;
+        if !public.contains(channel) {
+            private.insert(channel.clone());
+        } else if let Some(id) = letter.decision {
+            let query = DecisionQuery::One { workspace: workspace.clone(), id };
+            decisions.extend(web.archive.decisions(query).await?);
+        }
+    }
+    private.extend(private_channels(web, workspace, &decisions).await?);
+    Ok(private)
+}
+
+async fn public_channels(
+    web: &Web,
+    workspace: &WorkspaceId,
+) -> Result<BTreeSet<ChannelId>, ApiProblem> {
+    let channels = web.archive.channels(workspace).await?.into_iter();
+    let public = channels.filter(|channel| channel.visibility == Visibility::Public);
+    Ok(public.map(|channel| channel.id).collect())
 }
 
 /// `GET /api/workspaces`.

@@ -214,7 +214,10 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
 fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
     let strict = "response:\n  mode: mention_only\n  quiet_hours: 00:00-23:59\n  wait: fixed\n  \
                   cooldown_seconds: 900\n  min_wait_seconds: 600\n";
-    for settings in ["", strict] {
+    // Nothing listens there.
+    let dead_model = "agents:\n  response:\n    model_id: openai/none\n    client_args: \
+                      {api_base: \"http://127.0.0.1:9/v1\", api_key: k}\n";
+    for settings in ["", strict, dead_model] {
         let mut room = Room::new(settings);
         let first = room.play();
         assert_eq!(room.outcomes(&first), EXPECTED, "{settings}");

@@ -135,6 +135,18 @@ async fn a_stand_in_and_a_companion_run_together() {
     }
 }
 
+#[tokio::test]
+async fn the_people_of_a_stand_in_have_names_of_its_language() {
+    for platform in ["slack", "discord"] {
+        for (language, name) in [("en", "Mio"), ("ja", "美緒")] {
+            let demo = DemoProgram::start(&[platform, "--language", language]);
+            let view = demo.view().await.to_string();
+            assert!(view.contains(name), "{view}");
+            demo.stop();
+        }
+    }
+}
+
 #[test]
 fn a_config_is_refused_rather_than_ignored() {
     let output = Command::new(env!("CARGO_BIN_EXE_aizuchi"))

@@ -4,6 +4,7 @@
 mod examples;
 mod links;
 mod reference;
+mod security;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,27 @@
 
 use crate::command::aizuchi;
 use crate::program::Home;
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::postgres;
+
+/// So no other process holds in memory what the command deletes: the program that starts next reads what is left.
+#[tokio::test]
+async fn no_program_beside_the_active_one_forgets_on_a_server() {
+    let home = Home::on(free_port(), 1000.0);
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let file = format!("sqlite://{}", home.database().display());
+    std::fs::write(home.config(), config.replace(&file, &postgres::database())).unwrap();
+    let program = home.start_beside().await;
+    home.until_ready_is(&program, 200).await;
+    program.says("zebedee", "my honey wins prizes").await;
+    let mut forget = aizuchi();
+    forget.arg("--config").arg(home.config()).args(["forget", "--user", "zebedee"]);
+    let refused = forget.assert().code(1);
+    let refused = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(refused.contains("another Aizuchi is active"), "{refused}");
+    assert_eq!(program.stop(), Some(0));
+    forget.assert().success();
+}
 
 #[tokio::test]
 async fn a_user_is_forgotten_while_no_program_uses_the_database() {

@@ -12,6 +12,7 @@ mod command;
 mod config;
 mod connections;
 mod console;
+mod console_memory;
 mod defects;
 mod demo;
 mod demo_command;

@@ -242,6 +242,10 @@ fn the_code_keeps_its_promises() {
             if line.contains("use crate::{") && is_ordered(&source.package) {
                 complain("one path a line, so that the order of modules can be read");
             }
+            let is_lock = ["Mutex", "RwLock"].iter().any(|lock| line.contains(lock));
+            if line.trim_start().trim_start_matches("pub ").starts_with("static ") && is_lock {
+                complain("a static holds no state: it would outlive what was forgotten");
+            }
             if line.contains("pub use ") {
                 complain("no re-exports: one name, one path");
             }

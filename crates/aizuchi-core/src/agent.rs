@@ -5,7 +5,7 @@ mod reserve;
 mod admission;
 mod model_call;
 pub mod judge;
-mod language;
+mod speaker;
 mod command_reply;
 mod post;
 mod timing;
@@ -188,6 +188,8 @@ pub struct Agent {
     pub seed: u64,
     /// The same agent in the other language, if conversations may have either.
     pub translation: Option<Box<Agent>>,
+    /// The agent of the demo in the local room, if there is one.
+    pub stage: Option<Box<Agent>>,
 }
 
 /// The model behind each verb. Clones share the models.

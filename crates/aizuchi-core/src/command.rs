@@ -1,9 +1,12 @@
 //! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The
 //! whole text after the persona's name must be a command; anything else is conversation, for a model to answer.
 
+pub mod named_message;
 pub mod reply;
 pub mod parse;
 pub mod reply_renderer;
+
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -73,8 +76,8 @@ pub struct CommandRequest {
     pub user: UserId,
     pub role: Role,
     pub at: Timestamp,
-    /// The language of the command's own words, if they tell it.
-    pub written_in: Option<Language>,
+    /// The command's own words. There are none where it was chosen from a menu.
+    pub text: Arc<str>,
 }
 
 impl CommandRequest {
@@ -91,8 +94,13 @@ impl CommandRequest {
             user: message.author.id.clone(),
             role,
             at: message.at,
-            written_in: language_of(&message.text),
+            text: message.text.clone(),
         }
+    }
+
+    /// The language of the command's own words, if they tell it.
+    pub fn written_in(&self) -> Option<Language> {
+        language_of(&self.text)
     }
 
     /// Every user may mute the persona in their channel and decide about their own data. The mode, anything

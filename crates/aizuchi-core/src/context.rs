@@ -3,6 +3,7 @@
 
 pub mod channel_messages;
 pub mod links;
+pub mod readings;
 pub mod state;
 pub mod talk;
 pub mod conversation_analysis;

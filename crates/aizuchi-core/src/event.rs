@@ -4,7 +4,7 @@
 pub mod memory_job;
 pub mod completion;
 pub mod step;
-mod retry;
+pub mod retry;
 pub mod planned_call;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::inbox::channel_cache::ChannelCache;
 use crate::store::StoreError;
 use crate::store::database::DatabaseStore;
-use crate::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use crate::store::database::forget::job::{ForgetProgress, ForgettingJob, ForgottenUser};
 use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use crate::store::database::redaction::RedactionProgress;
 
@@ -85,7 +85,10 @@ impl Forgetter {
                 self.channel_cache.conversations.drop_all_messages(&workspace);
                 Ok(true)
             }
-            ForgetProgress::Done(report) => {
+            ForgetProgress::Done(ForgottenUser { workspace, user, keeps_name, report }) => {
+                if !keeps_name {
+                    self.channel_cache.forget_user(&workspace, &user);
+                }
                 self.scrub = ScrubJob::default();
                 info!(
                     messages = report.messages,

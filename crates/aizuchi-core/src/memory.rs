@@ -2,6 +2,8 @@
 //! memory is a list of dated entries. Each entry knows its source messages, so that it can be forgotten when
 //! one of them is edited or deleted.
 
+pub mod change;
+
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -82,6 +84,9 @@ pub struct MemoryEntry {
     /// The source messages, sorted.
     #[serde(rename = "lines")]
     pub messages: Vec<MessageRef>,
+    /// Somebody wants it to stay as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
 }
 
 /// A stored version of a memory.
@@ -91,6 +96,8 @@ pub struct Memory {
     pub key: MemoryKey,
     /// Oldest first.
     pub entries: Vec<MemoryEntry>,
+    /// What people removed. It is in no prompt but those that fold, and is not remembered again.
+    pub removed: Vec<MemoryEntry>,
     /// Messages that lost their entry because another source message of it was withdrawn. They are remembered
     /// again.
     pub orphaned_messages: Vec<MessageRef>,
@@ -175,25 +182,31 @@ impl Memory {
 
     /// Drops every entry that has this source message. Returns whether there was one.
     pub fn forget_message(&mut self, message: &MessageRef) -> bool {
-        let before = self.entries.len();
+        let before = self.entries.len() + self.removed.len();
+        self.removed.retain(|entry| !entry.messages.contains(message));
         let lost = self.entries.extract_if(.., |entry| entry.messages.contains(message));
         self.orphaned_messages.extend(lost.flat_map(|entry| entry.messages));
         self.orphaned_messages.sort();
         self.orphaned_messages.dedup();
-        self.entries.len() != before
+        self.entries.len() + self.removed.len() != before
     }
 
     /// Drops every entry that has a source message in this channel. Returns whether there was one.
     pub fn forget_channel(&mut self, channel: &ChannelId) -> bool {
-        let before = self.entries.len();
-        self.entries.retain(|entry| entry.messages.iter().all(|message| message.0 != *channel));
-        self.entries.len() != before
+        let before = self.entries.len() + self.removed.len();
+        let is_elsewhere =
+            |entry: &MemoryEntry| entry.messages.iter().all(|message| message.0 != *channel);
+        self.entries.retain(is_elsewhere);
+        self.removed.retain(is_elsewhere);
+        self.entries.len() + self.removed.len() != before
     }
 
     /// Restricts every entry to the channel. Returns whether any of them was public.
     pub fn make_private(&mut self) -> bool {
-        let was_public = self.entries.iter().any(MemoryEntry::is_public);
-        self.entries.iter_mut().for_each(|entry| entry.visibility = Visibility::Private);
+        let mut entries = self.entries.iter_mut().chain(&mut self.removed);
+        let was_public = entries.any(|entry| entry.is_public());
+        let entries = self.entries.iter_mut().chain(&mut self.removed);
+        entries.for_each(|entry| entry.visibility = Visibility::Private);
         was_public
     }
 }

@@ -1,6 +1,7 @@
 //! Full-text search for old messages: what a query is, and how a message is scored against it. Every store
 //! ranks by the same rules.
 
+pub mod content_words;
 pub mod terms;
 
 use std::cmp::Ordering;

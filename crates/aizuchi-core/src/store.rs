@@ -36,6 +36,7 @@ use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, DeadLetterId, Disposition, Outcome};
 use crate::memo::Memo;
+use crate::memory::change::{JournalEntry, MemoEdit, MemoryChange};
 use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
@@ -48,13 +49,18 @@ const FORGOTTEN_USER_ID: &str = "forgotten";
 pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How many of a conversation's newest messages are searched for the last one by a human.
 const REPLY_DELAY_LOOKBACK: usize = 10;
+/// What somebody reads again and again within this time is one look.
+const LOOK: SignedDuration = SignedDuration::from_mins(5);
 /// The reads of a private channel are kept for this long.
 const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
 const DEAD_LETTER_GONE: &str =
     "there is no such dead letter any more, or what it was about is gone";
+const MEMORY_CHANGED: &str = "that has changed in the meantime; look at it again";
 const NOT_DECIDED: &str = "there is no such decision, or it is still open";
 const DEAD_LETTER_BLOCKED: &str =
     "something else is pending in that conversation; try again when it is done";
+const DEAD_LETTER_INCOMPLETE: &str = "the beginning of this answer was posted, and the text of the rest is gone, \
+    because a message behind it was edited, deleted or forgotten, or it is too old; drop it";
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
@@ -196,13 +202,10 @@ pub trait Archive: Send + Sync {
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
 
-    /// The newest messages that a user wrote in a channel before a time, oldest first.
-    async fn messages_of_author(
+    /// The newest messages of a channel that pass a filter, oldest first.
+    async fn filtered_messages(
         &self,
-        author: &User,
-        channel: &ChannelId,
-        before: Timestamp,
-        limit: usize,
+        query: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// Messages that arrived or changed after a revision, in the order of their revisions.
@@ -274,8 +277,8 @@ pub trait Archive: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
-    /// What was given up, oldest first.
-    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
+    /// What was given up: the newest that are wanted, oldest first.
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
 
     /// Whether the store can be read, and whether the newest write succeeded.
     async fn health(&self) -> Result<(), StoreError>;
@@ -322,6 +325,31 @@ pub trait Archive: Send + Sync {
 
     /// Who read the text of private channels, the newest `limit`, newest first.
     async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError>;
+
+    /// The versions that are kept of a memory, oldest first. The last one is current.
+    async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
+
+    /// What is remembered of a channel's threads, the most recently active first.
+    async fn thread_memories(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        limit: usize,
+    ) -> Result<Vec<Memory>, StoreError>;
+
+    /// The memos of a workspace, highest priority first.
+    async fn all_memos(&self, workspace: &WorkspaceId)
+    -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+
+    /// What changed the memories and memos of a workspace, or of one of its channels: the newest before a change, newest
+    /// first.
+    async fn memory_journal(
+        &self,
+        workspace: &WorkspaceId,
+        channel: Option<&ChannelId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError>;
 
     /// The pending steps of a workspace.
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
@@ -464,6 +492,20 @@ pub enum Order {
         mark: Option<Mark>,
         by: Arc<str>,
     },
+    /// Change a memory. Refused unless this is its current version.
+    ChangeMemory {
+        key: MemoryKey,
+        version: MemoryId,
+        change: MemoryChange,
+        by: Arc<str>,
+    },
+    /// Change a memo; `None` removes it.
+    ChangeMemo {
+        workspace: WorkspaceId,
+        id: MemoryId,
+        edit: Option<MemoEdit>,
+        by: Arc<str>,
+    },
 }
 
 /// Somebody reads what was said in a private channel or a direct message.
@@ -484,6 +526,7 @@ pub enum PrivateText {
     Messages,
     Decisions,
     DeadLetters,
+    Memories,
 }
 
 impl PrivateText {
@@ -498,6 +541,7 @@ pub struct PrivateReads {
     pub read: PrivateRead,
     /// The newest of them.
     pub at: Timestamp,
+    /// A page that brings itself up to date counts once.
     pub count: u64,
 }
 
@@ -547,6 +591,8 @@ impl Order {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
             | Order::NotePrivateRead(_) => false,
         }
     }
@@ -564,10 +610,11 @@ impl Order {
             | Order::DropDeadLetter { workspace, .. }
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
+            | Order::ChangeMemo { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
-            Order::ImportMemory { key, .. } => &key.workspace,
+            Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,
         }
     }
 }
@@ -735,6 +782,50 @@ pub enum MessageRange {
     AfterTime(Timestamp),
 }
 
+/// Which messages of a channel are wanted. What is not given is not asked about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessageFilter {
+    pub author: Option<UserId>,
+    pub from: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    /// Only what was said with this visibility.
+    pub visibility: Option<Visibility>,
+}
+
+impl MessageFilter {
+    pub fn has(&self, stored: &StoredMessage) -> bool {
+        let (at, author) = (stored.message.at, &stored.message.author.id);
+        self.author.as_ref().is_none_or(|wanted| wanted == author)
+            && self.from.is_none_or(|from| at >= from)
+            && self.until.is_none_or(|until| at < until)
+            && self.visibility.is_none_or(|wanted| wanted == stored.visibility)
+    }
+}
+
+/// The newest messages of a channel before one of them that pass a filter.
+#[derive(Clone, Debug)]
+pub struct FilteredMessages {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub filter: MessageFilter,
+    pub before: Option<MessageId>,
+    pub limit: usize,
+}
+
+/// The newest dead letters before one of them, of one workspace or of all.
+#[derive(Clone, Debug)]
+pub struct DeadLetterQuery {
+    pub workspace: Option<WorkspaceId>,
+    pub before: Option<DeadLetterId>,
+    pub limit: usize,
+}
+
+impl Default for DeadLetterQuery {
+    fn default() -> Self {
+        Self { workspace: None, before: None, limit: 100 }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum DecisionQuery {
     One {
@@ -748,12 +839,13 @@ pub enum DecisionQuery {
         limit: usize,
     },
     /// The newest decisions of a channel before one of them that ended like this and by this gate, where these are
-    /// given.
+    /// given, and that cover a message which passes a filter, or whose post does.
     Filtered {
         workspace: WorkspaceId,
         channel: ChannelId,
         ended: Option<DecisionFilter>,
         gate: Option<Gate>,
+        messages: MessageFilter,
         before: Option<DecisionId>,
         limit: usize,
     },

@@ -53,6 +53,7 @@ pub mod platform;
 pub mod ledger;
 pub mod pages;
 pub mod console;
+pub mod memories;
 pub mod report;
 pub mod demo;
 pub mod command_line;

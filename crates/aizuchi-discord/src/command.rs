@@ -26,7 +26,6 @@ use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown}
 use aizuchi_core::chat::{Role, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
-use aizuchi_core::persona::written::language_of;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 
@@ -230,7 +229,7 @@ impl DiscordPlatform {
         let text = registration::command_text(&interaction["data"]);
         Some(CommandRequest {
             command: SlashCommands::parse(&text),
-            written_in: language_of(&text),
+            text: text.into(),
             visibility: self
                 .inbox
                 .channel_cache

@@ -3,8 +3,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::{Debug, Write as _};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -43,7 +46,9 @@ use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::redaction::RedactionProgress;
+use aizuchi_core::store::database::schema::migrate;
 use aizuchi_core::store::database::writer::DatabaseWriter;
+use aizuchi_core::store::sqlite;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
     Archive, Cursors, DecisionQuery, HearReceipt, MessageQuery, MessageRange, Order, Store,
@@ -52,6 +57,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 /// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
@@ -248,7 +254,11 @@ impl TestStore {
 
     pub async fn sqlite() -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        Self::open(DatabaseLocation::Sqlite(folder.path().join("aizuchi.db")), Some(folder)).await
+        let path = folder.path().join("aizuchi.db");
+        let mut file =
+            File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
+        file.write_all(migrated_file().await).unwrap();
+        Self::open(DatabaseLocation::Sqlite(path), Some(folder)).await
     }
 
     pub async fn postgres() -> Self {
@@ -322,6 +332,22 @@ impl TestStore {
         }
         Self::open(database.address.clone(), database.folder.clone()).await
     }
+}
+
+/// A new SQLite database with all tables: a copy of one that was migrated once.
+async fn migrated_file() -> &'static [u8] {
+    static FILE: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let make = || async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("aizuchi.db");
+        let (mut connection, lock) = sqlite::connect(&path).await.unwrap();
+        migrate("the template", sqlite::MIGRATIONS, &mut connection).await.unwrap();
+        // The last connection moves everything out of the log.
+        connection.close().await.unwrap();
+        drop(lock);
+        std::fs::read(&path).unwrap()
+    };
+    FILE.get_or_init(make).await
 }
 
 #[derive(Clone)]
@@ -709,6 +735,7 @@ pub fn build_parts_with(
         settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
         translation: None,
+        stage: None,
     };
     let settings = runner::RunnerSettings::default();
     // The lease must outlast the longest step.
@@ -862,6 +889,7 @@ pub struct TestPlatform {
     typings: AtomicUsize,
     backfill_state: Mutex<BackfillState>,
     longest_post: Mutex<Option<usize>>,
+    is_history_hidden: AtomicBool,
 }
 
 impl TestPlatform {
@@ -893,6 +921,11 @@ impl TestPlatform {
         F: Future<Output = ()> + Send + 'static,
     {
         self.interruptions.lock().unwrap().push_back(Box::new(move || Box::pin(interruption())));
+    }
+
+    /// Whether posts can be found in the history, from now on.
+    pub fn set_history_hidden(&self, is_hidden: bool) {
+        self.is_history_hidden.store(is_hidden, Ordering::SeqCst);
     }
 
     pub fn fails(&self, faults: &[Fault]) {
@@ -956,6 +989,9 @@ impl Platform for TestPlatform {
     }
 
     async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
+        if self.is_history_hidden.load(Ordering::SeqCst) {
+            return Err(PlatformError::Busy { why: "later".to_owned(), retry_after: None });
+        }
         let posted = self.posted.lock().unwrap();
         Ok(posted.iter().find(|(other, _)| other.key == item.key).map(|(_, post)| post.clone()))
     }

@@ -375,6 +375,7 @@ fn entry(text: &str, default_date: Date) -> MemoryEntry {
         text: rest.into(),
         visibility: Visibility::Private,
         messages: Vec::new(),
+        pinned: false,
     }
 }
 

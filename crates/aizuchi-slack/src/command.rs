@@ -16,7 +16,6 @@ use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
-use aizuchi_core::persona::written::language_of;
 use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
 use aizuchi_core::texts;
 
@@ -117,7 +116,7 @@ impl SlackPlatform {
         let text = non_empty_str(&payload["text"]).unwrap_or_default();
         let request = CommandRequest {
             command: SlashCommands::parse(text),
-            written_in: language_of(text),
+            text: text.into(),
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
             conversation: ConversationId { workspace, channel, thread: None },

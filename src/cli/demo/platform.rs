@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::demo::{DemoArgs, TemporaryFolder, open, run_until_stopped};
 use crate::cli::{StopSignals, print};
 use crate::config::ModelSelection;
+use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 use aizuchi_fakes::discord::{self, FakeDiscord, FakeDiscordSettings};
 use aizuchi_fakes::slack::{self, FakeSlack, FakeSlackSettings};
@@ -41,7 +42,7 @@ impl DemoPlatform {
         let listener = TcpListener::bind(args.address()).await;
         let listener = listener.with_context(|| format!("listening on {}", args.address()))?;
         let address = listener.local_addr().context("reading the listener's address")?;
-        let stand_in = StandIn::new(self)?;
+        let stand_in = StandIn::new(self, args.language())?;
         let sections = stand_in.sections(address);
         let any_port = (Ipv4Addr::LOCALHOST, 0).into();
         let config = args.config(folder, any_port, sections, selection)?;
@@ -82,16 +83,16 @@ enum StandIn {
 }
 
 impl StandIn {
-    fn new(platform: DemoPlatform) -> anyhow::Result<Self> {
+    fn new(platform: DemoPlatform, language: Language) -> anyhow::Result<Self> {
         Ok(match platform {
             DemoPlatform::Slack => {
                 let fake = FakeSlack::new(FakeSlackSettings::default());
-                fake.seed().context("filling the workspace")?;
+                fake.seed(language).context("filling the workspace")?;
                 StandIn::Slack(fake)
             }
             DemoPlatform::Discord => {
                 let fake = FakeDiscord::new(FakeDiscordSettings::default());
-                fake.seed().context("filling the server")?;
+                fake.seed(language).context("filling the server")?;
                 StandIn::Discord(fake)
             }
         })

@@ -17,8 +17,9 @@ use crate::web::access::{Access, Visitor};
 use crate::web::console::decision::sections::{Section as PromptSection, sections};
 use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
 use crate::web::console::marking::MarkingView;
-use crate::web::decision::{absent, record_read};
+use crate::web::decision::absent;
 use crate::web::language::PageLanguage;
+use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{AuthorKind, MessageId};
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
@@ -126,7 +127,10 @@ pub async fn page(
     let talk = Talk::read(&web, access, &details, language).await?;
     let may_read_models = access.may_read_models(&workspace);
     match may_read_models {
-        true => record_read(&web, access, &details).await?,
+        true => {
+            let shown = Shown::Decisions(std::slice::from_ref(&details.decision));
+            workspaces::record_look(&web, access, &workspace, shown).await?;
+        }
         false => exchanges.fill(None),
     }
     let (considered, said, after) = talk.views(&details);
@@ -286,7 +290,7 @@ impl<'a> Talk<'a> {
         let shown = details.considered.iter().chain(&details.posted_messages);
         let shown: Vec<StoredMessage> =
             shown.chain(parents.values()).chain(&after).cloned().collect();
-        workspaces::record_messages_read(web, access, &shown).await?;
+        workspaces::record_look(web, access, workspace, Shown::Messages(&shown)).await?;
         Ok(Self { access, language, links, parents, after })
     }
 

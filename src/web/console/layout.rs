@@ -23,6 +23,8 @@ pub struct Layout<'a> {
     pub has_room: bool,
     /// Which of the links in the head is this page.
     pub section: Section,
+    /// What the page shows is at least as new as this revision of the store.
+    pub revision: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub enum Section {
     Channel,
     Queue,
     Figures,
+    Memory,
 }
 
 impl<'a> Layout<'a> {
@@ -49,6 +52,7 @@ impl<'a> Layout<'a> {
             may_order: visitor.access.may_order(),
             has_room: visitor.access.allows(&Method::GET, "/"),
             section,
+            revision: visitor.revision,
         }
     }
 
@@ -59,6 +63,7 @@ impl<'a> Layout<'a> {
             (Section::Overview, "overview")
                 | (Section::Queue, "queue")
                 | (Section::Figures, "figures")
+                | (Section::Memory, "memory")
         );
         if is_here { "page" } else { "false" }
     }
@@ -84,6 +89,13 @@ impl Moment {
 /// The address of a channel's timeline.
 pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
+}
+
+/// The address of what is remembered in a workspace, or of a channel.
+pub fn memory_address(workspace: &WorkspaceId, channel: Option<&ChannelId>) -> String {
+    let channel = channel.map(|channel| format!("&channel={}", encode(channel.as_str())));
+    let channel = channel.unwrap_or_default();
+    format!("/console/memory?workspace={}{channel}", encode(workspace.as_str()))
 }
 
 /// The address of a decision's page.

@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Extension, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use axum::response::Html;
+use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::api::MAX_READS;
 use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
 use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, dead_letters, models, views, workspaces};
 use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
-use aizuchi_core::event::DeadLetter;
+use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::PrivateReads;
 use aizuchi_core::texts;
@@ -24,6 +27,9 @@ use aizuchi_core::texts;
 struct QueuePage<'a> {
     layout: Layout<'a>,
     letters: Vec<LetterView>,
+    /// The page of the letters before these.
+    older: Option<String>,
+    is_newest: bool,
     steps: Vec<WaitingView>,
     models: Vec<ModelView>,
     /// What is wrong with the models in use, as far as the program knows without asking.
@@ -78,15 +84,22 @@ struct ReadView {
 /// The most steps that are shown; the API has all.
 const MAX_STEPS: usize = 200;
 
+#[derive(Deserialize)]
+pub struct QueueQuery {
+    before: Option<i64>,
+}
+
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
+    query: Result<Query<QueueQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let access = &visitor.access;
     let health = health::read(&web).await?;
     let places = Places::read(&web, access).await?;
-    let letters = dead_letters::read(&web, access, None).await?;
+    let before = query.ok().and_then(|Query(query)| query.before).map(DeadLetterId);
+    let Letters { letters, older } = dead_letters::read(&web, access, None, before).await?;
     let reads = match access.is_admin() {
         true => Some(web.archive.private_reads(MAX_READS).await?),
         false => None,
@@ -101,6 +114,8 @@ pub async fn page(
     render(&QueuePage {
         layout: Layout::new(&web, &visitor, language, Section::Queue),
         letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
+        older: older.map(|DeadLetterId(id)| format!("/console/queue?before={id}")),
+        is_newest: before.is_none(),
         steps: steps.map(|step| waiting(step, &places, now, language)).collect(),
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::layout::{Layout, Section, channel_address, render};
+use crate::web::console::layout::{Layout, Section, channel_address, memory_address, render};
 use crate::web::console::overview::{ModeView, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
 use crate::web::console::timeline::rows::{Row, Rows};
@@ -28,6 +28,7 @@ struct TimelinePage<'a> {
     channel: String,
     name: String,
     address: String,
+    memory: String,
     is_muted: bool,
     modes: Vec<ModeView>,
     mode_name: &'static str,
@@ -57,7 +58,7 @@ pub async fn page(
     let query = query.map_or(FilterQuery::default(), |Query(query)| query);
     let access = &visitor.access;
     let can_read = access.may_read(&workspace, channel.visibility);
-    let filter = Filter::parse(&web, &channel, &query, can_read).await?;
+    let filter = Filter::parse(&web, &channel, &query, access).await?;
     let found = Rows::read(&web, access, &channel, &filter, language).await?;
     let address = channel_address(&workspace, &channel.id);
     let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
@@ -69,6 +70,7 @@ pub async fn page(
             true => channel.name.to_string(),
             false => channel.id.to_string(),
         },
+        memory: memory_address(&workspace, Some(&channel.id)),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
         is_muted,

@@ -14,7 +14,6 @@ let timer = null;
 let isReading = false;
 let isBehind = false;
 let source = null;
-let hasHeard = false;
 
 /** Whether the end of the page is in sight, where the newest row is. */
 function isAtEnd() {
@@ -57,15 +56,15 @@ function readSoon() {
   timer ??= setTimeout(read, PACE_MS);
 }
 
-/** The first event of all only says how things stand, which the page shows already. After a pause it may be news. A
- *  page out of sight listens to nothing, since a browser keeps few connections. */
+/** An event tells the store's revision, and the page has the one that it shows at least. A page out of sight listens to
+ *  nothing, since a browser keeps few connections. */
 function listen() {
   if (source !== null || document.hidden) return;
   const opened = new EventSource("/console/events");
   source = opened;
-  opened.addEventListener("change", () => {
-    if (hasHeard) readSoon();
-    hasHeard = true;
+  opened.addEventListener("change", (event) => {
+    const shown = Number(document.getElementById("content").dataset.revision);
+    if (JSON.parse(event.data).revision > shown) readSoon();
   });
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || source !== opened) return;

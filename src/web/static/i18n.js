@@ -423,7 +423,7 @@ const JAPANESE = {
   model_use_builtin: "内蔵のルールに戻す",
   model_now: "現在：{mind}",
   model_at: "{model}（{address}）",
-  model_now_builtin: "現在: 内蔵のルール（言語モデルなし）",
+  model_now_builtin: "現在：内蔵のルール（言語モデルなし）",
   model_here: "このマシンのモデル",
   model_server_empty: "文章を生成できるモデルがありません",
   model_nothing: "見つかりませんでした。Ollama、LM Studio、llama.cpp、vLLM のどれかを起動して、もう一度探してください。",
@@ -451,7 +451,7 @@ const JAPANESE = {
   model_connected: "接続しました。{persona} は {model} で答えます。",
   model_disconnected: "{persona} は内蔵のルールで答えます。",
 
-  name_question: "どの名前で話しますか？",
+  name_question: "名前を入力してください",
   name_why: "名前ごとに別の人になります。タブごとに別の名前で話せて、いつでも切り替えられます。",
   name_label: "名前",
   name_save: "この名前で話す",

@@ -24,6 +24,8 @@ export class Models {
   #print = "";
   #isBusy = false;
   #isFolded = false;
+  /** What went wrong the last time that something was tried. */
+  #problem = "";
 
   constructor() {
     for (const button of document.querySelectorAll(".model-open")) button.addEventListener("click", () => this.#show());
@@ -157,12 +159,17 @@ export class Models {
   }
 
   #show() {
-    this.#say("");
-    this.#setBusy("");
-    this.#key.value = "";
-    this.#ownKey.value = "";
+    // What is being tried goes on, and what went wrong while this was closed is still to be read.
+    if (!this.#isBusy) {
+      this.#setBusy("");
+      this.#key.value = "";
+      this.#ownKey.value = "";
+    }
     openDialog(this.#dialog, null);
-    this.#refresh();
+    this.#say(this.#problem);
+    this.#refresh().then(() => {
+      if (this.#firstFound() === null) document.getElementById("model-own").open = true;
+    });
   }
 
   /** The offer goes; the footer still leads here. */
@@ -254,13 +261,13 @@ export class Models {
     this.#dialog.setAttribute("aria-busy", String(this.#isBusy));
   }
 
-  /** Where the person looks: in the dialog, or where it was asked for without it. */
+  /** In the dialog, until something else is tried, and where it was asked for without it. */
   #say(sentence) {
-    const isOpen = this.#dialog.open;
+    this.#problem = sentence;
     const offered = document.getElementById("model-offer-error");
     for (const [place, shown] of [
-      [this.#error, isOpen],
-      [offered, !isOpen],
+      [this.#error, true],
+      [offered, !this.#dialog.open],
     ]) {
       place.textContent = shown ? sentence : "";
       place.hidden = !shown || sentence === "";

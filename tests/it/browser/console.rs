@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::console::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
+use crate::console_memory::{KETTLE, remembering};
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
@@ -294,6 +295,72 @@ async fn the_figures_are_charts_with_their_tables() {
     let screen = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
     tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
     expect_sound(&tab, "ja").await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_memory_is_mended_and_a_change_taken_back() {
+    let (harness, program, workspace) = remembering().await;
+    let browser = Browser::start_in("ja").await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, OPERATOR).await;
+    tab.open_page(&format!("{}/console/channels/{workspace}/{}", program.address, harness.tea))
+        .await;
+    tab.click("memory").await;
+    tab.find("memory").await;
+    expect_sound(&tab, "ja").await;
+    let texts = "return [...document.querySelectorAll('[data-testid=memory]')].map((memory) =>
+        [...memory.querySelectorAll('[data-testid=text]')].map((it) => it.textContent.replace(/^.*: /, '')))";
+    tab.expect_result(texts, json!([[KETTLE], [KETTLE]])).await;
+    let behind = "return document.querySelector('[data-testid=sources]').checkVisibility()
+        && document.querySelector('[data-testid=sources] li').checkVisibility()";
+    assert_eq!(tab.evaluate(behind).await, json!(false));
+    tab.evaluate("document.querySelector('[data-testid=sources] summary').click()").await;
+    assert_eq!(tab.evaluate(behind).await, json!(true));
+
+    // What somebody is writing stays while the page follows what happens.
+    tab.evaluate("document.querySelector('[data-testid=change] summary').click()").await;
+    let hostile = "it broke <img src=x onerror='window.pwned = 1'>";
+    tab.evaluate(&format!(
+        "document.querySelector('[data-testid=edit-text]').value = {}",
+        json!(hostile)
+    ))
+    .await;
+    tab.click("edit").await;
+    // Wherever the same was said.
+    tab.expect_result(texts, json!([[hostile], [hostile]])).await;
+    tab.find("pinned").await;
+    expect_sound(&tab, "ja").await;
+    tab.click("undo").await;
+    tab.expect_result(texts, json!([[KETTLE], [hostile]])).await;
+    tab.evaluate("document.querySelectorAll('[data-testid=undo]')[1].click()").await;
+    tab.expect_result(texts, json!([[KETTLE], [KETTLE]])).await;
+    // Removed once, it is gone from both.
+    tab.evaluate("document.querySelector('[data-testid=change] summary').click()").await;
+    tab.click("remove").await;
+    tab.expect_result(texts, json!([[], []])).await;
+    tab.evaluate("document.querySelector('[data-testid=removed] summary').click()").await;
+    tab.click("restore").await;
+    tab.expect_result(texts, json!([[KETTLE], []])).await;
+    tab.click("history").await;
+    tab.find("version").await;
+    expect_sound(&tab, "ja").await;
+    let versions = "return document.querySelectorAll('[data-testid=version]').length";
+    assert_eq!(tab.evaluate(versions).await, json!(5));
+    let screen = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    expect_sound(&tab, "ja").await;
+    tab.click("up").await;
+    tab.find("memory").await;
+    expect_sound(&tab, "ja").await;
+    // A viewer sees how much there is, and a person of whom nothing is known is said so.
+    tab.open_page(&format!(
+        "{}/console/memory?workspace={workspace}&person=Nobody",
+        program.address
+    ))
+    .await;
+    tab.find("nobody").await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -113,6 +113,7 @@ async fn nothing_in_a_commands_answer_is_live() {
         text: "**roses** <!channel> <https://evil.example|Wiki> <@U0DEV00001> & @here".into(),
         visibility: Visibility::Public,
         messages: Vec::new(),
+        pinned: false,
     };
     let newest = jiff::Timestamp::now();
     let order = Order::ImportMemory { key, entries: vec![entry], newest };

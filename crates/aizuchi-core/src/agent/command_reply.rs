@@ -9,7 +9,6 @@ use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
-use crate::persona::written::language_of;
 use crate::platform::split::split;
 use crate::texts;
 
@@ -119,7 +118,7 @@ impl Agent {
             user: pending.user.clone(),
             role: pending.role,
             at: pending.at,
-            written_in: language_of(&pending.text),
+            text: pending.text.clone(),
         })
     }
 }

@@ -21,6 +21,7 @@ use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
 use crate::event::planned_call::CallOwner;
+use crate::memory::change::KeptEntries;
 use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
@@ -169,16 +170,15 @@ impl Agent {
         let owner = self.memory_call_owner(job, &gathered);
         let mut calls = Calls::new(owner, &never, attempts);
         let (mut entries, mut is_new) = (Vec::new(), false);
-        // Private and public sources are folded separately, so that nothing private gets into a
-        // public entry.
-        for sources in [&gathered.unshared, &gathered.shared] {
+        for (sources, kept) in gathered.groups() {
             if sources.is_empty() {
                 continue;
             }
-            let folded = self.fold(key, &gathered, sources.clone(), &mut calls).await?;
+            let existing = existing_entries(&sources);
+            let folded = self.fold(key, (&gathered, &kept), sources, &mut calls).await?;
             is_new |= !folded.is_empty();
             // An empty result is no reason to drop the existing entries.
-            entries.extend(if folded.is_empty() { existing_entries(sources) } else { folded });
+            entries.extend(if folded.is_empty() { existing } else { folded });
         }
         if !is_new {
             return Ok(MemoryJobResult::NothingNew);
@@ -202,7 +202,7 @@ impl Agent {
     async fn fold(
         &self,
         key: &MemoryKey,
-        gathered: &GatheredSources,
+        known: (&GatheredSources, &KeptEntries),
         mut sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
@@ -211,7 +211,7 @@ impl Agent {
             let is_last = parts.len() <= 1;
             let mut entries = Vec::new();
             for part in parts {
-                entries.extend(self.request_entries(key, gathered, part, calls).await?);
+                entries.extend(self.request_entries(key, known, part, calls).await?);
             }
             if is_last {
                 return Ok(entries);
@@ -226,15 +226,18 @@ impl Agent {
     pub(super) async fn memory_prompts(&self, key: &MemoryKey) -> Result<Vec<Prompt>, StepError> {
         let gathered = self.gather(key).await?;
         let max_tokens = self.settings.memory.max_fold_tokens;
-        let sources = [gathered.unshared.clone(), gathered.shared.clone()];
-        let parts = sources.into_iter().flat_map(|sources| split_by_tokens(sources, max_tokens));
-        Ok(parts.map(|part| self.memory_prompt(key, &gathered, part).0).collect())
+        let mut prompts = Vec::new();
+        for (sources, kept) in gathered.groups() {
+            let parts = split_by_tokens(sources, max_tokens).into_iter();
+            prompts.extend(parts.map(|part| self.memory_prompt(key, (&gathered, &kept), part).0));
+        }
+        Ok(prompts)
     }
 
     fn memory_prompt(
         &self,
         key: &MemoryKey,
-        gathered: &GatheredSources,
+        (gathered, kept): (&GatheredSources, &KeptEntries),
         sources: Vec<MemorySource>,
     ) -> (Prompt, Arc<MemoryInput>) {
         let settings = &self.settings.memory;
@@ -245,6 +248,10 @@ impl Agent {
         };
         let is_split = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
         let max_tokens = if is_split { max_tokens.div_ceil(2) } else { max_tokens };
+        // What is pinned takes its part, as long as some is left.
+        let pinned: u64 = kept.pinned.iter().map(|entry| tokens::estimate(&entry.text)).sum();
+        let pinned = u32::try_from(pinned).unwrap_or(u32::MAX);
+        let max_tokens = max_tokens.saturating_sub(pinned).max(max_tokens.div_ceil(3));
         let input = Arc::new(MemoryInput {
             key: key.clone(),
             max_tokens,
@@ -252,6 +259,7 @@ impl Agent {
             channel_name: gathered.channel_name.clone(),
             names: gathered.names.clone(),
             merged: gathered.merged.clone(),
+            kept: kept.clone(),
             considered: gathered.seen_revision,
         });
         (
@@ -263,12 +271,12 @@ impl Agent {
     async fn request_entries(
         &self,
         key: &MemoryKey,
-        gathered: &GatheredSources,
+        known: (&GatheredSources, &KeptEntries),
         sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
         let mind = &self.minds.memory;
-        let (mut prompt, input) = self.memory_prompt(key, gathered, sources);
+        let (mut prompt, input) = self.memory_prompt(key, known, sources);
         let mut problem = String::new();
         for is_last in [false, true] {
             let response = self.call_model(mind, &prompt, calls).await?;
@@ -344,6 +352,7 @@ mod tests {
                     text: format!("{number} {}", "word ".repeat(words)).into(),
                     visibility: Visibility::Public,
                     messages: Vec::new(),
+                    pinned: false,
                 },
             })
         };

@@ -38,6 +38,55 @@ const WHY: &[&str] = &[
     "どうして黙ってたの",
     "どうして黙っていたの",
 ];
+/// What begins a question why it did not answer something, which is named behind that.
+const WHY_SILENT: &[&str] = &[
+    "why did you not answer",
+    "why did you not reply",
+    "why did you not respond",
+    "why did you not react",
+    "why did you not say",
+    "why did you ignore",
+    "why did you stay silent",
+    "why did you stay quiet",
+    "why didn't you answer",
+    "why didn't you reply",
+    "why didn't you respond",
+    "why didn't you react",
+    "why didn't you say",
+    "why haven't you answered",
+    "why have you not answered",
+    "why were you silent",
+    "why were you quiet",
+    "why no answer",
+    "why was there no answer",
+];
+/// The same in Japanese, anywhere in the text: a word for why, and one of these.
+const NAZE: [&str; 5] = ["なぜ", "なんで", "何で", "どうして", "何故"];
+const DID_NOT_ANSWER: &[&str] = &[
+    "答えなかった",
+    "答えてくれなかった",
+    "答えませんでした",
+    "答えてくれませんでした",
+    "答えてくれない",
+    "返事しなかった",
+    "返事をしなかった",
+    "返事がなかった",
+    "返事してくれなかった",
+    "返事をくれなかった",
+    "返事くれなかった",
+    "返信しなかった",
+    "反応しなかった",
+    "反応してくれなかった",
+    "無視した",
+    "無視された",
+    "スルーした",
+    "黙ってた",
+    "黙っていた",
+    "黙ってる",
+    "黙っている",
+    "何も言わなかった",
+    "話さなかった",
+];
 const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
 const MEMORY: [&str; 8] = [
     "memory",
@@ -346,7 +395,7 @@ impl Command {
         let forms = candidate_forms(&order);
         let bare = forms.first()?.as_str();
         let question = match bare {
-            bare if WHY.contains(&bare) => Some(Command::Why),
+            bare if WHY.contains(&bare) || asks_why_silent(bare) => Some(Command::Why),
             bare if STATUS.contains(&bare) => Some(Command::Status),
             bare if MEMORY.contains(&bare) => Some(Command::Memory),
             bare if HELP.contains(&bare) => Some(Command::Help),
@@ -364,6 +413,12 @@ impl Command {
                 .or_else(|| near_miss(bare).map(Command::Usage)),
         }
     }
+}
+
+/// "why did you not answer my question about the pump?", 「なんでポンプの質問に答えなかったの？」.
+fn asks_why_silent(bare: &str) -> bool {
+    let holds = |words: &[&str]| words.iter().any(|word| bare.contains(word));
+    WHY_SILENT.iter().any(|start| bare.starts_with(start)) || holds(&NAZE) && holds(DID_NOT_ANSWER)
 }
 
 /// "can you be quiet?", 「黙ってくれる？」: the form of a question that is none.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{Role, WorkspaceId};
+use crate::chat::{Role, WorkspaceId, to_single_line};
+use crate::command::named_message::named_message;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
@@ -26,6 +27,8 @@ use crate::texts;
 const MAX_DECISIONS: usize = 50;
 /// The longest excerpt of a memory, in characters: what fits on a screen.
 const MAX_MEMORY_LENGTH: usize = 1500;
+/// The longest quotation of a message that is asked about, in characters.
+const MAX_QUOTE_LENGTH: usize = 80;
 
 pub struct CommandReplies {
     pub store: Arc<dyn Store>,
@@ -52,10 +55,7 @@ impl CommandReplies {
         let orders = self.store.orders(&request.conversation.workspace).await?;
         let channel = &request.conversation.channel;
         Ok(match request.command {
-            Command::Why => match self.last_decision(request).await? {
-                Some(decision) => screen_stored(&renderer.explain_decision(&decision), language),
-                None => texts::commands::nothing_decided(language).to_owned(),
-            },
+            Command::Why => self.explain(request, &renderer).await?,
             Command::Memory => self.memory_text(request, language).await?,
             Command::Status => {
                 // What it does when it may speak is no help while it may not.
@@ -113,6 +113,41 @@ impl CommandReplies {
         texts::commands::join_notice(*language, name, texts::commands::manner(*language, mode))
     }
 
+    /// Why it spoke or stayed silent: about the message that the request names, or else the last time.
+    async fn explain(
+        &self,
+        request: &CommandRequest,
+        renderer: &ReplyRenderer<'_>,
+    ) -> Result<String, StoreError> {
+        let language = renderer.language;
+        let Some(named) = named_message(&*self.archive, request, &self.persona.name).await? else {
+            return Ok(match self.last_decision(request).await? {
+                Some(decision) => screen_stored(&renderer.explain_decision(&decision), language),
+                None => texts::commands::nothing_decided(language).to_owned(),
+            });
+        };
+        let query = DecisionQuery::Message {
+            workspace: request.conversation.workspace.clone(),
+            message: named.message.id.clone(),
+        };
+        let decisions = self.archive.decisions(query).await?;
+        let quote = truncate(&to_single_line(&named.message.text), MAX_QUOTE_LENGTH);
+        let text = match decisions.iter().rev().find(|decision| is_about_messages(decision)) {
+            Some(decision) => {
+                let why = renderer.explain_decision(decision);
+                texts::commands::why_about(language, &quote, &why)
+            }
+            None => match named.gate.filter(|gate| *gate != Gate::Command) {
+                Some(gate) => {
+                    let why = renderer.explain_gate(named.message.at, gate);
+                    texts::commands::why_about(language, &quote, &why)
+                }
+                None => texts::commands::nothing_decided_about(language, &quote),
+            },
+        };
+        Ok(screen_stored(&text, language))
+    }
+
     /// The newest decision about the conversation, or else about its channel. Decisions about commands do not
     /// count.
     async fn last_decision(
@@ -125,11 +160,8 @@ impl CommandReplies {
             limit: MAX_DECISIONS,
         };
         let decisions = self.archive.decisions(query).await?;
-        let is_about_messages = |decision: &&Decision| {
-            decision.closed.is_some() && decision.gate != Some(Gate::Command)
-        };
-        let mut newest: Vec<Decision> =
-            decisions.iter().rev().filter(is_about_messages).cloned().collect();
+        let newest = decisions.iter().rev().filter(|decision| is_about_messages(decision));
+        let mut newest: Vec<Decision> = newest.cloned().collect();
         let here = newest.iter().position(|decision| decision.conversation == request.conversation);
         Ok(match newest.is_empty() {
             true => None,
@@ -144,7 +176,7 @@ impl CommandReplies {
         Ok(match language_rule(archive, &self.rulebook.read(), conversation).await? {
             None => own,
             Some(LanguageRule::Fixed(language)) => language,
-            Some(LanguageRule::AsWritten) => match request.written_in {
+            Some(LanguageRule::AsWritten) => match request.written_in() {
                 Some(language) => language,
                 None => written_language(archive, conversation).await?.unwrap_or(own),
             },
@@ -171,7 +203,7 @@ impl CommandReplies {
         if lines.is_empty() {
             return Ok(texts::commands::nothing_remembered(language).to_owned());
         }
-        Ok(screen_stored(&truncate(&lines.join("\n")), language))
+        Ok(screen_stored(&truncate(&lines.join("\n"), MAX_MEMORY_LENGTH), language))
     }
 
     /// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
@@ -248,8 +280,13 @@ fn screen_stored(text: &str, language: Language) -> String {
     outgoing::screen(text, &KnownUrls::default(), &SecretScanner::default(), language)
 }
 
-fn truncate(text: &str) -> String {
-    match text.char_indices().nth(MAX_MEMORY_LENGTH) {
+/// Whether a decision is made, and not about a command.
+fn is_about_messages(decision: &Decision) -> bool {
+    decision.closed.is_some() && decision.gate != Some(Gate::Command)
+}
+
+fn truncate(text: &str, max_length: usize) -> String {
+    match text.char_indices().nth(max_length) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::chat::Role;
 use crate::command::MuteScope;
+use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionResult};
 use crate::persona::Language;
 use crate::rules::Mode;
@@ -41,6 +42,15 @@ impl ReplyRenderer<'_> {
             ) => texts::commands::last_decision_by_gate(language, &at, did, &why),
             _ => texts::commands::last_decision(language, &at, did, &why),
         }
+    }
+
+    /// Why it stayed silent where a gate settled a message and no decision covers it.
+    pub fn explain_gate(&self, at: Timestamp, gate: Gate) -> String {
+        let language = self.language;
+        let why = texts::judging::gate_reason(language, gate);
+        let why = with_end_mark(why, texts::commands::full_stop(language));
+        let did = texts::commands::decision_result(language, Some(DecisionResult::ChoseSilence));
+        texts::commands::last_decision_by_gate(language, &self.format_time(at), did, &why)
     }
 
     /// How it takes part.

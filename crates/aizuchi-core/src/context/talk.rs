@@ -1,7 +1,7 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -9,41 +9,16 @@ use parking_lot::Mutex;
 use crate::chat::{AuthorKind, ConversationId, Mention, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::links::{LinkSource, MessageLinks};
+use crate::context::readings::Readings;
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
-use aizuchi_structure::utterance::{Reading, Utterance};
+use aizuchi_structure::utterance::Utterance;
 use aizuchi_structure::{ConversationStructure, Models};
 
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
-/// Texts that were read lately: the same messages are looked at again and again. A full cache begins anew.
-static READINGS: LazyLock<Mutex<HashMap<Arc<str>, Arc<Reading>>>> = LazyLock::new(Mutex::default);
-const MAX_READINGS: usize = 2048;
-/// Longer texts are rare and not cached.
-const MAX_TEXT_BYTES: usize = 2048;
-
-fn read(text: &Arc<str>) -> Arc<Reading> {
-    if text.len() > MAX_TEXT_BYTES {
-        return Arc::new(Reading::new(text));
-    }
-    let mut readings = READINGS.lock();
-    if let Some(reading) = readings.get(text) {
-        return reading.clone();
-    }
-    let reading = Arc::new(Reading::new(text));
-    if readings.len() >= MAX_READINGS {
-        readings.clear();
-    }
-    readings.insert(text.clone(), reading.clone());
-    reading
-}
-
-/// The talks of targets that were analyzed lately. A state of a conversation has most of its messages in common with the
-/// state before, and its talk goes on from there. A full cache begins anew.
-static KNOWN_TALKS: LazyLock<Mutex<HashMap<ConversationId, Arc<KnownTalk>>>> =
-    LazyLock::new(Mutex::default);
 const MAX_KNOWN_TALKS: usize = 64;
 /// Users who are gone keep their numbers, up to so many for each who is there.
 const MAX_USERS_KEPT: usize = 8;
@@ -77,6 +52,7 @@ pub struct Talk {
     messages: Vec<TalkMessage>,
     users: Arc<UserNumbers>,
     names: Arc<NameIndex>,
+    readings: Readings,
 }
 
 /// The numbers that the structure knows users by: their places.
@@ -113,13 +89,47 @@ impl Default for Talk {
             messages: Vec::new(),
             users: Arc::default(),
             names: Arc::default(),
+            readings: Readings::default(),
         }
+    }
+}
+
+/// The talks of targets that a replay analyzed lately. A state of a conversation has most of its messages in common with
+/// the state before, and its talk goes on from there. A full cache begins anew.
+///
+/// A running program has none: it would hold what was edited, deleted or forgotten since.
+#[derive(Debug, Default)]
+pub struct TalkCache {
+    /// The texts of these talks.
+    pub readings: Readings,
+    talks: Mutex<HashMap<ConversationId, Arc<KnownTalk>>>,
+}
+
+impl TalkCache {
+    /// A cache that also keeps the texts that were read lately.
+    pub fn new() -> Self {
+        Self { readings: Readings::kept(), talks: Mutex::default() }
+    }
+
+    fn get(&self, conversation: &ConversationId) -> Option<Arc<KnownTalk>> {
+        self.talks.lock().get(conversation).cloned()
+    }
+
+    fn insert(&self, conversation: &ConversationId, known: KnownTalk) {
+        let mut talks = self.talks.lock();
+        if talks.len() >= MAX_KNOWN_TALKS && !talks.contains_key(conversation) {
+            talks.clear();
+        }
+        talks.insert(conversation.clone(), Arc::new(known));
     }
 }
 
 /// The structure of a context's target, found when it is first asked for. It is no part of what the context says.
 #[derive(Debug, Default)]
-pub struct SharedTalk(OnceLock<(Arc<Talk>, TalkSource)>);
+pub struct SharedTalk {
+    found: OnceLock<(Arc<Talk>, TalkSource)>,
+    cache: Option<Arc<TalkCache>>,
+}
 
 /// What a talk was made from, to tell whether the context still holds it.
 #[derive(Debug)]
@@ -130,9 +140,18 @@ struct TalkSource {
 }
 
 impl SharedTalk {
+    /// The structure may go on from what is cached, and is cached itself.
+    pub fn cached_in(cache: Arc<TalkCache>) -> Self {
+        Self { found: OnceLock::new(), cache: Some(cache) }
+    }
+
+    fn readings(&self) -> Readings {
+        self.cache.as_ref().map_or_else(Readings::default, |cache| cache.readings.clone())
+    }
+
     fn get_or_init(&self, context: &Context) -> Arc<Talk> {
         let target = context.target_messages();
-        let found = self.0.get_or_init(|| {
+        let found = self.found.get_or_init(|| {
             let source = TalkSource {
                 messages: target.to_vec(),
                 names: context.names.len(),
@@ -159,7 +178,7 @@ impl TalkSource {
 /// A copy is there to be changed.
 impl Clone for SharedTalk {
     fn clone(&self) -> Self {
-        Self::default()
+        Self { found: OnceLock::new(), cache: self.cache.clone() }
     }
 }
 
@@ -170,6 +189,11 @@ impl PartialEq for SharedTalk {
 }
 
 impl Talk {
+    /// A talk without any messages yet.
+    pub fn reading_with(readings: Readings) -> Self {
+        Self { readings, ..Self::default() }
+    }
+
     /// The newest messages of a context's target.
     pub fn from_context(context: &Context) -> Arc<Self> {
         context.talk.get_or_init(context)
@@ -179,22 +203,21 @@ impl Talk {
     fn of_target(context: &Context) -> Arc<Self> {
         let target = context.target_messages();
         let names = names_of(target, context);
-        let known = KNOWN_TALKS.lock().get(&context.conversation).cloned();
+        let cache = context.talk.cache.as_deref();
+        let known = cache.and_then(|cache| cache.get(&context.conversation));
         let continued = known.and_then(|known| known.continued(target, &names, context));
         let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(target, &names, context)));
         // A longer one begins somewhere within the target.
-        if target.len() <= MAX_MESSAGES {
+        if let Some(cache) = cache
+            && target.len() <= MAX_MESSAGES
+        {
             let messages = target
                 .iter()
                 .map(|message| (Arc::downgrade(message), stored_links(message, context).cloned()));
             let names = names.into_iter().map(|(user, name)| (user.clone(), name.into()));
             let (messages, names) = (messages.collect(), names.collect());
-            let known = Arc::new(KnownTalk { talk: talk.clone(), messages, names });
-            let mut talks = KNOWN_TALKS.lock();
-            if talks.len() >= MAX_KNOWN_TALKS && !talks.contains_key(&context.conversation) {
-                talks.clear();
-            }
-            talks.insert(context.conversation.clone(), known);
+            let known = KnownTalk { talk: talk.clone(), messages, names };
+            cache.insert(&context.conversation, known);
         }
         talk
     }
@@ -209,7 +232,7 @@ impl Talk {
         names: &BTreeMap<&UserId, &str>,
         context: &Context,
     ) -> Self {
-        let mut talk = Self::default();
+        let mut talk = Self::reading_with(context.talk.readings());
         for (user, name) in names {
             talk.add_user(user, name);
         }
@@ -231,6 +254,7 @@ impl Talk {
             messages: self.messages[count..].to_vec(),
             users,
             names: Arc::new(index),
+            readings: self.readings.clone(),
         }
     }
 
@@ -261,7 +285,7 @@ impl Talk {
         });
         let mentioned: Vec<u32> = mentioned.map(|user| number(&mut self.users, user)).collect();
         let seconds = message.at.as_millisecond() as f64 / 1000.0;
-        let reading = read(&message.text);
+        let reading = self.readings.read(&message.text);
         let utterance = Utterance::from_reading(author, seconds, &reading, &mentioned, &self.names);
         let is_bot = message.author.kind == AuthorKind::Bot;
         let is_own = message.author.kind == AuthorKind::Persona;
@@ -385,7 +409,7 @@ impl KnownTalk {
         let changed = self.changed_names(names);
         let (kept, new) = target.split_at(kept.len());
         let may_name = |message: &Arc<Message>| {
-            let reading = read(&message.text);
+            let reading = self.talk.readings.read(&message.text);
             changed.iter().any(|name| reading.may_name(name))
         };
         if !changed.is_empty() && kept.iter().any(may_name) {
@@ -448,6 +472,8 @@ mod tests {
         for (text, expected) in [
             ("Mia’s question hasn’t been answered yet: “who has 2 keys?” Can anyone help?", true),
             ("健太さんの「https://a.example のURLは？」、どなたかわかりますか？", true),
+            ("I don’t know that one, Mia. Does anyone else know?", true),
+            ("健太さん、私にはわかりませんでした。どなたかわかりますか？", true),
             ("Does anybody know this?", true),
             ("Mia, perhaps this helps. Ken said at 08:00: “on the hook”", false),
             ("Restart it with `x`. Does anyone know a better way?", false),

@@ -4,25 +4,104 @@ use jiff::Timestamp;
 
 use crate::chat::ConversationId;
 use crate::decision::DecisionId;
-use crate::event::Event;
 use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
+use crate::event::{Event, OutboxItem};
+
+/// How an answer that was given up is tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Users have seen nothing of it, so it is thought of anew: the conversation may have moved on.
+    Anew,
+    /// Users have seen its beginning, or may have: from this part on, the rest is posted.
+    Continue(OutboxItem),
+    /// Users have seen its beginning, and the text of the rest is gone.
+    Impossible,
+}
+
+impl Retry {
+    /// `unposted` are the parts that were not posted as far as is known, in their order. One whose outcome is unknown is
+    /// still marked as dispatched, and is looked up before it is posted.
+    pub fn of_parts(unposted: &[OutboxItem]) -> Self {
+        match unposted {
+            [first, ..] if first.is_published() => {
+                match unposted.iter().all(|item| !item.text.is_empty()) {
+                    true => Self::Continue(first.clone()),
+                    false => Self::Impossible,
+                }
+            }
+            _ => Self::Anew,
+        }
+    }
+}
 
 impl PendingState {
-    /// The pending work of a conversation whose decision is opened again: the answers that it owed are thought of anew,
-    /// and what was said unasked is judged anew, because the conversation may have moved on.
+    /// The pending work of a conversation whose decision is opened again. Where users have seen nothing, the answers that
+    /// it owed are thought of anew, and what was said unasked is judged anew.
     pub fn try_again(
         conversation: ConversationId,
         decision: DecisionId,
         owed: Vec<OwedAnswer>,
+        rest: Option<OutboxItem>,
         now: Timestamp,
     ) -> Self {
-        let step = match owed.is_empty() {
-            true => new_step(Event::Judge(conversation), now, decision, 0),
-            false => {
-                let reply = new_step(Event::Reply(conversation), now, decision, 0);
-                Step { is_owed: true, ..reply }
-            }
+        let is_owed = !owed.is_empty();
+        let event = match rest {
+            Some(item) => Event::Post(item),
+            None if is_owed => Event::Reply(conversation),
+            None => Event::Judge(conversation),
         };
+        let step = Step { is_owed, ..new_step(event, now, decision, 0) };
         Self { step: Some(step), owed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, WorkspaceId};
+    use crate::decision::DecisionResult;
+    use crate::event::{DraftMetadata, OutboxItemId};
+    use crate::memory::Lineage;
+
+    fn part(id: i64, text: &str, dispatched_at: Option<Timestamp>) -> OutboxItem {
+        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
+        let metadata = DraftMetadata {
+            owed: Vec::new(),
+            about: None,
+            why: String::new(),
+            ends: DecisionResult::Spoke,
+            only_for: None,
+            is_public: false,
+            seen_revision: 0,
+            lineage: Lineage::default(),
+        };
+        OutboxItem {
+            id: OutboxItemId(id),
+            first_in_draft: OutboxItemId(1),
+            conversation: ConversationId { workspace, channel, thread: None },
+            key: format!("i-{id}").into(),
+            text: text.into(),
+            reaction_to: None,
+            metadata: metadata.into(),
+            dispatched_at,
+        }
+    }
+
+    #[test]
+    fn what_users_have_seen_the_beginning_of_goes_on() {
+        let sent = Some(Timestamp::UNIX_EPOCH);
+        for (unposted, expected) in [
+            (vec![], Retry::Anew),
+            (vec![part(1, "a", None), part(2, "b", None)], Retry::Anew),
+            (vec![part(1, "", None)], Retry::Anew),
+            (vec![part(2, "b", None), part(3, "c", None)], Retry::Continue(part(2, "b", None))),
+            (vec![part(1, "a", sent), part(2, "b", None)], Retry::Continue(part(1, "a", sent))),
+            (vec![part(2, "b", sent)], Retry::Continue(part(2, "b", sent))),
+            (vec![part(2, "", None), part(3, "", None)], Retry::Impossible),
+            (vec![part(2, "b", None), part(3, "", None)], Retry::Impossible),
+            (vec![part(1, "", sent)], Retry::Impossible),
+        ] {
+            assert_eq!(Retry::of_parts(&unposted), expected, "{unposted:?}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 use crate::chat::{
     Arrival, AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
 };
+use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::rules::{FacilitationRules, Mode, Rulebook};
@@ -48,6 +49,12 @@ struct UserNames {
 impl ChannelCache {
     pub fn new(rulebook: Current<Rulebook>) -> Self {
         Self { rulebook, ..Self::default() }
+    }
+
+    /// A cache for a replay, which looks at the same texts again and again.
+    pub fn reading_with(readings: Readings, rulebook: Current<Rulebook>) -> Self {
+        let conversations = ConversationCache::reading_with(readings);
+        Self { rulebook, conversations, ..Self::default() }
     }
 
     /// Held while a message is stored, so that no order comes between. Messages do not block each other.
@@ -126,6 +133,8 @@ impl ChannelCache {
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
             | Order::NotePrivateRead(_) => {}
         });
     }
@@ -145,6 +154,18 @@ impl ChannelCache {
             };
             is_renamed
         })
+    }
+
+    /// Drops what is known of a user who was forgotten with their name.
+    pub fn forget_user(&self, workspace: &WorkspaceId, user: &UserId) {
+        self.write(|state| {
+            state.admins.remove(&(workspace.clone(), user.clone()));
+            if let Some(users) = state.user_names.get_mut(workspace) {
+                users.remove(user);
+            }
+        });
+        // Their name is known there, too.
+        self.conversations.drop_all_messages(workspace);
     }
 
     /// The names of the users that a message may address: those that it mentions, and one whom it calls by name.
@@ -240,6 +261,20 @@ impl UserNames {
         }
         self.users.insert(name, user);
         before.is_some()
+    }
+
+    fn remove(&mut self, user: &UserId) {
+        self.humans.remove(user);
+        let Some(name) = self.names.remove(user) else { return };
+        if self.users.get(&name) != Some(user) {
+            return;
+        }
+        self.users.remove(&name);
+        // Somebody else may have the same name.
+        let namesake = self.names.iter().find(|(_, other)| **other == name);
+        if let Some(namesake) = namesake.map(|(namesake, _)| namesake.clone()) {
+            self.users.insert(name, namesake);
+        }
     }
 
     /// The user whose full name a text begins with. A workspace has too many users to look for each.

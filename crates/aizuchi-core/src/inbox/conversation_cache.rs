@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
+use crate::context::readings::Readings;
 use crate::context::talk::{self, Talk};
 use crate::context::{Context, ContextWindow};
 use crate::rhythm::tempo::Tempo;
@@ -25,6 +26,7 @@ const SURELY_ANSWERS: f32 = 0.8;
 #[derive(Debug, Default)]
 pub struct ConversationCache {
     state: Mutex<CacheState>,
+    readings: Readings,
 }
 
 #[derive(Debug, Default)]
@@ -79,6 +81,10 @@ pub fn window(now: Timestamp) -> ContextWindow {
 }
 
 impl ConversationCache {
+    pub fn reading_with(readings: Readings) -> Self {
+        Self { readings, ..Self::default() }
+    }
+
     /// Whether a conversation has to be read from the store first.
     pub fn missing(&self, conversation: &ConversationId, now: Timestamp) -> Option<Missing> {
         self.state.lock().evict_judged(now);
@@ -97,7 +103,8 @@ impl ConversationCache {
         bounds: &WaitBounds,
     ) {
         let mut tempo = Tempo::default();
-        let (talk, timer) = restored(context, names, &mut tempo, bounds, missing.since);
+        let mut talk = Talk::reading_with(self.readings.clone());
+        let timer = restore_into(&mut talk, context, names, &mut tempo, bounds, missing.since);
         let key = channel_key(&context.conversation);
         self.state.lock().tempos.entry(key).or_insert(tempo);
         let cached = self.conversation(&context.conversation);
@@ -284,16 +291,16 @@ impl CachedConversation {
     }
 }
 
-/// The messages of a context's target, and its timer as it was when the newest of them was heard. `tempo` becomes that
-/// of its channel.
-fn restored(
+/// Adds the messages of a context's target, and returns its timer as it was when the newest of them was heard. `tempo`
+/// becomes that of its channel.
+fn restore_into(
+    talk: &mut Talk,
     context: &Context,
     names: &[(UserId, Arc<str>)],
     tempo: &mut Tempo,
     bounds: &WaitBounds,
     now: Timestamp,
-) -> (Talk, JudgeTimer) {
-    let mut talk = Talk::default();
+) -> JudgeTimer {
     for (user, name) in names {
         talk.add_user(user, name);
     }
@@ -316,7 +323,7 @@ fn restored(
                 false => message.at,
             };
             if is_waiting && (opens_thread || context.new_messages.contains(&message.id)) {
-                record_message(&mut timer, Some(&talk), message, at, tempo, bounds);
+                record_message(&mut timer, Some(&*talk), message, at, tempo, bounds);
             }
         } else if let Some(parent) =
             message.conversation.thread.as_ref().filter(|_| message.is_human())
@@ -324,7 +331,7 @@ fn restored(
             timer.record_thread_reply(parent);
         }
     }
-    (talk, timer)
+    timer
 }
 
 fn record_message(

@@ -6,6 +6,9 @@
 mod vocabulary;
 mod phrases;
 mod request;
+mod days;
+mod quote;
+mod ranking;
 mod quotes;
 mod judge;
 mod reply;

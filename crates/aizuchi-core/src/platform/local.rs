@@ -92,8 +92,10 @@ impl LocalRoom {
         }
         let users = self.archive.users(&workspace_id()).await?;
         let is_listed = |user: &User| user.kind == AuthorKind::Human && !is_cast(user.id.as_str());
-        let humans = users.into_iter().filter(is_listed);
-        self.lock_user_names().extend(humans.map(|user| user.name));
+        for user in users.into_iter().filter(is_listed) {
+            self.inbox.channel_cache.update_user(&user);
+            self.lock_user_names().insert(user.name);
+        }
         let name = self.persona_name.as_str().into();
         let (kind, role) = (AuthorKind::Persona, Role::Member);
         let persona =
@@ -303,8 +305,12 @@ impl LocalRoom {
         Ok(true)
     }
 
+    /// The known users, without those who were forgotten since.
     fn lock_user_names(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
-        self.user_names.lock()
+        let mut user_names = self.user_names.lock();
+        let cache = &self.inbox.channel_cache;
+        user_names.retain(|name| cache.has_human_named(&workspace_id(), name));
+        user_names
     }
 }
 

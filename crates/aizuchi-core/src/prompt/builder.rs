@@ -41,14 +41,15 @@ const FLOOR_DIVISOR: u64 = 4;
 /// Every budget leaves at least this many tokens for messages.
 const MIN_MESSAGE_TOKENS: u64 = 600;
 
-/// The templates of one language, with a cache of rendered messages.
+/// The templates of one language.
 #[derive(Debug)]
 pub struct PromptBuilder {
     templates: Templates,
     language: Language,
     /// The tokens of each verb's template without any context.
     instruction_tokens: BTreeMap<PromptVerb, u64>,
-    render_cache: RenderCache,
+    /// Only a replay keeps rendered messages. A running program would hold what was edited, deleted or forgotten since.
+    render_cache: Option<RenderCache>,
 }
 
 /// What a prompt depends on besides its context.
@@ -94,8 +95,13 @@ impl PromptBuilder {
             templates,
             language,
             instruction_tokens: instructions.into(),
-            render_cache: RenderCache::default(),
+            render_cache: None,
         })
+    }
+
+    /// Renders a message once for consecutive prompts that share it.
+    pub fn keeping_rendered_messages(self) -> Self {
+        Self { render_cache: Some(RenderCache::default()), ..self }
     }
 
     /// The smallest `max_tokens` of a budget that leave room for messages beside the fixed parts.
@@ -279,7 +285,7 @@ impl PromptBuilder {
         options: &PromptOptions,
     ) -> MessageRenderer<'a> {
         let max_tokens = options.budget.to_estimated(options.token_factor).max_tokens;
-        let (language, cache) = (self.language, Some(&self.render_cache));
+        let (language, cache) = (self.language, self.render_cache.as_ref());
         MessageRenderer { speakers, language, max_tokens, cache }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::chat::{ChannelId, ConversationId, Message, UserId};
+use crate::memory::change::KeptEntries;
 use crate::memory::{Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryTerm, MessageRef};
 
 /// The maximum length of a block. Deleting one message takes along the entries made from its whole
@@ -25,6 +26,8 @@ pub struct MemoryInput {
     pub names: BTreeMap<UserId, Arc<str>>,
     /// The memories that the sources come from, or that were read.
     pub merged: Vec<MemoryId>,
+    /// What people decided about the entries so far.
+    pub kept: KeptEntries,
     /// The revision of the store that was read.
     pub considered: u64,
 }
@@ -73,7 +76,9 @@ impl MemoryInput {
 
     /// The lineage of a memory made from this input.
     pub fn lineage(&self) -> Lineage {
-        let messages = self.sources.iter().flat_map(MemorySource::message_refs).collect();
+        let kept = self.kept.pinned.iter().chain(&self.kept.removed);
+        let messages = self.sources.iter().flat_map(MemorySource::message_refs);
+        let messages = messages.chain(kept.flat_map(|entry| entry.messages.clone())).collect();
         Lineage { messages, memories: self.merged.clone() }
     }
 

@@ -1,4 +1,4 @@
-//! A cache of rendered messages. Consecutive prompts share most of their messages.
+//! A cache of rendered messages for a replay, whose consecutive prompts share most of their messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;

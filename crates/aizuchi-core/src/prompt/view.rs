@@ -100,11 +100,21 @@ pub struct MemoryInputView {
     pub max_tokens: u32,
     /// What the memory holds so far.
     pub existing_memory: Vec<EntryView>,
+    /// What people pinned, and what they removed.
+    pub pinned: Vec<KeptEntryView>,
+    pub removed: Vec<KeptEntryView>,
     /// The entries of its parts, if the memory is made in parts.
     pub new_parts: Vec<EntryView>,
     /// The entries of channels' memories.
     pub channel_entries: Vec<ChannelEntriesView>,
     pub conversations: Vec<ConversationView>,
+}
+
+/// An entry that people decided about. Nothing is made from it, so it has no number.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptEntryView {
+    pub date: String,
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Serialize)]

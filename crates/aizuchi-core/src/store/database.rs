@@ -20,8 +20,11 @@ mod steps;
 mod attempts;
 mod reservations;
 mod lineage;
+mod memory_rows;
+mod journal;
 mod memory;
 mod memos;
+mod memory_changes;
 pub mod redaction;
 mod dead_letters;
 mod marks;
@@ -121,6 +124,7 @@ impl DatabaseStore {
         for statement in [sql::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
             query(statement).execute(&mut connection).await?;
         }
+        forget::user_hash::salt_plain_hashes(&mut connection).await?;
         let counters = Counters::read(&mut connection).await?;
         let index_at =
             recall::index::indexed_until(&mut connection).await? + recall::index::INDEX_BATCH;
@@ -212,7 +216,7 @@ impl DatabaseStore {
             match job.step(self, now).await? {
                 ForgetProgress::Working | ForgetProgress::Hidden(_) => {}
                 // Orders that others gave before come first, so the last one is this.
-                ForgetProgress::Done(done) => report = done,
+                ForgetProgress::Done(done) => report = done.report,
                 ForgetProgress::Idle => break,
             }
         }
@@ -382,7 +386,7 @@ impl Store for DatabaseStore {
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
         let rows = query(sql::memory::MEMORIES).bind(workspace.as_str());
         let rows = rows.fetch_all(&self.readers).await?;
-        rows.iter().map(memory::memory_from_row).collect()
+        rows.iter().map(memory_rows::memory_from_row).collect()
     }
 
     async fn memos(

@@ -39,6 +39,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (16, "console", include_str!("../../migrations/postgres/0016_console.sql")),
     (18, "marks", include_str!("../../migrations/postgres/0018_marks.sql")),
     (19, "letters", include_str!("../../migrations/postgres/0019_letters.sql")),
+    (20, "salt", include_str!("../../migrations/postgres/0020_salt.sql")),
+    (21, "cockpit", include_str!("../../migrations/postgres/0021_cockpit.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

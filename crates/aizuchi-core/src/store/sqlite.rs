@@ -50,6 +50,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (27, "console", include_str!("../../migrations/sqlite/0027_console.sql")),
     (29, "marks", include_str!("../../migrations/sqlite/0029_marks.sql")),
     (30, "letters", include_str!("../../migrations/sqlite/0030_letters.sql")),
+    (31, "salt", include_str!("../../migrations/sqlite/0031_salt.sql")),
+    (32, "cockpit", include_str!("../../migrations/sqlite/0032_cockpit.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

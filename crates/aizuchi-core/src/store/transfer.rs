@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, rows, schema};
-use crate::store::transfer::forgotten::ForgottenUser;
+use crate::store::transfer::forgotten::ForgottenUsers;
 use crate::store::transfer::tables::TransferReport;
 use crate::store::transfer::target::{PartialFile, Target};
 use crate::store::{postgres, sqlite};
@@ -75,12 +75,9 @@ pub async fn restore(
     let now = Clock::system().now();
     let mark = Counters::read(&mut source).await?.installation;
     let mut target = Target::open(to, occupied, &mark).await?;
-    let were_forgotten = target.forgotten_users().to_vec();
     let copied = target.fill(&mut source).await?;
-    let in_backup = forgotten::read(&mut source).await?;
-    let since: Vec<ForgottenUser> =
-        were_forgotten.into_iter().filter(|user| !in_backup.contains(user)).collect();
-    let forgotten = target.forget_again(&since, now).await?;
+    let in_backup = ForgottenUsers::read(&mut source).await?;
+    let forgotten = target.forget_again(&in_backup, now).await?;
     target.renew_installation().await?;
     let set_aside = target.finish().await?;
     source.close().await?;

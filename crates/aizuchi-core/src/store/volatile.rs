@@ -194,9 +194,7 @@ impl Store for VolatileStore {
                 record.clear_text();
             }
         }
-        for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
-            letter.text = None;
-        }
+        state.erase_dead_letters(|letter| letter.at < before);
         let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
         state
             .early_reactions
@@ -358,6 +356,8 @@ struct VolatileState {
     /// Until when conversations were reset.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
+    /// The parts of a draft that were given up, by their decision.
+    dead_parts: HashMap<DecisionId, Vec<OutboxRecord>>,
     /// Who read the text of private channels, by hours.
     private_reads: Vec<PrivateReads>,
     /// What decisions were marked as.
@@ -594,6 +594,7 @@ impl VolatileState {
         let is_same_workspace = |other: &ConversationId| other.workspace == conversation.workspace;
         let covering_decision =
             self.message_mut(conversation, message).and_then(|record| record.decision);
+        let mut forgotten = Vec::new();
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
@@ -606,15 +607,16 @@ impl VolatileState {
                 is_same_workspace(&decision.conversation) && exchanges.iter().any(is_held);
             if has_held || covering_decision == Some(*id) {
                 forget_reasons(decision, revision);
-                let letters = self.dead_letters.iter_mut();
-                let about_it = letters.filter(|letter| letter.decision == Some(*id));
-                about_it.for_each(|letter| letter.text = None);
+                forgotten.push(*id);
             }
             if has_held {
                 let held = exchanges.iter_mut().filter(|record| is_held(record)).flatten();
                 held.for_each(ExchangeRecord::clear_text);
             }
         }
+        self.erase_dead_letters(|letter| {
+            letter.decision.is_some_and(|decision| forgotten.contains(&decision))
+        });
     }
 
     fn has_changed_since(

@@ -10,7 +10,7 @@ texts! {
     asked_the_room(name: Name<'_>):
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、誰も答えていませんでした";
-    conversation_ended: "the conversation has come to an end" / "会話は一区切りついていました";
+    conversation_ended: "the conversation has come to an end" / "会話が一段落していました";
     question_told: "I’ve already asked everyone about this" / "この質問はもう皆さんに伝えていました";
     question_answered: "someone has already responded to the question" / "質問には、すでに誰かが応じていました";
     question_directed:
@@ -30,6 +30,11 @@ texts! {
     perhaps_this_helps(name: Name<'_>, known: &str):
         "{name}, this might help: {known}"
         / "{name:#}、ご参考までに。{known}";
+    /// Right below the question.
+    unknown_here(name: Name<'_>):
+        "I don’t know that one, {name}. Does anyone else know?"
+        / "{name:#}、私にはわかりませんでした。どなたかわかりますか？";
+    /// Where others have written since the question.
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
         / "{name:#}の「{quote}」、どなたかわかりますか？";
@@ -127,6 +132,22 @@ texts! {
     yesterday(weekday: &str, day: &str, year: i16):
         "Yesterday was {weekday}, {day} {year}."
         / "昨日は{year}年{day}、{weekday}でした。";
+    /// `weekday` and `day` as below, `known` is a quotation.
+    on_that_day(weekday: &str, day: &str, known: &str):
+        "That’s today, {weekday} {day}. {known}"
+        / "今日、{day}（{weekday}）です。{known}";
+    in_one_day(weekday: &str, day: &str, known: &str):
+        "That’s tomorrow, {weekday} {day}. {known}"
+        / "明日、{day}（{weekday}）です。{known}";
+    in_days(days: i32, weekday: &str, day: &str, known: &str):
+        "{days} days, until {weekday} {day}. {known}"
+        / "あと {days} 日で、{day}（{weekday}）です。{known}";
+    one_day_ago(weekday: &str, day: &str, known: &str):
+        "That was yesterday, {weekday} {day}. {known}"
+        / "昨日、{day}（{weekday}）でした。{known}";
+    days_ago(days: i32, weekday: &str, day: &str, known: &str):
+        "That day has passed: it was {weekday} {day}, {days} days ago. {known}"
+        / "もう過ぎています。{days} 日前の{day}（{weekday}）でした。{known}";
     today_at(time: &str): "at {time}" / "{time}";
     yesterday_at(time: &str): "yesterday at {time}" / "昨日の {time}";
     on_day(day: &str): "on {day}" / "{day}";
@@ -155,8 +176,8 @@ texts! {
         / "{name:#}、「{quote}」と覚えました。";
     /// By the asker, to the others.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
-        "{when}, you said yourself: “{quote}”"
-        / "{when} に{speaker:#}ご自身が「{quote}」と書いています。";
+        "{when}, you wrote: “{quote}”"
+        / "{when} に{speaker:#}から「{quote}」とありました。";
     /// What has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
@@ -194,6 +215,35 @@ texts! {
     no_answer_again(name: Name<'_>):
         "I didn’t find anything about that here, {name}."
         / "{name:#}、ここでの会話には見つかりませんでした。";
+    /// Where that was the last thing it said.
+    no_answer_either(name: Name<'_>):
+        "I found nothing on that either, {name}."
+        / "{name:#}、それも見つかりませんでした。";
+    nobody_said_when(name: Name<'_>):
+        "Nobody here has said when, {name}."
+        / "{name:#}、いつなのかはまだここで話に出ていません。";
+    nobody_said_where(name: Name<'_>):
+        "Nobody here has said where, {name}."
+        / "{name:#}、どこなのかはまだここで話に出ていません。";
+    nobody_said_who(name: Name<'_>):
+        "Nobody here has said who, {name}."
+        / "{name:#}、誰なのかはまだここで話に出ていません。";
+    nobody_said_why(name: Name<'_>):
+        "Nobody here has said why, {name}."
+        / "{name:#}、理由はまだここで話に出ていません。";
+    nobody_said_how(name: Name<'_>):
+        "Nobody here has said how, {name}."
+        / "{name:#}、やり方はまだここで話に出ていません。";
+    nobody_said_how_much(name: Name<'_>):
+        "Nobody here has said how many or how much, {name}."
+        / "{name:#}、どれくらいなのかはまだここで話に出ていません。";
+
+    // Where an opinion is asked for.
+    no_opinion(name: Name<'_>):
+        "I have no opinion of my own, {name}: I only know what people say here."
+        / "{name:#}、私には自分の意見がなく、わかるのはここで話されたことだけです。";
+    /// Follows that; `known` is a quotation.
+    but_known(no_opinion: &str, known: &str): "{no_opinion} {known}" / "{no_opinion}{known}";
 
     joke_on_threads:
         "Two messages arranged to meet. One never showed up: it was in another thread."

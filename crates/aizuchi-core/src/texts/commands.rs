@@ -26,6 +26,11 @@ texts! {
     last_decision(at: &str, did: &str, why: &str):
         "At {at} {did}: {why}"
         / "{at}：{did}。理由：{why}";
+    /// About a message that was asked about; `why` is one of those above.
+    why_about(quote: &str, why: &str): "About “{quote}”: {why}" / "「{quote}」について。{why}";
+    nothing_decided_about(quote: &str):
+        "About “{quote}”: I haven’t decided anything."
+        / "「{quote}」については、何も判断していません。";
     reason_is_gone:
         "the messages behind it were deleted, and the reason with them"
         / "そのときの発言が消されたため、理由も残っていません";

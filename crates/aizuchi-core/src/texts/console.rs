@@ -146,6 +146,7 @@ texts! {
     // The queue.
     dead_letters: "What could not be said" / "発言できなかったもの";
     no_dead_letters: "Nothing was given up." / "諦めたものはありません。";
+    older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
     drop: "Drop" / "破棄";
     steps: "What waits" / "待っている処理";
@@ -203,6 +204,7 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
     match what {
         "messages" => pick(language, "messages", "発言"),
         "decisions" => pick(language, "decisions", "判断"),
+        "memories" => pick(language, "memories", "記憶"),
         _ => pick(language, "what could not be said", "発言できなかったもの"),
     }
 }

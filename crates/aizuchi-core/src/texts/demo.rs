@@ -92,12 +92,14 @@ texts! {
     platform_welcome(platform: &str, page: &str, name: &str, room: &str):
         "A stand-in for {platform} with {name} in it: {page}\n\n"
         "  Open the page and write there, with @{name} to get an answer right away. If nobody answers a question,\n"
-        "  {name} joins in after a few seconds. Everything stays on this machine, and nothing is kept.\n\n"
+        "  {name} joins in after a few seconds. Everything stays on this machine, and nothing is kept.\n"
+        "  In a real workspace {name} waits longer, and answers only when mentioned until it has a language model.\n\n"
         "  {name}’s local room, to talk with it without {platform}: {room}\n\n"
         "Press Ctrl-C to stop."
         / "{name} が参加している {platform} の模擬環境: {page}\n\n"
           "  ページを開いて書き込んでみてください。@{name} と書けばすぐに答えます。誰も答えない質問には、\n"
-          "  数秒待ってから {name} が応じます。すべてこのマシンの中で動き、データは何も残りません。\n\n"
+          "  数秒待ってから {name} が応じます。すべてこのマシンの中で動き、データは何も残りません。\n"
+          "  実際のワークスペースではもっと長く待ち、言語モデルをつなぐまではメンションされたときだけ答えます。\n\n"
           "  {platform} を使わずに {name} と話せるローカルルーム: {room}\n\n"
           "Ctrl-C で終了します。";
 }

@@ -1,6 +1,15 @@
 //! The page of a stand-in for a chat platform.
 
 texts! {
+    // The people and the app of a stand-in.
+    mio: "Mio" / "美緒";
+    mio_tanaka: "Mio Tanaka" / "田中 美緒";
+    ken: "Ken" / "健太";
+    ken_sato: "Ken Sato" / "佐藤 健太";
+    emma: "Emma" / "エマ";
+    emma_berg: "Emma Berg" / "エマ・ベルク";
+    weather: "Weather" / "天気";
+
     title(platform: &str): "A stand-in for {platform}" / "{platform} の模擬環境";
     local(platform: &str):
         "A stand-in for {platform}. Nothing leaves this machine."

@@ -9,7 +9,7 @@ texts! {
     decision: "Decision" / "判断";
     back: "Back to the room" / "ルームに戻る";
     about: "The message" / "きっかけの発言";
-    did: "What happened" / "したこと";
+    did: "What happened" / "結果";
     why: "Why" / "理由";
     no_reason: "The reason is no longer kept." / "理由は残っていません。";
     nothing_next: "Nothing yet." / "まだ何もありません。";

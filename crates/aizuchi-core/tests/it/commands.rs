@@ -70,6 +70,52 @@ async fn why_explains_posts_and_silences() {
     ");
 }
 
+/// Who asks about a message of before gets the decision about that message, and no other.
+#[tokio::test]
+async fn why_explains_the_message_that_is_named() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "does the blue pump leak?").await;
+        harness.pass(400).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("bob", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi why did you not answer my question about the pump?").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi why didn't you answer my question?").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi バラの質問になぜ答えなかったの？").await;
+        harness.pass(5).await;
+        harness.says("bob", "@Aizuchi why did you ignore what I said about the greenhouse?").await;
+        harness.pass(5).await;
+        // Talk about it is no question for it.
+        harness.says("bob", "why did you not answer the door, alice?").await;
+        harness.pass(400).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: does the blue pump leak?
+     400s bob: when do I cut the roses?
+     490s (persona): Here I am.
+     800s alice: @Aizuchi why did you not answer my question about the pump?
+     800s (persona): About “does the blue pump leak?”: At 08:01 I stayed silent: they get along.
+     805s alice: @Aizuchi why didn't you answer my question?
+     805s (persona): About “does the blue pump leak?”: At 08:01 I stayed silent: they get along.
+     810s bob: @Aizuchi バラの質問になぜ答えなかったの？
+     810s (persona): At 08:08 I spoke: nobody answers.
+     815s bob: @Aizuchi why did you ignore what I said about the greenhouse?
+     815s (persona): At 08:08 I spoke: nobody answers.
+     820s bob: why did you not answer the door, alice?
+    [m000] chose_silence: they get along (judge kept)
+    [m001] spoke: nobody answers (judge kept, reply kept)
+    [m002] spoke by command: it was a command for me ()
+    [m003] spoke by command: it was a command for me ()
+    [m004] spoke by command: it was a command for me ()
+    [m005] spoke by command: it was a command for me ()
+    [m006] chose_silence by nothing_open: nobody was waiting for an answer ()
+    ");
+}
+
 #[tokio::test]
 async fn why_in_japanese() {
     let transcript = on_every_store(async |store| {
@@ -796,6 +842,7 @@ async fn memory_shows_what_is_remembered_of_this_channel_only() {
                 text: text.into(),
                 visibility: Visibility::Public,
                 messages: Vec::new(),
+                pinned: false,
             };
             let newest = harness.clock.now();
             harness.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;

@@ -1,7 +1,7 @@
 //! What the console reads of a store, and what its operators do with a dead letter.
 
 use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_core::chat::{ChannelId, Heard, MessageId, UserId, Visibility, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
@@ -9,8 +9,9 @@ use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Out
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::Period;
 use aizuchi_core::store::{
-    ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, InboxEntry, MessageQuery,
-    MessageRange, Order, PrivateRead, PrivateReads, PrivateText, StoreError, StoredMessage,
+    ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
+    FilteredMessages, InboxEntry, MessageFilter, MessageQuery, MessageRange, Order, PrivateRead,
+    PrivateReads, PrivateText, StoreError, StoredMessage,
 };
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -67,6 +68,7 @@ async fn decisions_are_counted_and_found_by_how_they_ended() {
                 channel: ChannelId::new("garden"),
                 ended,
                 gate: None,
+                messages: MessageFilter::default(),
                 before,
                 limit,
             };
@@ -84,6 +86,7 @@ async fn decisions_are_counted_and_found_by_how_they_ended() {
             channel: ChannelId::new("garden"),
             ended: None,
             gate: Some(Gate::QuietHours),
+            messages: MessageFilter::default(),
             before: None,
             limit: 10,
         };
@@ -93,7 +96,7 @@ async fn decisions_are_counted_and_found_by_how_they_ended() {
 }
 
 #[tokio::test]
-async fn messages_are_found_by_time_and_author_with_the_visibility_they_had() {
+async fn messages_are_found_by_time_with_the_visibility_they_had() {
     on_every_store(async |store| {
         for second in 0..5 {
             store.hear_human(&format!("m{second}"), second, &format!("line {second}")).await;
@@ -113,20 +116,6 @@ async fn messages_are_found_by_time_and_author_with_the_visibility_they_had() {
             found.iter().map(|stored| stored.message.id.to_string()).collect()
         };
         assert_eq!(ids(&found), ["m1", "m2"]);
-        let carol = User {
-            workspace: workspace(),
-            id: carol.author.id.clone(),
-            name: "Carol".into(),
-            kind: AuthorKind::Human,
-            role: Role::Member,
-        };
-        let by = async |before, limit| {
-            let channel = ChannelId::new("garden");
-            let found = store.archive.messages_of_author(&carol, &channel, before, limit).await;
-            ids(&found.unwrap())
-        };
-        assert_eq!(by(at(9), 10).await, ["x"]);
-        assert!(by(at(3), 10).await.is_empty() && by(at(9), 0).await.is_empty());
         let hear = async |visibility: Visibility| {
             let heard = Heard::Channel(new_channel("garden", visibility));
             let entry = InboxEntry::new(heard, Disposition::NotAMessage, at(10));
@@ -140,6 +129,124 @@ async fn messages_are_found_by_time_and_author_with_the_visibility_they_had() {
         let newest = store.archive.messages(query(MessageRange::Newest, 2)).await.unwrap();
         let visibilities: Vec<_> = newest.iter().map(|stored| stored.visibility).collect();
         assert_eq!(visibilities, [Private, Public]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_asked_of_messages_holds_together() {
+    on_every_store(async |store| {
+        let says = async |id: &str, second, who: &str| {
+            let said = message(top_level("garden"), id, at(second), who, "a line");
+            store.hear(said, Disposition::Judge(until(at(second + 60)))).await;
+        };
+        let turn = async |visibility| {
+            let heard = Heard::Channel(new_channel("garden", visibility));
+            let entry = InboxEntry::new(heard, Disposition::NotAMessage, at(0));
+            store.store.hear(entry).await.unwrap();
+        };
+        turn(Private).await;
+        says("p", 5, "carol").await;
+        turn(Public).await;
+        for (number, who) in ["alice", "carol", "alice", "carol", "carol"].iter().enumerate() {
+            says(&format!("m{number}"), 10 + 10 * number as i64, who).await;
+        }
+        // Two within one millisecond.
+        says("m5", 50, "carol").await;
+        let found = async |filter: &MessageFilter, before: Option<&str>, limit| {
+            let query = FilteredMessages {
+                workspace: workspace(),
+                channel: ChannelId::new("garden"),
+                filter: filter.clone(),
+                before: before.map(MessageId::new),
+                limit,
+            };
+            let found = store.archive.filtered_messages(&query).await.unwrap();
+            assert!(found.iter().all(|stored| filter.has(stored)), "{found:?}");
+            found.iter().map(|stored| stored.message.id.to_string()).collect::<Vec<_>>()
+        };
+        let all = MessageFilter::default();
+        assert_eq!(found(&all, None, 2).await, ["m4", "m5"]);
+        assert_eq!(found(&all, Some("m3"), 2).await, ["m1", "m2"]);
+        assert!(found(&all, Some("unknown"), 2).await.is_empty());
+        let carol = MessageFilter { author: Some(UserId::new("u-carol")), ..all.clone() };
+        assert_eq!(found(&carol, None, 9).await, ["p", "m1", "m3", "m4", "m5"]);
+        assert_eq!(found(&carol, Some("m5"), 2).await, ["m3", "m4"]);
+        let public = MessageFilter { visibility: Some(Public), ..carol.clone() };
+        assert_eq!(found(&public, None, 9).await, ["m1", "m3", "m4", "m5"]);
+        let early = MessageFilter { from: Some(at(20)), until: Some(at(50)), ..carol.clone() };
+        assert_eq!(found(&early, None, 9).await, ["m1", "m3"]);
+        assert_eq!(found(&early, Some("m5"), 9).await, ["m1", "m3"]);
+        assert_eq!(found(&early, Some("m3"), 9).await, ["m1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn decisions_are_found_by_their_messages_too() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for (who, mention) in [("alice", "@Aizuchi hello?"), ("bob", "@Aizuchi and I?")] {
+            harness.says(who, mention).await;
+            harness.pass(1000).await;
+        }
+        let found = async |messages: MessageFilter| {
+            let query = DecisionQuery::Filtered {
+                workspace: workspace(),
+                channel: ChannelId::new("garden"),
+                ended: Some(DecisionFilter::Ended(DecisionResult::Spoke)),
+                gate: None,
+                messages,
+                before: None,
+                limit: 9,
+            };
+            let found = harness.store.archive.decisions(query).await.unwrap();
+            found.into_iter().map(|row| row.messages[0].to_string()).collect::<Vec<_>>()
+        };
+        let all = MessageFilter::default();
+        assert_eq!(found(all.clone()).await, ["m000", "m001"]);
+        let late = MessageFilter { from: Some(at(900)), ..all.clone() };
+        assert_eq!(found(late.clone()).await, ["m001"]);
+        let early = MessageFilter { until: Some(at(500)), ..all.clone() };
+        assert_eq!(found(early.clone()).await, ["m000"]);
+        let bob = MessageFilter { author: Some(UserId::new("u-bob")), ..all.clone() };
+        assert_eq!(found(bob.clone()).await, ["m001"]);
+        assert!(found(MessageFilter { author: bob.author.clone(), ..early }).await.is_empty());
+        assert!(found(MessageFilter { visibility: Some(Private), ..bob }).await.is_empty());
+        // By what was posted for them.
+        let own = DecisionQuery::Channel {
+            workspace: workspace(),
+            channel: ChannelId::new("garden"),
+            limit: 1,
+        };
+        let posted = harness.store.archive.decisions(own).await.unwrap()[0].posted_messages.clone();
+        let garden = ChannelId::new("garden");
+        let posted =
+            harness.store.archive.message(&workspace(), &garden, &posted[0]).await.unwrap();
+        let author = Some(posted.unwrap().message.author.id.clone());
+        assert_eq!(found(MessageFilter { author, ..late }).await, ["m001"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_dead_letter_is_on_a_page() {
+    on_every_store(async |store| {
+        for number in 0..5 {
+            fail(&store, &number.to_string(), 200 * number, &[]).await;
+        }
+        let page = async |workspace, before, limit| {
+            let query = DeadLetterQuery { workspace, before, limit };
+            let letters = store.archive.dead_letters(&query).await.unwrap();
+            letters.into_iter().map(|letter| letter.id).collect::<Vec<_>>()
+        };
+        let all = page(None, None, 9).await;
+        assert_eq!(all.len(), 5);
+        assert!(all.is_sorted());
+        assert_eq!(page(Some(workspace()), None, 2).await, all[3..]);
+        assert_eq!(page(None, Some(all[3]), 2).await, all[1..3]);
+        assert_eq!(page(None, Some(all[1]), 2).await, all[..1]);
+        assert!(page(Some(WorkspaceId::new("elsewhere")), None, 9).await.is_empty());
     })
     .await;
 }
@@ -160,11 +267,14 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         let reads = async || store.archive.private_reads(10).await.unwrap();
         let hour = |read: PrivateRead, second, count| PrivateReads { read, at: at(second), count };
         let (mia, tom) = (read("mia", PrivateText::Messages), read("tom", PrivateText::Decisions));
+        // A page that stays open brings itself up to date.
         note(&mia, 0).await;
-        note(&mia, 30).await;
-        note(&tom, 40).await;
+        note(&mia, 299).await;
+        note(&mia, 598).await;
+        note(&mia, 1000).await;
+        note(&tom, 1000).await;
         note(&mia, 7200).await;
-        let kept = [hour(mia.clone(), 7200, 1), hour(tom, 40, 1), hour(mia.clone(), 30, 2)];
+        let kept = [hour(mia.clone(), 7200, 1), hour(mia.clone(), 1000, 2), hour(tom, 1000, 1)];
         assert_eq!(reads().await, kept);
         note(&mia, 401 * 86_400).await;
         assert_eq!(reads().await, [hour(mia, 401 * 86_400, 1)]);
@@ -176,18 +286,18 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
 async fn a_dead_letter_is_dropped_with_its_text() {
     on_every_store(async |store| {
         fail(&store, "1", 0, &["1"]).await;
-        let id = store.archive.dead_letters().await.unwrap()[0].id;
+        let id = store.archive.dead_letters(&Default::default()).await.unwrap()[0].id;
         let drop = async |id| {
             let order = Order::DropDeadLetter { workspace: workspace(), id };
             store.store.order(order, at(9)).await
         };
         assert!(matches!(drop(DeadLetterId(id.0 + 1)).await, Err(StoreError::Refused(_))));
         drop(id).await.unwrap();
-        assert_eq!(store.archive.dead_letters().await.unwrap(), []);
+        assert_eq!(store.archive.dead_letters(&Default::default()).await.unwrap(), []);
         assert_eq!(store.steps().await, 0);
         assert!(matches!(drop(id).await, Err(StoreError::Refused(_))));
         fail(&store, "2", 100, &["2"]).await;
-        let next = store.archive.dead_letters().await.unwrap()[0].id;
+        let next = store.archive.dead_letters(&Default::default()).await.unwrap()[0].id;
         assert_ne!(next, id, "an id that was given once names nothing else");
     })
     .await;
@@ -206,7 +316,7 @@ async fn no_part_of_an_answer_that_was_given_up_outlives_its_letter() {
         harness.says("alice", "@Aizuchi what do the roses need?").await;
         harness.pass(100).await;
         assert!(unsent().await > 1);
-        let id = harness.store.archive.dead_letters().await.unwrap()[0].id;
+        let id = harness.store.archive.dead_letters(&Default::default()).await.unwrap()[0].id;
         harness.order(Order::DropDeadLetter { workspace: workspace(), id }).await;
         assert_eq!(unsent().await, 0);
     })
@@ -218,7 +328,9 @@ async fn no_part_of_an_answer_that_was_given_up_outlives_its_letter() {
 async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let text = async || harness.store.archive.dead_letters().await.unwrap()[0].text.clone();
+        let text = async || {
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap()[0].text.clone()
+        };
         harness.says("bob", "my beans are up").await;
         harness.pass(400).await;
         harness.platform.fails(&[Fault::Refused]);
@@ -242,7 +354,7 @@ async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
 async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
     on_every_store(async |store| {
         fail(&store, "1", 0, &["1"]).await;
-        let letter = store.archive.dead_letters().await.unwrap().remove(0);
+        let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
         // Something newer is pending.
         store.hear_human("2", 6, "by the way").await;
@@ -253,7 +365,7 @@ async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
         store.complete(&judge, Outcome::new(StepResult::Silent(silent)), 71).await;
 
         store.store.order(retry, at(80)).await.unwrap();
-        assert_eq!(store.archive.dead_letters().await.unwrap(), []);
+        assert_eq!(store.archive.dead_letters(&Default::default()).await.unwrap(), []);
         assert_eq!(store.owed().await, ["1"]);
         let reply = store.claim(80).await.remove(0);
         assert_eq!((&reply.event, reply.is_owed), (&Event::Reply(top_level("garden")), true));
@@ -266,7 +378,7 @@ async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
 async fn what_was_said_unasked_is_judged_again() {
     on_every_store(async |store| {
         fail(&store, "1", 0, &[]).await;
-        let letter = store.archive.dead_letters().await.unwrap().remove(0);
+        let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let decision = store.archive.decisions(DecisionQuery::Channel {
             workspace: workspace(),
             channel: ChannelId::new("garden"),
@@ -291,7 +403,8 @@ async fn an_answer_that_was_refused_is_given_after_all() {
         harness.platform.fails(&[Fault::Refused]);
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(1000).await;
-        let letter = harness.store.archive.dead_letters().await.unwrap().remove(0);
+        let letter =
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         harness.order(Order::RetryDeadLetter { workspace: workspace(), id: letter.id }).await;
         harness.pass(1000).await;
         harness.transcript().await
@@ -301,6 +414,115 @@ async fn an_answer_that_was_refused_is_given_after_all() {
     1000s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept, reply kept)
     ");
+}
+
+/// Users have read the beginning, so only the rest is said.
+#[tokio::test]
+async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let answer = "the roses need water. ".repeat(12);
+        harness.mind.script.push(PromptVerb::Reply, Ok(&answer));
+        harness.platform.fails(&[Fault::None, Fault::Refused]);
+        harness.says("alice", "@Aizuchi what do the roses need?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+        let letter =
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+        harness.order(Order::RetryDeadLetter { workspace: workspace(), id: letter.id }).await;
+        // Who writes meanwhile neither stops the rest nor has it thought of anew.
+        harness.says("bob", "and the beans?").await;
+        harness.pass(1000).await;
+        let texts = harness.platform.posted_texts();
+        assert!(texts.len() > 2, "{texts:?}");
+        assert_eq!(texts.concat().replace([' ', '\n'], ""), answer.replace(' ', ""));
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+        assert_eq!(harness.store.archive.dead_letters(&Default::default()).await.unwrap(), []);
+        assert_eq!(harness.store.owed().await, [""; 0]);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi what do the roses need?
+       0s (persona): the roses need water. the roses need water. the roses need water. the roses need water.
+    1000s bob: and the beans?
+    1000s (persona): the roses need water. the roses need water. the roses need water. the roses need water.
+    1000s (persona): the roses need water. the roses need water. the roses need water. the roses need water.
+    [m000] spoke: alice asked me (reply kept)
+    [m001] chose_silence by share: I had already said a lot lately ()
+    ");
+}
+
+/// Whether it was posted is found out first.
+#[tokio::test]
+async fn a_post_of_unknown_outcome_is_looked_up_before_it_is_made_again() {
+    for fault in [Fault::LostAnswer, Fault::LostRequest] {
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.platform.fails(&[fault]);
+            harness.platform.set_history_hidden(true);
+            harness.says("alice", "@Aizuchi are you there?").await;
+            harness.pass(40_000).await;
+            let letter =
+                harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+            harness.platform.set_history_hidden(false);
+            harness.order(Order::RetryDeadLetter { workspace: workspace(), id: letter.id }).await;
+            harness.pass(1000).await;
+            assert_eq!(harness.platform.posted_texts().len(), 1);
+            assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+            assert_eq!(harness.store.archive.dead_letters(&Default::default()).await.unwrap(), []);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_whose_rest_is_gone_is_not_begun_again() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok(&"the roses need water. ".repeat(12)));
+        harness.platform.fails(&[Fault::None, Fault::Refused]);
+        let question = harness.says("alice", "@Aizuchi what do the roses need?").await;
+        harness.pass(1000).await;
+        harness.edits(&question, "@Aizuchi what do the beans need?").await;
+        harness.pass(1000).await;
+        let letter =
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+        assert_eq!(letter.text, None);
+        let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
+        let now = harness.clock.now();
+        let refused = harness.store.store.order(retry, now).await.unwrap_err().to_string();
+        assert!(refused.contains("the beginning of this answer was posted"), "{refused}");
+        assert_eq!(harness.store.archive.dead_letters(&Default::default()).await.unwrap().len(), 1);
+        assert_eq!(harness.store.steps().await, 0);
+    })
+    .await;
+}
+
+/// The parts that were never tried are kept as long as the letter.
+#[tokio::test]
+async fn all_parts_of_a_letter_are_kept_as_long_as_it() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok(&"the roses need water. ".repeat(12)));
+        harness.platform.fails(&[Fault::None, Fault::Refused]);
+        harness.says("alice", "@Aizuchi what do the roses need?").await;
+        harness.pass(1000).await;
+        let letter =
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+        harness.store.store.drop_exchanges(letter.at, u64::MAX).await.unwrap();
+        let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
+        harness.order(retry.clone()).await;
+        harness.platform.fails(&[Fault::Refused]);
+        harness.pass(1000).await;
+        let letter =
+            harness.store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+        let later = letter.at + SignedDuration::from_secs(1);
+        harness.store.store.drop_exchanges(later, u64::MAX).await.unwrap();
+        let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
+        let refused = harness.store.store.order(retry, harness.clock.now()).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    })
+    .await;
 }
 
 #[tokio::test]

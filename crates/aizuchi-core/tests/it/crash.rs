@@ -163,7 +163,7 @@ async fn check(harness: &Harness, point: usize) {
     assert_eq!(distinct.len(), keys.len(), "point {point}: a piece was said twice");
     // Each draft is posted in full and in order, and each question is answered by one.
     let first = texts.iter().filter(|text| text.starts_with("The first")).count();
-    let letters = harness.store.archive.dead_letters().await.unwrap();
+    let letters = harness.store.archive.dead_letters(&Default::default()).await.unwrap();
     let ledger = format!("{}{letters:#?}", harness.transcript().await);
     assert_eq!(first * 2, texts.len(), "point {point}: {texts:?}\n{ledger}");
     for question in ["m1", "m2", "m3"] {
@@ -188,7 +188,10 @@ async fn check(harness: &Harness, point: usize) {
         assert!(context.owed.is_empty(), "point {point}: an answer is still owed in {channel}");
     }
     assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "point {point}");
-    assert!(harness.store.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
+    assert!(
+        harness.store.archive.dead_letters(&Default::default()).await.unwrap().is_empty(),
+        "point {point}"
+    );
 }
 
 /// Counts down at every point that is passed, and crashes the process at zero.

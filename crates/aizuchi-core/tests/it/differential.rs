@@ -227,7 +227,7 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
     for row in &decisions {
         exchanges.push(store.archive.exchanges(row.id).await.unwrap());
     }
-    let letters = store.archive.dead_letters().await.unwrap();
+    let letters = store.archive.dead_letters(&Default::default()).await.unwrap();
     let pending = store.archive.backlog().await.unwrap();
     let mut counted = std::collections::BTreeMap::new();
     for step in &steps {

@@ -221,6 +221,7 @@ impl Hostile {
             text: self.other.as_str().into(),
             visibility: Visibility::Public,
             messages: Vec::new(),
+            pinned: false,
         };
         let known =
             |owner: EntryOwner| MemorySource::Entry(KnownEntry { owner, entry: entry.clone() });
@@ -235,6 +236,7 @@ impl Hostile {
             channel_name: self.channel.as_str().into(),
             names: self.names().collect(),
             merged: Vec::new(),
+            kept: Default::default(),
             considered: 0,
         }
     }

@@ -304,7 +304,8 @@ async fn a_dead_letter_elsewhere_goes_with_what_it_was_made_from() {
         harness.pass(10).await;
         let asked = harness.mind.prompt_texts(aizuchi_core::prompt::PromptVerb::Reply);
         assert!(asked[0].contains("behind the roses"), "it was not recalled");
-        let letters = async || harness.store.archive.dead_letters().await.unwrap();
+        let letters =
+            async || harness.store.archive.dead_letters(&Default::default()).await.unwrap();
         assert_eq!(letters().await[0].text.as_deref(), Some(answer));
         let (user, asked) = (UserId::new("u-alice"), harness.clock.now());
         harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
@@ -388,4 +389,32 @@ impl HearText for TestStore {
         let entry = InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), now);
         self.store.hear(entry).await.unwrap();
     }
+}
+
+/// As after the restore of a backup, or when `aizuchi forget` was interrupted: the name was loaded at the start.
+#[tokio::test]
+async fn the_name_of_who_was_forgotten_by_the_operator_is_not_known_any_more() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let database = harness.store.database_store.clone().unwrap();
+        let cache = harness.inbox.channel_cache.clone();
+        harness.says("zebedee", "my honey wins prizes").await;
+        harness.says("bob", "zebedee: which ones?").await;
+        let user = UserId::new("u-zebedee");
+        let called = message(top_level("garden"), "m1", at(60), "bob", "zebedee: again?");
+        assert!(cache.has_human_named(&workspace(), "Zebedee"));
+        assert!(cache.names_in(&called).iter().any(|(called, _)| *called == user));
+        let order = Order::Forget { workspace: workspace(), user: user.clone(), asked: at(700) };
+        harness.store.store.order(order, at(700)).await.unwrap();
+        let mut connection = harness.store.database.as_ref().unwrap().connect().await;
+        query("UPDATE forgettings SET keeps_name = 0").execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let mut forgetter = Forgetter::new(database, cache.clone(), harness.clock.clone());
+        while forgetter.step().await.unwrap() {}
+        assert!(!cache.has_human_named(&workspace(), "zebedee"));
+        assert!(cache.names_in(&called).iter().all(|(called, _)| *called != user));
+        assert!(!format!("{cache:?}").to_lowercase().contains("zebedee"));
+        assert!(cache.has_human_named(&workspace(), "bob"));
+    })
+    .await;
 }

@@ -171,7 +171,7 @@ async fn a_nod_that_the_platform_refuses_becomes_a_message() {
         harness.platform.fails(&[Fault::Refused]);
         harness.says("Ken", "@Aizuchi thanks a lot!").await;
         harness.pass(5).await;
-        assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
+        assert!(harness.store.archive.dead_letters(&Default::default()).await.unwrap().is_empty());
         format!("{}{}", shown(&harness).await, reasons(&harness).await)
     });
     assert_snapshot!(transcript.await, @r#"

@@ -85,10 +85,12 @@ impl Story {
     }
 }
 
+/// One story, because what it learns from takes most of its time: the gate closes, learns the same after a restart, and
+/// opens after a reset.
 #[tokio::test]
-async fn what_the_judge_always_declines_is_asked_no_more() {
+async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
     let told = on_every_store(async |store| {
-        let story = Story::new(store).await;
+        let mut story = Story::new(store).await;
         story.live().await;
         assert_eq!(story.judged_and_skipped(2).await, (2, 0), "nothing was learned yet");
         story.learn().await;
@@ -99,11 +101,29 @@ async fn what_the_judge_always_declines_is_asked_no_more() {
         assert!(skipped.attempts.is_empty());
         let moment = skipped.evaluation.unwrap().moment.unwrap();
         assert!(moment.propensity < 1.0 && moment.rate.is_some());
-        // A long question is judged, and answered.
-        story.says(LONG).await;
-        let asked = story.newest().await;
+
+        let learned = story.gates.read(&workspace()).unwrap();
+        assert!(learned.skipping.is_some());
+        story.harness = story.harness.restart().await;
+        let other = Story { gates: Arc::default(), ..story };
+        other.learn().await;
+        assert_eq!(other.gates.read(&workspace()).unwrap(), learned);
+
+        // The restart kept what the story's gates had learned. A long question is judged, and answered.
+        other.says(LONG).await;
+        let asked = other.newest().await;
         assert_eq!(asked.ended, Some(DecisionResult::Spoke));
         assert!(asked.evaluation.unwrap().passed_gates.ends_with(&[Gate::Learned]));
+
+        other.harness.order(Order::ForgetMoments { workspace: workspace() }).await;
+        other.learn().await;
+        let forgotten = other.gates.read(&workspace()).unwrap();
+        assert_eq!((forgotten.training.verdicts, &forgotten.skipping), (0, &None));
+        // Another process reads the ledger.
+        let kept =
+            HarnessOptions { learned_gates: other.gates.clone(), ..HarnessOptions::default() };
+        let again = Story { harness: other.harness.with_options(kept), gates: other.gates };
+        assert_eq!(again.judged_and_skipped(3).await, (3, 0));
         skipped.why.unwrap()
     })
     .await;
@@ -136,31 +156,6 @@ async fn a_mention_is_always_answered() {
     let before = story.harness.platform.posted_texts().len();
     story.says("@Aizuchi are you there").await;
     assert_eq!(story.harness.platform.posted_texts().len(), before + 1);
-}
-
-#[tokio::test]
-async fn a_restart_learns_the_same_and_a_reset_forgets_it() {
-    on_every_store(async |store| {
-        let mut story = Story::new(store).await;
-        story.live().await;
-        story.learn().await;
-        let learned = story.gates.read(&workspace()).unwrap();
-        assert!(learned.skipping.is_some());
-        story.harness = story.harness.restart().await;
-        let other = Story { gates: Arc::default(), ..story };
-        other.learn().await;
-        assert_eq!(other.gates.read(&workspace()).unwrap(), learned);
-        other.harness.order(Order::ForgetMoments { workspace: workspace() }).await;
-        other.learn().await;
-        let forgotten = other.gates.read(&workspace()).unwrap();
-        assert_eq!((forgotten.training.verdicts, &forgotten.skipping), (0, &None));
-        // The restart kept what the story's gates had learned; another process reads the ledger.
-        let kept =
-            HarnessOptions { learned_gates: other.gates.clone(), ..HarnessOptions::default() };
-        let again = Story { harness: other.harness.with_options(kept), gates: other.gates };
-        assert_eq!(again.judged_and_skipped(3).await, (3, 0));
-    })
-    .await;
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ mod links;
 mod flow;
 mod forgetting;
 mod memory;
+mod memory_changes;
 mod memos;
 mod models;
 mod model_problems;

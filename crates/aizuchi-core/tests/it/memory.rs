@@ -719,6 +719,7 @@ async fn imported_memories_are_merged_and_stay_in_their_channel() {
             text: "The keys are under the blue pot.".into(),
             visibility: Visibility::Public,
             messages: Vec::new(),
+            pinned: false,
         };
         let scope = MemoryScope::Channel(ChannelId::new("garden"));
         for term in [MemoryTerm::LongTerm, MemoryTerm::ShortTerm] {

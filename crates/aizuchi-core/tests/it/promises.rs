@@ -414,7 +414,7 @@ async fn a_permanent_failure_leaves_a_dead_letter_and_no_step() {
             why: "something went wrong".to_owned(),
         };
         store.complete(&post, Outcome::new(end), 5).await;
-        let letters = store.archive.dead_letters().await.unwrap();
+        let letters = store.archive.dead_letters(&Default::default()).await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("one"));
         assert_eq!((letters[0].at, &*letters[0].verb), (at(5), "post"));
@@ -1040,6 +1040,7 @@ fn import_memory(channel: &str, text: &str) -> Order {
         text: text.into(),
         visibility: Public,
         messages: Vec::new(),
+        pinned: false,
     };
     Order::ImportMemory { key, entries: vec![entry], newest: at(0) }
 }

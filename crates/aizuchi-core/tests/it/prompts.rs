@@ -3,6 +3,7 @@
 mod defects;
 pub mod golden;
 mod length;
+mod lifetime;
 mod overrides;
 mod parity;
 

@@ -354,6 +354,8 @@ impl Simulation {
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
             | Order::NotePrivateRead(_) => {}
         }
     }

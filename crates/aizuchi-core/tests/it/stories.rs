@@ -404,7 +404,7 @@ async fn a_post_of_unknown_fate_ends_as_a_dead_letter() {
         harness.platform.fails(&[Fault::LostRequest; 100]);
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(10_000).await;
-        let letters = harness.store.archive.dead_letters().await.unwrap();
+        let letters = harness.store.archive.dead_letters(&Default::default()).await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].error, "the platform took it at no attempt");
         assert!(harness.platform.calls.load(Ordering::SeqCst) <= 15);
@@ -872,7 +872,7 @@ async fn a_post_queued_behind_others_costs_no_attempt() {
         harness.platform.fails(&[Fault::Queued; 30]);
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(1000).await;
-        assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
+        assert!(harness.store.archive.dead_letters(&Default::default()).await.unwrap().is_empty());
         harness.transcript().await
     });
     assert_snapshot!(transcript.await, @r"
@@ -891,7 +891,7 @@ async fn a_lost_answer_after_retries_is_looked_up() {
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(10_000).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
-        assert!(harness.store.archive.dead_letters().await.unwrap().is_empty());
+        assert!(harness.store.archive.dead_letters(&Default::default()).await.unwrap().is_empty());
         format!("{:?}", harness.decisions("garden").await[0].ended)
     });
     assert_snapshot!(transcript.await, @"Some(Spoke)");
@@ -905,7 +905,7 @@ async fn a_refused_post_is_kept_as_a_dead_letter() {
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(1000).await;
         assert_eq!(harness.platform.calls.load(Ordering::SeqCst), 1);
-        let letters = harness.store.archive.dead_letters().await.unwrap();
+        let letters = harness.store.archive.dead_letters(&Default::default()).await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("Here I am."));
         assert_eq!(letters[0].error, "the platform refuses: the channel is closed");

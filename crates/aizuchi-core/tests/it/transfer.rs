@@ -9,7 +9,7 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::Order;
-use aizuchi_core::store::database::connection::{Connection, query};
+use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::schema::set_moved_to;
 use aizuchi_core::store::transfer::tables::{Table, TableDigest};
@@ -17,6 +17,7 @@ use aizuchi_core::store::transfer::{IfOccupied, MoveReport, back_up, move_to, re
 use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
 use aizuchi_harness::postgres;
 use jiff::SignedDuration;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -472,4 +473,79 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
         );
     })
     .await;
+}
+
+/// Whoever reads a backup cannot tell by one hash for each id who was forgotten, nor compare two installations.
+#[tokio::test]
+async fn who_was_forgotten_is_kept_with_the_salt_of_the_installation() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let [before, after, elsewhere] =
+            ["before.db", "after.db", "elsewhere.db"].map(|name| folder.path().join(name));
+        let target = place(&store);
+        let _folder = store.database.clone();
+        store.hear_text("a1", 1, "alice", "the shed leaks").await;
+        store.hear_text("b1", 2, "bob", "hm").await;
+        back_up(&target, &before).await.unwrap();
+        for (user, second) in [("u-alice", 300), ("u-bob", 301)] {
+            let order = Order::Forget {
+                workspace: workspace(),
+                user: UserId::new(user),
+                asked: at(second),
+            };
+            store.store.order(order, at(second)).await.unwrap();
+        }
+        store.finish_forgetting(at(400)).await;
+        back_up(&target, &after).await.unwrap();
+        let kept = forgotten_users(&store).await;
+        let (salt, alice) = (kept[0].1.clone(), plain_hash("u-alice"));
+        assert!(salt.len() == 32 && kept.len() == 2 && kept[1].1 == salt, "{kept:?}");
+        assert!(kept.iter().all(|(hash, _)| *hash != alice), "{kept:?}");
+        // It goes with the database, wherever that is taken.
+        let elsewhere = DatabaseLocation::Sqlite(elsewhere);
+        assert_eq!(restore(&after, &elsewhere, IfOccupied::Refuse).await.unwrap().forgotten, 0);
+        let restored = TestStore::reopen(&elsewhere).await;
+        assert_eq!(forgotten_users(&restored).await, kept);
+        restored.stop().await;
+        // An older version kept the bare hash. It gets the salt, and is understood until then, also in a backup.
+        let database = store.database.clone().unwrap();
+        let mut connection = database.connect().await;
+        let bare = format!("UPDATE forgotten_users SET salt = '', user_hash = '{alice}'");
+        let others = query(
+            "DELETE FROM forgotten_users WHERE at_ms > (SELECT min(at_ms) FROM forgotten_users)",
+        );
+        others.execute(&mut connection).await.unwrap();
+        connection.execute_with(bare, Vec::new()).await.unwrap();
+        connection.close().await.unwrap();
+        store.stop().await;
+        assert_eq!(restore(&before, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
+        let store = TestStore::reopen(&target).await;
+        let kept = forgotten_users(&store).await;
+        assert!(kept.iter().all(|(hash, salt)| salt.len() == 32 && *hash != alice), "{kept:?}");
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        store.stop().await;
+        // She was forgotten after the backup, so she is again; once in it, she may come back.
+        assert_eq!(restore(&before, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
+    })
+    .await;
+}
+
+/// The hashes of those who were forgotten, with their salts.
+async fn forgotten_users(store: &TestStore) -> Vec<(String, String)> {
+    let mut connection = store.database.as_ref().unwrap().connect().await;
+    let rows = query("SELECT user_hash, salt FROM forgotten_users ORDER BY user_hash");
+    let rows = rows.fetch_all(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let text = |row: &Row, column: &str| row.text(column).unwrap().unwrap();
+    rows.iter().map(|row| (text(row, "user_hash"), text(row, "salt"))).collect()
+}
+
+/// What a version before the salt kept of a user.
+fn plain_hash(user: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [workspace().as_str(), user] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

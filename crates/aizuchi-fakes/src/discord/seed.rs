@@ -4,14 +4,17 @@ use crate::discord::FakeDiscord;
 use crate::discord::api_error::ApiError;
 use crate::discord::channel::{NewChannel, NewChannelKind};
 use crate::discord::guild::NewUser;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::fakes;
 
 impl FakeDiscord {
     /// Adds three users, another bot, a guild with a few channels, and a direct message.
-    pub fn seed(&self) -> Result<(), ApiError> {
-        let mio = self.add_user("Mio");
-        let ken = self.add_user("Ken");
-        let emma = self.add_user("Emma");
-        let weather = self.add_user_with(NewUser { name: "Weather".to_owned(), is_bot: true });
+    pub fn seed(&self, language: Language) -> Result<(), ApiError> {
+        let mio = self.add_user(fakes::mio(language));
+        let ken = self.add_user(fakes::ken(language));
+        let emma = self.add_user(fakes::emma(language));
+        let weather =
+            self.add_user_with(NewUser { name: fakes::weather(language).to_owned(), is_bot: true });
         let guild = self.add_guild("Dev Server", mio);
         for user in [ken, emma, weather] {
             self.add_member(guild, user)?;

@@ -4,24 +4,26 @@ use crate::slack::FakeSlack;
 use crate::slack::api_error::ApiError;
 use crate::slack::channel::{ChannelKind, NewChannel};
 use crate::slack::user::NewUser;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::fakes;
 
 impl FakeSlack {
     /// Adds three users, another bot, four channels, of which the bot is in two, and a direct message.
-    pub fn seed(&self) -> Result<(), ApiError> {
-        let add_user = |name: &str, real_name: &str, is_admin| {
+    pub fn seed(&self, language: Language) -> Result<(), ApiError> {
+        let add_user = |username: &str, name: &str, real_name: &str, is_admin| {
             self.add_user_with(NewUser {
-                name: name.to_lowercase(),
+                name: username.to_owned(),
                 real_name: real_name.to_owned(),
                 display_name: name.to_owned(),
                 is_bot: false,
                 is_admin,
             })
         };
-        let mio = add_user("Mio", "Mio Tanaka", true);
-        let ken = add_user("Ken", "Ken Sato", false);
-        let emma = add_user("Emma", "Emma Berg", false);
+        let mio = add_user("mio", fakes::mio(language), fakes::mio_tanaka(language), true);
+        let ken = add_user("ken", fakes::ken(language), fakes::ken_sato(language), false);
+        let emma = add_user("emma", fakes::emma(language), fakes::emma_berg(language), false);
         let weather = self.add_user_with(NewUser {
-            name: "Weather".to_owned(),
+            name: fakes::weather(language).to_owned(),
             is_bot: true,
             ..NewUser::default()
         });

@@ -6,13 +6,14 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
+use crate::web::access::Access;
 use crate::web::console::layout::encode;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{Channel, MessageId, User};
+use aizuchi_core::chat::{Channel, MessageId, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{DecisionId, DecisionResult};
+use aizuchi_core::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::DecisionFilter;
+use aizuchi_core::store::{DecisionFilter, MessageFilter};
 use aizuchi_core::texts;
 
 /// The fields of the form. Empty ones are as absent.
@@ -35,30 +36,24 @@ pub struct Choice {
     pub word: &'static str,
 }
 
-/// What is wanted.
+/// What is wanted: all of it holds for each row.
 pub struct Filter {
-    pub wanted: Wanted,
-    pub from: Option<Timestamp>,
-    pub until: Option<Timestamp>,
+    pub source: Source,
+    pub ended: Option<DecisionFilter>,
+    pub gate: Option<Gate>,
+    pub messages: MessageFilter,
 }
 
-pub enum Wanted {
-    Messages {
-        before: Option<MessageId>,
-    },
-    Decisions {
-        ended: Option<DecisionFilter>,
-        gate: Option<Gate>,
-        before: Option<DecisionId>,
-    },
-    /// Everything by one person before a message.
-    Author {
-        author: User,
-        before: Option<MessageId>,
-    },
+/// How the rows are found.
+pub enum Source {
+    /// The newest before a message.
+    Messages { before: Option<MessageId> },
+    /// Those of the newest decisions before one.
+    Decisions { before: Option<DecisionId> },
+    /// Those that fit a search best.
+    Search(String),
     /// Nobody has that name.
     Nobody,
-    Search(String),
 }
 
 impl FilterQuery {
@@ -86,7 +81,7 @@ impl Filter {
         web: &Web,
         channel: &Channel,
         query: &FilterQuery,
-        can_read: bool,
+        access: &Access,
     ) -> Result<Self, ApiProblem> {
         let invalid = |what: &str| {
             let sentence = format!("{what} cannot be understood");
@@ -104,32 +99,55 @@ impl Filter {
             "" => Ok(None),
             text => parse_time(text, &web.zone).map(Some).ok_or_else(|| invalid("the time")),
         };
+        let (from, until) = (time(&query.from)?, time(&query.until)?);
+        let (person, text) = match access.may_read(&channel.workspace, channel.visibility) {
+            true => (query.person.trim(), query.q.trim()),
+            false => ("", ""),
+        };
+        let author = match person {
+            "" => None,
+            name => Some(find_person(web, channel, name).await?),
+        };
         let before = query.before.as_deref().filter(|before| !before.is_empty());
-        let wanted = if can_read && !query.q.trim().is_empty() {
-            Wanted::Search(query.q.trim().to_owned())
+        let source = if author == Some(None) {
+            Source::Nobody
+        } else if !text.is_empty() {
+            Source::Search(text.to_owned())
         } else if ended.is_some() || gate.is_some() {
             let number = before.map(|before| before.parse().map_err(|_| invalid("before")));
-            Wanted::Decisions { ended, gate, before: number.transpose()?.map(DecisionId) }
-        } else if can_read && !query.person.trim().is_empty() {
-            let name = query.person.trim().trim_start_matches('@').to_lowercase();
-            let users = web.archive.users(&channel.workspace).await?.into_iter();
-            let mut users = users.filter(|user| {
-                user.name.to_lowercase() == name || user.id.as_str().to_lowercase() == name
-            });
-            match users.next() {
-                Some(author) => Wanted::Author { author, before: before.map(MessageId::new) },
-                None => Wanted::Nobody,
-            }
+            Source::Decisions { before: number.transpose()?.map(DecisionId) }
         } else {
-            Wanted::Messages { before: before.map(MessageId::new) }
+            Source::Messages { before: before.map(MessageId::new) }
         };
-        Ok(Self { wanted, from: time(&query.from)?, until: time(&query.until)? })
+        // Which rows a name or a word finds says something of them.
+        let is_asked = author.is_some() || !text.is_empty();
+        let reads_all = access.may_read(&channel.workspace, Visibility::Private);
+        let visibility = (is_asked && !reads_all).then_some(Visibility::Public);
+        let messages = MessageFilter { author: author.flatten(), from, until, visibility };
+        Ok(Self { source, ended, gate, messages })
     }
 
-    /// Whether something of this time is wanted.
-    pub fn has(&self, at: Timestamp) -> bool {
-        self.from.is_none_or(|from| at >= from) && self.until.is_none_or(|until| at < until)
+    /// Whether a decision is wanted.
+    pub fn has(&self, decision: &Decision) -> bool {
+        let is_ended = self.ended.is_none_or(|wanted| match wanted {
+            DecisionFilter::Open => decision.ended.is_none(),
+            DecisionFilter::Ended(ended) => decision.ended == Some(ended),
+        });
+        is_ended && self.gate.is_none_or(|wanted| decision.gate == Some(wanted))
     }
+}
+
+/// Who has this name or id.
+async fn find_person(
+    web: &Web,
+    channel: &Channel,
+    name: &str,
+) -> Result<Option<UserId>, ApiProblem> {
+    let name = name.trim_start_matches('@').to_lowercase();
+    let mut users = web.archive.users(&channel.workspace).await?.into_iter();
+    let found = users
+        .find(|user| user.name.to_lowercase() == name || user.id.as_str().to_lowercase() == name);
+    Ok(found.map(|user| user.id))
 }
 
 /// All outcomes, to choose one.

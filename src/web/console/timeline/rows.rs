@@ -1,27 +1,27 @@
 //! The rows of a timeline: messages, and behind the last message of each decision how it ended.
 
-use std::collections::HashMap;
-
-use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
 
 use crate::web::access::Access;
 use crate::web::console::layout::{Moment, decision_address};
 use crate::web::console::marking::MarkingView;
-use crate::web::console::timeline::filter::{Filter, Wanted};
+use crate::web::console::timeline::filter::{Filter, Source};
+use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId, Visibility};
+use aizuchi_core::chat::{AuthorKind, Channel, MessageId};
 use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{AttemptResult, Decision, DecisionId};
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::recall::RecallQuery;
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, PrivateText, StoredMessage};
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::{DecisionQuery, FilteredMessages, MessageFilter, StoredMessage};
 use aizuchi_core::texts;
 
 /// How many messages or decisions are on one page.
 const PAGE: usize = 100;
 /// With their messages, decisions take more room.
 const DECISIONS: usize = 40;
+/// So many matches of a search are looked through for those that pass the rest of the filter.
+const CANDIDATES: usize = 1000;
 
 pub struct Rows {
     pub rows: Vec<Row>,
@@ -70,16 +70,11 @@ impl Rows {
         filter: &Filter,
         language: Language,
     ) -> Result<Self, ApiProblem> {
-        let (mut messages, mut older) = messages(web, access, channel, filter).await?;
-        // What is before the beginning is not wanted, so there is nothing older either.
-        let is_before =
-            |stored: &StoredMessage| filter.from.is_some_and(|from| stored.message.at < from);
-        if messages.first().is_some_and(is_before) {
-            older = None;
-        }
-        messages.retain(|stored| filter.has(stored.message.at));
+        let (messages, older) = messages(web, channel, filter).await?;
         let decisions = decisions_of(web, channel, &messages).await?;
-        record_reads(web, access, channel, &messages, &decisions).await?;
+        let workspace = &channel.workspace;
+        workspaces::record_look(web, access, workspace, Shown::Messages(&messages)).await?;
+        workspaces::record_look(web, access, workspace, Shown::Decisions(&decisions)).await?;
         let ids: Vec<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
         let marks = web.archive.marks(&channel.workspace, &ids).await?;
         let reader = RowReader { access, channel, language, marks: &marks };
@@ -107,52 +102,38 @@ impl Rows {
 /// The messages of the page, and where the one before it ends.
 async fn messages(
     web: &Web,
-    access: &Access,
     channel: &Channel,
     filter: &Filter,
 ) -> Result<(Vec<StoredMessage>, Option<String>), ApiProblem> {
-    let first_of = |messages: &[StoredMessage]| {
-        let is_full = messages.len() >= PAGE;
-        is_full.then(|| messages.first().map(|stored| stored.message.id.to_string())).flatten()
-    };
-    match &filter.wanted {
-        Wanted::Nobody => Ok((Vec::new(), None)),
-        Wanted::Messages { before } => {
-            let range = match (before, filter.until) {
-                (Some(before), _) => MessageRange::Before(before.clone()),
-                (None, Some(until)) => MessageRange::BeforeTime(until),
-                (None, None) => MessageRange::Newest,
+    match &filter.source {
+        Source::Nobody => Ok((Vec::new(), None)),
+        Source::Messages { before } => {
+            // One more tells whether there is a page before this one.
+            let query = FilteredMessages {
+                workspace: channel.workspace.clone(),
+                channel: channel.id.clone(),
+                filter: filter.messages.clone(),
+                before: before.clone(),
+                limit: PAGE + 1,
             };
-            let found = web.archive.messages(query(channel, range)).await?;
-            let older = first_of(&found);
+            let mut found = web.archive.filtered_messages(&query).await?;
+            let is_full = drop_oldest(&mut found, PAGE);
+            let first = found.first().filter(|_| is_full);
+            let older = first.map(|stored| stored.message.id.to_string());
             Ok((found, older))
         }
-        Wanted::Author { author, before } => {
-            let before = match before {
-                Some(id) => {
-                    let message = web.archive.message(&channel.workspace, &channel.id, id).await?;
-                    message.map(|stored| stored.message.at)
-                }
-                None => filter.until,
-            };
-            let before = before.unwrap_or(Timestamp::MAX);
-            let mut found =
-                web.archive.messages_of_author(author, &channel.id, before, PAGE).await?;
-            let older = first_of(&found);
-            found.retain(|stored| access.may_read_message(stored));
-            Ok((found, older))
-        }
-        Wanted::Decisions { ended, gate, before } => {
+        Source::Decisions { before } => {
             let query = DecisionQuery::Filtered {
                 workspace: channel.workspace.clone(),
                 channel: channel.id.clone(),
-                ended: *ended,
-                gate: *gate,
+                ended: filter.ended,
+                gate: filter.gate,
+                messages: filter.messages.clone(),
                 before: *before,
-                limit: DECISIONS,
+                limit: DECISIONS + 1,
             };
-            let decisions = web.archive.decisions(query).await?;
-            let is_full = decisions.len() >= DECISIONS;
+            let mut decisions = web.archive.decisions(query).await?;
+            let is_full = drop_oldest(&mut decisions, DECISIONS);
             let older = decisions.first().filter(|_| is_full).map(|it| it.id.0.to_string());
             let mut found = Vec::new();
             for decision in &decisions {
@@ -160,33 +141,63 @@ async fn messages(
                     found.extend(web.archive.message(&channel.workspace, &channel.id, id).await?);
                 }
             }
+            found.retain(|stored| filter.messages.has(stored));
             in_order(&mut found);
             Ok((found, older))
         }
-        Wanted::Search(text) => {
-            let query = RecallQuery {
-                workspace: channel.workspace.clone(),
-                visible_from: Some(channel.id.clone()),
-                channel: Some(channel.id.clone()),
-                text: text.clone(),
-                before: filter.until,
-                limit: PAGE,
-            };
-            let mut found = Vec::new();
-            for recalled in web.store.recall(&query).await? {
-                let id = &recalled.message.id;
-                found.extend(web.archive.message(&channel.workspace, &channel.id, id).await?);
-            }
-            found.retain(|stored| access.may_read_message(stored));
-            in_order(&mut found);
-            Ok((found, None))
-        }
+        Source::Search(text) => Ok((search(web, channel, filter, text).await?, None)),
     }
 }
 
-fn query(channel: &Channel, range: MessageRange) -> MessageQuery {
-    let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
-    MessageQuery { workspace, channel: id, thread: None, range, limit: PAGE }
+/// Keeps the newest so many. Whether there were more.
+fn drop_oldest<T>(found: &mut Vec<T>, most: usize) -> bool {
+    let surplus = found.len().saturating_sub(most);
+    found.drain(..surplus);
+    surplus > 0
+}
+
+/// The best matches among the messages that pass the filter, oldest first.
+async fn search(
+    web: &Web,
+    channel: &Channel,
+    filter: &Filter,
+    text: &str,
+) -> Result<Vec<StoredMessage>, ApiProblem> {
+    let query = RecallQuery {
+        workspace: channel.workspace.clone(),
+        visible_from: Some(channel.id.clone()),
+        channel: Some(channel.id.clone()),
+        text: text.to_owned(),
+        before: filter.messages.until,
+        limit: CANDIDATES,
+    };
+    let MessageFilter { author, from, .. } = &filter.messages;
+    let mut candidates = web.store.recall(&query).await?;
+    candidates.retain(|RecalledMessage { message, .. }| {
+        author.as_ref().is_none_or(|author| *author == message.author.id)
+            && from.is_none_or(|from| message.at >= from)
+    });
+    let mut ids: Vec<MessageId> = candidates.iter().map(|it| it.message.id.clone()).collect();
+    if filter.ended.is_some() || filter.gate.is_some() {
+        let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
+        let about = DecisionQuery::Messages { workspace, channel: id, messages: ids.clone() };
+        let decisions = web.archive.decisions(about).await?.into_iter();
+        let wanted: HashSet<MessageId> = decisions
+            .filter(|decision| filter.has(decision))
+            .flat_map(|decision| [decision.messages, decision.posted_messages].concat())
+            .collect();
+        ids.retain(|id| wanted.contains(id));
+    }
+    let mut found = Vec::new();
+    for id in ids {
+        if found.len() == PAGE {
+            break;
+        }
+        let stored = web.archive.message(&channel.workspace, &channel.id, &id).await?;
+        found.extend(stored.filter(|stored| filter.messages.has(stored)));
+    }
+    in_order(&mut found);
+    Ok(found)
 }
 
 fn in_order(messages: &mut Vec<StoredMessage>) {
@@ -205,23 +216,6 @@ async fn decisions_of(
     let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
     let query = DecisionQuery::Messages { workspace, channel: id, messages };
     Ok(web.archive.decisions(query).await?)
-}
-
-async fn record_reads(
-    web: &Web,
-    access: &Access,
-    channel: &Channel,
-    messages: &[StoredMessage],
-    decisions: &[Decision],
-) -> Result<(), ApiProblem> {
-    workspaces::record_messages_read(web, access, messages).await?;
-    let is_private = channel.visibility != Visibility::Public;
-    let has_reasons = !decisions.is_empty() && access.may_read_models(&channel.workspace);
-    if is_private && has_reasons && channel.workspace != workspace_id() {
-        let place = (&channel.workspace, &channel.id);
-        workspaces::record_read(web, access, place, PrivateText::Decisions).await?;
-    }
-    Ok(())
 }
 
 /// Makes rows that this visitor may read.

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
 use crate::context::{Context, ContextWindow};
+use crate::memory::change::KeptEntries;
 use crate::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
@@ -36,6 +37,16 @@ pub struct GatheredSources {
     /// The revision of the store that was read.
     pub seen_revision: u64,
     pub merged: Vec<MemoryId>,
+    /// What people decided about the memory's entries.
+    pub kept: KeptEntries,
+}
+
+impl GatheredSources {
+    /// Private and public sources, which are folded separately, so that nothing private gets into a public entry. Each
+    /// with what people decided about such entries.
+    pub fn groups(&self) -> [(Vec<MemorySource>, KeptEntries); 2] {
+        [(self.unshared.clone(), self.kept.clone()), (self.shared.clone(), self.kept.to_public())]
+    }
 }
 
 impl Agent {
@@ -63,10 +74,13 @@ impl Agent {
     ) -> Result<GatheredSources, StepError> {
         let window = self.settings.limits.window(self.now());
         // Messages that arrived since the last update are included, however old they are.
-        let remembered = match thread {
-            Some(_) => Timestamp::MIN,
-            None => self.remembered_until(key).await?,
+        let own = match thread {
+            Some(_) => None,
+            None => self.current_memory(key).await?,
         };
+        let remembered = own.as_ref().map_or(Timestamp::MIN, |own| own.newest_message_at);
+        let kept = own.as_ref().map(Memory::kept).unwrap_or_default();
+        let is_kept = kept != KeptEntries::default();
         let since = remembered.min(window.recent_since);
         let context = self.memory_context(&key.workspace, channel, thread, since).await?;
         let mut messages: Vec<Arc<Message>> = match thread {
@@ -96,15 +110,15 @@ impl Agent {
             channel_name: context.conversation_history.channel_name.clone(),
             names: context.names,
             seen_revision: context.revision,
-            merged: Vec::new(),
+            merged: own.iter().filter(|_| is_kept).map(|own| own.id).collect(),
+            kept,
         })
     }
 
-    /// When the newest message behind a memory was posted.
-    async fn remembered_until(&self, key: &MemoryKey) -> Result<Timestamp, StepError> {
+    /// A memory as it stands.
+    async fn current_memory(&self, key: &MemoryKey) -> Result<Option<Memory>, StepError> {
         let memories = self.store.memories(&key.workspace).await?;
-        let own = memories.iter().find(|memory| memory.key == *key);
-        Ok(own.map_or(Timestamp::MIN, |own| own.newest_message_at))
+        Ok(memories.into_iter().find(|memory| memory.key == *key))
     }
 
     /// A channel's long-term memory, and the short-term entries that are new to it.
@@ -164,6 +178,7 @@ impl Agent {
             newest_at,
             seen_revision,
             merged,
+            kept: own.map(Memory::kept).unwrap_or_default(),
         })
     }
 
@@ -178,7 +193,10 @@ impl Agent {
         let public_context =
             self.memory_context(&key.workspace, &ChannelId::new(""), None, now).await?;
         let memories = self.store.memories(&key.workspace).await?;
-        let own = memories.iter().find(|memory| memory.key == *key && term == MemoryTerm::LongTerm);
+        let current = memories.iter().find(|memory| memory.key == *key);
+        let own = current.filter(|_| term == MemoryTerm::LongTerm);
+        // One that is to be made anew takes everything in again.
+        let known = own.filter(|own| own.orphaned_messages.is_empty());
         let since = self.settings.limits.window(now).recent_since;
         let is_current =
             |memory: &&Memory| term == MemoryTerm::LongTerm || memory.newest_message_at >= since;
@@ -192,7 +210,7 @@ impl Agent {
             let Some(channel_memory) = channel_memory else { continue };
             let (id, name) = (channel.channel_id.clone(), channel.channel_name.clone());
             let owner = EntryOwner::Channel { id, name, term };
-            let public = new_entries(own, Some(channel_memory), &owner).into_iter();
+            let public = new_entries(known, Some(channel_memory), &owner).into_iter();
             fresh.extend(public.filter(|(_, entry)| entry.is_public()));
             source_memories.push(channel_memory);
         }
@@ -210,6 +228,7 @@ impl Agent {
                 .unwrap_or_default(),
             seen_revision: public_context.revision,
             merged: source_memories.iter().map(|memory| memory.id).collect(),
+            kept: current.map(Memory::kept).unwrap_or_default(),
         })
     }
 
@@ -247,14 +266,14 @@ fn new_entries<'a>(
     unknown.map(|entry| (owner.clone(), entry)).collect()
 }
 
-/// The existing entries followed by the new ones, as sources that are public and sources that are
+/// The existing entries but for the pinned ones, followed by the new ones, as sources that are public and sources that are
 /// not.
 fn merge_entries(
     own: Option<&Memory>,
     fresh: Vec<(EntryOwner, &MemoryEntry)>,
 ) -> (Vec<MemorySource>, Vec<MemorySource>) {
-    let existing =
-        own.into_iter().flat_map(|own| &own.entries).map(|entry| (EntryOwner::SameMemory, entry));
+    let existing = own.into_iter().flat_map(|own| &own.entries).filter(|entry| !entry.pinned);
+    let existing = existing.map(|entry| (EntryOwner::SameMemory, entry));
     let (shared, unshared): (Vec<_>, Vec<_>) =
         existing.chain(fresh).partition(|(_, entry)| entry.is_public());
     let sources = |entries: Vec<(EntryOwner, &MemoryEntry)>| {

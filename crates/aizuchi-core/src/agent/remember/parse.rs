@@ -88,6 +88,7 @@ impl EntryParser<'_> {
             text: text.into(),
             visibility: Visibility::Private,
             messages,
+            pinned: false,
         })
     }
 
@@ -125,6 +126,7 @@ mod tests {
                     text: "known".into(),
                     visibility: Visibility::Public,
                     messages: ids.iter().map(|id| message_ref(id)).collect(),
+                    pinned: false,
                 },
             })
         };
@@ -139,6 +141,7 @@ mod tests {
             channel_name: "".into(),
             names: Default::default(),
             merged: Vec::new(),
+            kept: Default::default(),
             considered: 0,
         }
     }

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
+use crate::context::talk::passes_question_on;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::{News, normalize};
@@ -274,9 +275,14 @@ fn first_sentence(text: &str) -> &str {
 fn has_told(context: &Context, question: &Message) -> bool {
     let quote = truncate_quote(&to_single_line(&question.text));
     let later = context.target_messages().iter().skip_while(|message| message.id != question.id);
-    later
-        .filter(|message| message.author.kind == AuthorKind::Persona)
-        .any(|message| message.text.contains(&*quote))
+    let mut is_next = true;
+    later.skip(1).any(|message| {
+        let is_own = message.author.kind == AuthorKind::Persona;
+        is_next &= is_own;
+        let passes_on_unquoted =
+            || !message.text.contains(['“', '「']) && passes_question_on(&message.text);
+        is_own && (message.text.contains(&*quote) || is_next && passes_on_unquoted())
+    })
 }
 
 /// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
@@ -348,6 +354,9 @@ mod tests {
                 has_told(&context, &context.target_messages()[number])
             };
             assert!(told_of(&[question, ("Aizuchi", &told), ("otto", "hm")], 0), "{text}");
+            let unknown = texts::builtin::unknown_here(Language::En, Name("ida"));
+            assert!(told_of(&[question, ("Aizuchi", &unknown), ("otto", "hm")], 0), "{text}");
+            assert!(!told_of(&[question, ("otto", "hm"), ("Aizuchi", &unknown)], 0), "{text}");
             // Somebody else's words, what came before, and another question tell nothing.
             assert!(!told_of(&[question, ("otto", &told)], 0), "{text}");
             assert!(!told_of(&[("Aizuchi", &told), question], 1), "{text}");

@@ -106,6 +106,7 @@ mod tests {
             text: "the roof was mended".into(),
             visibility: Visibility::Public,
             messages: Vec::new(),
+            pinned: false,
         };
         let input = MemoryInput {
             key: MemoryKey {
@@ -121,6 +122,7 @@ mod tests {
             channel_name: "c".into(),
             names: Default::default(),
             merged: Vec::new(),
+            kept: Default::default(),
             considered: 0,
         };
         let persona = Persona {

@@ -24,6 +24,8 @@ pub enum Topic {
     /// How to connect a model, or which one it has.
     Model,
     Joke,
+    /// What it thinks of something.
+    Opinion,
     /// To be told something at a time.
     Reminder,
     /// What was said last.
@@ -57,6 +59,7 @@ impl Topic {
             | Topic::Abilities
             | Topic::Model
             | Topic::Joke
+            | Topic::Opinion
             | Topic::Reminder
             | Topic::Recap
             | Topic::Mood

@@ -1,68 +1,33 @@
-//! What was said that the built-in mind may quote, and which of it answers a question: the message that shares the most
-//! of the question's rare words.
+//! What was said that the built-in mind may quote, and how it quotes it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Zoned};
 
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
-use crate::llm::builtin::phrases::List;
-use crate::llm::builtin::request::{Request, normalize, without_call};
-use crate::llm::builtin::vocabulary::{asks_for_secrecy, content_words, truncate_quote};
+use crate::llm::builtin::quote::{Quote, QuoteKind, answered_question, replies};
+use crate::llm::builtin::ranking::{Known, MIN_SHARE, Question, rank};
+use crate::llm::builtin::request::{Request, without_call};
+use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;
+use crate::recall::content_words::content_words;
 use crate::texts::{self, Name};
-use aizuchi_structure::cues::Cues;
-use aizuchi_structure::lexicon::Topic as LinguisticTopic;
 
-/// An answer holds more than this share of the question's words, by weight.
-const MIN_SHARE: f64 = 0.5;
-/// A message replies to another one from this probability on.
-const REPLIES: f32 = 0.4;
 /// How many messages of the talk about one matter need not name it.
 const MAX_BETWEEN: usize = 3;
-/// "It moved to Friday" is about what was said not longer before.
-const SHORTLY: SignedDuration = SignedDuration::from_mins(30);
 /// "Between us" covers what its author says about then.
 const BETWEEN_US: SignedDuration = SignedDuration::from_mins(5);
-
-/// Something that was said.
-#[derive(Clone, Debug)]
-pub struct Quote<'a> {
-    pub message: &'a Message,
-    pub speaker: String,
-    /// The name of its channel, if that is another one.
-    pub channel: Option<String>,
-    /// What to quote: the text, or what it asked the mind to keep.
-    pub text: String,
-    pub kind: QuoteKind,
-}
-
-/// What answers a question.
-#[derive(Clone, Copy, Debug)]
-pub struct Known<'q, 'a> {
-    pub newest: &'q Quote<'a>,
-    /// What it was before, if it has changed.
-    pub before: Option<&'q Quote<'a>>,
-}
-
-/// To whom something was said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum QuoteKind {
-    /// To the others.
-    Said,
-    /// To the mind.
-    Told,
-    /// To the mind, which was asked to keep it.
-    Kept,
-}
 
 /// Everything that may be quoted in one reply, oldest first.
 pub struct Quotes<'a> {
     quotes: Vec<Quote<'a>>,
     /// What the asker said to the others. It is quoted to them only where they ask for it.
     own: Vec<Quote<'a>>,
+    /// The names of those who are known here.
+    people: Vec<&'a str>,
     context: &'a Context,
     language: Language,
     now: &'a Zoned,
@@ -73,11 +38,13 @@ impl<'a> Quotes<'a> {
     pub fn new(prompt: &'a Prompt, request: &Message) -> Self {
         let context = &*prompt.context;
         let (names, channels) = (names(context), channel_names(context));
+        let mut humans: Vec<&Arc<Message>> =
+            context.messages().filter(|message| message.is_human()).collect();
+        humans.sort_by_key(|message| message.at);
         let mut seen = BTreeSet::new();
-        let earlier = context.messages().filter(|message| {
+        let earlier = humans.iter().filter(|message| {
             let place = (&message.conversation.channel, &message.id);
-            message.is_human()
-                && message.at <= request.at
+            message.at <= request.at
                 && message.id != request.id
                 && seen.insert(place)
                 && !is_between_us(message, context)
@@ -93,39 +60,32 @@ impl<'a> Quotes<'a> {
                 channel: channel.map(|name| to_single_line(name)),
                 text: truncate_quote(&to_single_line(&text)),
                 kind,
+                question: answered_question(message, &humans, context),
             })
         });
-        let mut quotes: Vec<Quote<'a>> = quotes.collect();
-        quotes.sort_by_key(|quote| quote.message.at);
+        let quotes: Vec<Quote<'a>> = quotes.collect();
         let is_own = |quote: &Quote<'a>| {
             quote.kind == QuoteKind::Said && quote.message.author == request.author
         };
         let (own, quotes) = quotes.into_iter().partition(is_own);
-        Self { quotes, own, context, language: prompt.persona.language, now: &prompt.now }
+        let people = names.into_values().collect();
+        let language = prompt.persona.language;
+        Self { quotes, own, people, context, language, now: &prompt.now }
     }
 
     /// What others said that answers this best, if something does.
     pub fn nearest(&self, question: &str) -> Option<Known<'_, 'a>> {
-        known(self.quotes.iter().collect(), question)
+        Question::new(question, &self.people).known(self.quotes.iter().collect())
     }
 
     /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
     pub fn nearest_of_all(&self, question: &str) -> Option<Known<'_, 'a>> {
-        known(self.all(), question)
+        Question::new(question, &self.people).known(self.all())
     }
 
-    /// Whether what others said answers this so plainly that it is worth saying unasked: it was told to the mind, or it has
-    /// all words of the question and the time that is asked for.
+    /// Whether what others said answers this so plainly that it is worth saying unasked.
     pub fn tells_plainly(&self, question: &str) -> bool {
-        const ALL: f64 = 0.99;
-        let statements: Vec<&Quote<'a>> =
-            self.quotes.iter().filter(|quote| !asks(&quote.text)).collect();
-        let asks_for_time =
-            LinguisticTopic::find(&question.to_lowercase()) == LinguisticTopic::Time;
-        rank(question, &statements).iter().any(|(share, quote)| match quote.kind {
-            QuoteKind::Kept | QuoteKind::Told => *share > MIN_SHARE,
-            QuoteKind::Said => *share > ALL && asks_for_time && tells_time(&quote.text),
-        })
+        Question::new(question, &self.people).is_plainly_told(&self.quotes)
     }
 
     /// Everything, oldest first.
@@ -146,7 +106,9 @@ impl<'a> Quotes<'a> {
         let mut between: Vec<&Quote<'a>> = Vec::new();
         for quote in here {
             let has_words = !content_words(&quote.text).is_disjoint(topic);
-            let goes_on = || found.iter().any(|earlier| self.replies(quote, earlier.message));
+            let goes_on = || {
+                found.iter().any(|earlier| replies(quote.message, earlier.message, self.context))
+            };
             if has_words || goes_on() {
                 if between.len() <= MAX_BETWEEN && !found.is_empty() {
                     found.append(&mut between);
@@ -161,18 +123,13 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// Whether a message most probably replies to another one.
-    fn replies(&self, quote: &Quote<'_>, parent: &Message) -> bool {
-        let links = self.context.links.get(&quote.message.id);
-        let link = links.and_then(|links| links.parents.get(&parent.id));
-        link.is_some_and(|probability| *probability >= REPLIES)
-    }
-
     /// Whether a message replies to one that is about this.
     fn replies_about(&self, quote: &Quote<'_>, topic: &str) -> bool {
         let words = content_words(topic);
         let mut parents = self.context.target_messages().iter().filter(|parent| {
-            parent.is_human() && parent.at <= quote.message.at && self.replies(quote, parent)
+            parent.is_human()
+                && parent.at <= quote.message.at
+                && replies(quote.message, parent, self.context)
         });
         parents.any(|parent| !content_words(&parent.text).is_disjoint(&words))
     }
@@ -325,87 +282,6 @@ fn is_between_us(message: &Message, context: &Context) -> bool {
     })
 }
 
-/// The statement that answers a question best, if one does. Among equals, what was told to the mind and then the newest. A
-/// later one that says the same matter anew stands before it.
-fn known<'q, 'a>(quotes: Vec<&'q Quote<'a>>, question: &str) -> Option<Known<'q, 'a>> {
-    let statements: Vec<&'q Quote<'a>> =
-        quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
-    let ranked = rank(question, &statements);
-    let is_told = |quote: &Quote<'_>| quote.kind != QuoteKind::Said;
-    let mut best: Option<(f64, usize)> = None;
-    for (index, (share, quote)) in ranked.iter().enumerate() {
-        let is_better = best.is_none_or(|(known, other)| {
-            let is_as_good = is_told(quote) || !is_told(statements[other]);
-            *share > known || (*share == known && is_as_good)
-        });
-        if *share > MIN_SHARE && is_better {
-            best = Some((*share, index));
-        }
-    }
-    let (share, index) = best?;
-    let best = statements[index];
-    let asks_for_time = LinguisticTopic::find(&question.to_lowercase()) == LinguisticTopic::Time;
-    let says_anew = |(later, (has, quote)): &(usize, &(f64, &Quote<'_>))| {
-        let changes = changes(&quote.text);
-        // "It moved to Friday" right behind it has no word of the matter.
-        let goes_on = || *later == index + 1 && changes && is_shortly_behind(quote, best);
-        let is_same = *has >= share || (changes && *has > MIN_SHARE);
-        goes_on() || (is_same && (changes || asks_for_time && tells_time(&quote.text)))
-    };
-    let later = ranked.iter().enumerate().skip(index + 1).rfind(says_anew);
-    let earlier = || {
-        let is_as_good = |(has, quote): &&(f64, &'q Quote<'a>)| {
-            *has >= share && is_told(quote) && quote.text != best.text
-        };
-        let is_change = is_told(best) && changes(&best.text);
-        ranked[..index].iter().rfind(is_as_good).filter(|_| is_change).map(|(_, quote)| *quote)
-    };
-    Some(match later {
-        Some((_, (_, newest))) => Known { newest, before: Some(best) },
-        None => Known { newest: best, before: earlier() },
-    })
-}
-
-fn changes(text: &str) -> bool {
-    let lower = normalize(text);
-    List::Changes.phrases().iter().any(|phrase| lower.contains(phrase))
-}
-
-/// Whether a text names a time, a day or a number.
-fn tells_time(text: &str) -> bool {
-    let lower = normalize(text);
-    Cues::of(text).contains(Cues::NUMBER)
-        || lower.contains(|letter: char| letter.is_ascii_digit())
-        || List::Days.phrases().iter().any(|phrase| lower.contains(phrase))
-}
-
-/// Whether it was said in the same conversation soon after.
-fn is_shortly_behind(quote: &Quote<'_>, earlier: &Quote<'_>) -> bool {
-    quote.message.conversation == earlier.message.conversation
-        && quote.message.at.duration_since(earlier.message.at) <= SHORTLY
-}
-
-/// How much of the topic's words each quote holds, by weight: the fewer quotes hold a word, the more it weighs.
-fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quote<'a>)> {
-    let wanted = content_words(topic);
-    let held: Vec<BTreeSet<String>> =
-        quotes.iter().map(|quote| content_words(&quote.text)).collect();
-    let weight = |word: &String| {
-        let having = held.iter().filter(|words| words.contains(word)).count();
-        (1.0 + quotes.len() as f64 / (having as f64 + 0.5)).ln()
-    };
-    let weights: Vec<(&String, f64)> = wanted.iter().map(|word| (word, weight(word))).collect();
-    let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
-    let share = |words: &BTreeSet<String>| {
-        let shared = weights.iter().filter(|(word, _)| words.contains(*word));
-        shared.map(|(_, weight)| weight).sum::<f64>() / all
-    };
-    match wanted.is_empty() {
-        true => Vec::new(),
-        false => held.iter().zip(quotes).map(|(words, quote)| (share(words), *quote)).collect(),
-    }
-}
-
 /// The text with a capital letter at its beginning.
 fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
@@ -422,8 +298,4 @@ pub fn names(context: &Context) -> BTreeMap<&UserId, &str> {
 fn channel_names(context: &Context) -> BTreeMap<&ChannelId, &str> {
     let recalled = context.recalled_messages.iter();
     recalled.map(|found| (&found.message.conversation.channel, &*found.channel_name)).collect()
-}
-
-fn asks(text: &str) -> bool {
-    Cues::of(text).contains(Cues::ASKS)
 }

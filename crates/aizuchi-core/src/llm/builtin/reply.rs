@@ -10,16 +10,21 @@ use crate::chat::{AuthorKind, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
+use crate::llm::builtin::days;
 use crate::llm::builtin::phrases::{List, Topic};
-use crate::llm::builtin::quotes::{Quote, Quotes, names};
+use crate::llm::builtin::quote::Quote;
+use crate::llm::builtin::quotes::{Quotes, names};
+use crate::llm::builtin::ranking::asks_who;
 use crate::llm::builtin::request::{News, Request, normalize, without_call};
-use crate::llm::builtin::vocabulary::{content_words, truncate_quote};
+use crate::llm::builtin::vocabulary::truncate_quote;
 use crate::memo::MAX_NAME_LENGTH;
 use crate::persona::Language;
 use crate::platform::local;
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
+use crate::recall::content_words::content_words;
 use crate::texts::{self, Name};
+use aizuchi_structure::lexicon::Topic as LinguisticTopic;
 
 /// How much of the last talk a recap quotes.
 const RECAP_MESSAGES: usize = 6;
@@ -120,6 +125,9 @@ fn bring_back(prompt: &Prompt) -> String {
             let known = quotes.tell(&known, asker);
             texts::builtin::perhaps_this_helps(language, Name(&name), &known)
         }
+        None if context.newest_human_message().is_some_and(|it| it.id == message.id) => {
+            texts::builtin::unknown_here(language, Name(&name))
+        }
         None => {
             let quote = truncate_quote(&to_single_line(&message.text));
             texts::builtin::question_open(language, Name(&name), &quote)
@@ -183,6 +191,7 @@ impl<'a> Answer<'a> {
             Topic::Abilities => texts::builtin::abilities(language, persona),
             Topic::Model => texts::builtin::connect_model(language, self.page()),
             Topic::Joke => self.joke().to_owned(),
+            Topic::Opinion => self.opinion(),
             Topic::Reminder => texts::builtin::reminder(language, name, persona),
             Topic::Recap => self.recap(),
             Topic::Summary => self.summary(),
@@ -335,6 +344,9 @@ impl<'a> Answer<'a> {
     /// conversation.
     fn question(&self, question: &str) -> String {
         let (language, quotes) = (self.language, self.quotes());
+        if let Some(days) = self.days_until(question, &quotes) {
+            return days;
+        }
         if let Some(known) = quotes.nearest_of_all(question) {
             return quotes.tell(&known, self.asker);
         }
@@ -343,6 +355,61 @@ impl<'a> Answer<'a> {
             let connect = &texts::builtin::how_to_connect(language, self.page());
             return texts::builtin::no_answer(language, Name(&self.name), only_quotes, connect);
         }
-        texts::builtin::no_answer_again(language, Name(&self.name))
+        self.no_answer(question)
+    }
+
+    /// How many days it is until something whose day was said.
+    fn days_until(&self, question: &str, quotes: &Quotes<'_>) -> Option<String> {
+        let topic = days::days_until(question)?;
+        let known = quotes.nearest_of_all(&topic)?;
+        let (language, now) = (self.language, &self.prompt.now);
+        let written = known.newest.message.at.to_zoned(now.time_zone().clone()).date();
+        let date = days::named_day(&known.newest.text, written)?;
+        let left = now.date().until(date).ok()?.get_days();
+        let weekday = texts::builtin::weekday(language, date.weekday());
+        let (day, told) = (texts::builtin::day(language, date), quotes.tell(&known, self.asker));
+        Some(match left {
+            0 => texts::builtin::on_that_day(language, weekday, &day, &told),
+            1 => texts::builtin::in_one_day(language, weekday, &day, &told),
+            left if left > 1 => texts::builtin::in_days(language, left, weekday, &day, &told),
+            -1 => texts::builtin::one_day_ago(language, weekday, &day, &told),
+            past => texts::builtin::days_ago(language, -past, weekday, &day, &told),
+        })
+    }
+
+    /// What nobody has said, in other words than the last time.
+    fn no_answer(&self, question: &str) -> String {
+        let (language, name) = (self.language, Name(&self.name));
+        let last = self.own_messages().next_back();
+        let again = texts::builtin::no_answer_again(language, name);
+        match LinguisticTopic::find(&normalize(question)) {
+            LinguisticTopic::Time => texts::builtin::nobody_said_when(language, name),
+            LinguisticTopic::Place => texts::builtin::nobody_said_where(language, name),
+            LinguisticTopic::Person if asks_who(question) => {
+                texts::builtin::nobody_said_who(language, name)
+            }
+            LinguisticTopic::Reason => texts::builtin::nobody_said_why(language, name),
+            LinguisticTopic::Way => texts::builtin::nobody_said_how(language, name),
+            LinguisticTopic::Amount => texts::builtin::nobody_said_how_much(language, name),
+            LinguisticTopic::Person
+            | LinguisticTopic::Choice
+            | LinguisticTopic::Thing
+            | LinguisticTopic::Other => match last.is_some_and(|last| *last.text == *again) {
+                true => texts::builtin::no_answer_either(language, name),
+                false => again,
+            },
+        }
+    }
+
+    /// That it has none, with what was said about the matter.
+    fn opinion(&self) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let none = texts::builtin::no_opinion(language, Name(&self.name));
+        match quotes.nearest(&without_call(&self.message.text, &self.prompt.persona.name)) {
+            Some(known) => {
+                texts::builtin::but_known(language, &none, &quotes.tell(&known, self.asker))
+            }
+            None => none,
+        }
     }
 }

@@ -248,7 +248,11 @@ fn text_to_keep(text: &str) -> Option<String> {
     let trimmed = lower.trim_end_matches(is_mark);
     let before = List::KeepBehind.phrases().iter().find_map(|phrase| {
         let rest = trimmed.strip_suffix(phrase)?;
-        Some(&text[..rest.len()])
+        // "…, remember that", but not "I can't remember that".
+        let is_begun = !phrase.is_ascii()
+            || rest.trim_end().ends_with([',', '.', '!', ';', ':', '–', '-'])
+            || rest.ends_with(' ') && phrase.starts_with("please ");
+        is_begun.then(|| &text[..rest.len()])
     });
     let is_around = |letter| is_mark(letter) || ":：".contains(letter);
     let kept = before.map(without_copula).or(behind)?.trim_matches(is_around);
@@ -258,6 +262,7 @@ fn text_to_keep(text: &str) -> Option<String> {
 /// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
 fn without_copula(text: &str) -> &str {
     match text.strip_suffix('だ') {
+        Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
         Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
         Some(_) | None => text,
     }
@@ -370,7 +375,8 @@ pub fn normalize(text: &str) -> String {
     letters.collect::<String>().to_lowercase()
 }
 
-fn holds_any(lower: &str, phrases: &[&str]) -> bool {
+/// Whether the text holds one of the phrases.
+pub fn holds_any(lower: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| holds(lower, phrase))
 }
 
@@ -469,6 +475,16 @@ mod tests {
             ("@Aizuchi 笑", Laugh),
             ("@Aizuchi-two hello", Statement),
             ("@Aizuchi 犬の散歩は頼んだと覚えておいて", keep("犬の散歩は頼んだ")),
+            ("@Aizuchi 定例は15時からだと覚えておいて", keep("定例は15時から")),
+            ("@Aizuchi the standup is at ten, please remember.", keep("the standup is at ten")),
+            ("@Aizuchi the demo is on Monday, remember that", keep("the demo is on Monday")),
+            ("@Aizuchi The code is 4711. Please keep that in mind!", keep("The code is 4711")),
+            ("@Aizuchi I can't remember that", Statement),
+            ("@Aizuchi what do you think of the new logo?", topic(Topic::Opinion)),
+            ("@Aizuchi should we move the deploy?", topic(Topic::Opinion)),
+            ("@Aizuchi 新しいロゴ、どう思う？", topic(Topic::Opinion)),
+            ("@Aizuchi おすすめは？", topic(Topic::Opinion)),
+            ("@Aizuchi what did Mia think about the pump?", said(Some("Mia"), "the pump?")),
             ("@Aizuchi メモ：牛乳", keep("牛乳")),
             ("@Aizuchi 君は本当に賢いね！", topic(Topic::Praise)),
             ("@Aizuchi すごいですね", topic(Topic::Praise)),

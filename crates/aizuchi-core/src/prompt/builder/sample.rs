@@ -186,6 +186,7 @@ fn known_entry(owner: EntryOwner) -> MemorySource {
         text: "a fact".into(),
         visibility: Visibility::Public,
         messages: Vec::new(),
+        pinned: false,
     };
     MemorySource::Entry(KnownEntry { owner, entry })
 }
@@ -200,6 +201,7 @@ fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
     };
     MemoryInput {
         merged: Vec::new(),
+        kept: Default::default(),
         considered: 0,
         key: MemoryKey { workspace: WorkspaceId::new("workspace"), scope, term },
         max_tokens: 300,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::memory::MemoryScope;
+use crate::memory::{MemoryEntry, MemoryScope};
 use crate::persona::Persona;
 use crate::prompt::PromptVerb;
 use crate::prompt::inert::to_inert_line;
@@ -11,7 +11,8 @@ use crate::prompt::memory_input::{
 };
 use crate::prompt::view::from_context::{MessageRenderer, name_or_id};
 use crate::prompt::view::{
-    BlockView, ChannelEntriesView, ConversationView, EntryView, MemoryInputView, PersonaView,
+    BlockView, ChannelEntriesView, ConversationView, EntryView, KeptEntryView, MemoryInputView,
+    PersonaView,
 };
 
 impl MemoryInputView {
@@ -38,6 +39,8 @@ impl MemoryInputView {
             memory_type: key.term.name(),
             max_tokens: input.max_tokens,
             existing_memory: Vec::new(),
+            pinned: kept(&input.kept.pinned),
+            removed: kept(&input.kept.removed),
             new_parts: Vec::new(),
             channel_entries: Vec::new(),
             conversations: Vec::new(),
@@ -80,4 +83,12 @@ impl MemoryInputView {
             }
         }
     }
+}
+
+fn kept(entries: &[MemoryEntry]) -> Vec<KeptEntryView> {
+    let view = |entry: &MemoryEntry| KeptEntryView {
+        date: entry.date.to_string(),
+        text: to_inert_line(&entry.text),
+    };
+    entries.iter().map(view).collect()
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
+use crate::chat::{Channel, ChannelId, Message, MessageId, User, UserId, WorkspaceId};
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::learned::JudgedMoment;
@@ -15,13 +15,19 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::memo::Memo;
+use crate::memory::change::JournalEntry;
+use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::database::connection::{Readers, Row, query};
-use crate::store::database::{DatabaseStore, figures, marks, rows, sql};
+use crate::store::database::{
+    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, rows, sql,
+};
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::{
-    Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
-    MessageRange, PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
+    Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
+    DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
+    PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -82,19 +88,35 @@ impl Archive for DatabaseStore {
         row.as_ref().map(rows::stored_message_from_row).transpose()
     }
 
-    async fn messages_of_author(
+    async fn filtered_messages(
         &self,
-        author: &User,
-        channel: &ChannelId,
-        before: Timestamp,
-        limit: usize,
+        wanted: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = query(sql::MESSAGES_OF_AUTHOR)
-            .bind(author.workspace.as_str())
+        let FilteredMessages { workspace, channel, filter, before, limit } = wanted;
+        let mut end = (to_end_ms(filter.until), String::new());
+        if let Some(before) = before {
+            let Some(before) = self.message(workspace, channel, before).await? else {
+                return Ok(Vec::new());
+            };
+            let Message { at, id, .. } = &*before.message;
+            end = end.min((at.as_millisecond(), id.to_string()));
+        }
+        let statement = match filter.author {
+            Some(_) => sql::FILTERED_MESSAGES_OF_AUTHOR,
+            None => sql::FILTERED_MESSAGES,
+        };
+        let query = query(statement)
+            .bind(workspace.as_str())
             .bind(channel.as_str())
-            .bind(before.as_millisecond())
-            .bind(limit as i64)
-            .bind(author.id.as_str());
+            .bind(end.0)
+            .bind(&*end.1)
+            .bind(*limit as i64)
+            .bind(to_begin_ms(filter.from))
+            .bind(filter.visibility.map(rows::visibility_name));
+        let query = match &filter.author {
+            Some(author) => query.bind(author.as_str()),
+            None => query,
+        };
         let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::stored_message_from_row).collect()
     }
@@ -204,14 +226,35 @@ impl Archive for DatabaseStore {
                     .bind(channel.as_str())
                     .bind(*limit as i64)
             }
-            DecisionQuery::Filtered { workspace, channel, ended, gate, before, limit } => {
-                query(sql::FILTERED_DECISIONS)
+            DecisionQuery::Filtered {
+                workspace,
+                channel,
+                ended,
+                gate,
+                messages,
+                before,
+                limit,
+            } => {
+                let has_filter = *messages != MessageFilter::default();
+                let statement = match has_filter {
+                    true => sql::FILTERED_DECISIONS_WITH,
+                    false => sql::FILTERED_DECISIONS,
+                };
+                let query = query(statement)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
                     .bind(ended.map(DecisionFilter::name))
                     .bind(gate.map(|gate| gate.name()))
                     .bind(before.map_or(i64::MAX, |before| before.0))
-                    .bind(*limit as i64)
+                    .bind(*limit as i64);
+                match has_filter {
+                    true => query
+                        .bind(to_begin_ms(messages.from))
+                        .bind(to_end_ms(messages.until))
+                        .bind(messages.visibility.map(rows::visibility_name))
+                        .bind(messages.author.as_ref().map(UserId::as_str)),
+                    false => query,
+                }
             }
             DecisionQuery::Since { workspace, channel, since } => {
                 query(sql::DECISIONS_OF_CHANNEL_SINCE)
@@ -277,8 +320,12 @@ impl Archive for DatabaseStore {
         rows?.iter().map(rows::exchange_from_row).collect()
     }
 
-    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await?;
+    async fn dead_letters(&self, wanted: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        let query = query(sql::DEAD_LETTERS)
+            .bind(wanted.before.map_or(i64::MAX, |before| before.0))
+            .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
+            .bind(wanted.limit as i64);
+        let rows = query.fetch_all(&self.readers).await?;
         rows.iter().rev().map(rows::dead_letter_from_row).collect()
     }
 
@@ -356,6 +403,40 @@ impl Archive for DatabaseStore {
         rows::parse_steps(&rows::column::<String>(&row?, "steps")?)
     }
 
+    async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
+        memory::versions(&self.readers, key).await
+    }
+
+    async fn thread_memories(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        limit: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let threads = query(sql::memory::THREAD_MEMORIES)
+            .bind(workspace.as_str())
+            .bind(channel.as_str())
+            .bind(limit as i64);
+        threads.fetch_all(&self.readers).await?.iter().map(memory_rows::memory_from_row).collect()
+    }
+
+    async fn all_memos(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        memos::read_all(&self.readers, workspace).await
+    }
+
+    async fn memory_journal(
+        &self,
+        workspace: &WorkspaceId,
+        channel: Option<&ChannelId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
+        journal::read(&self.readers, workspace, channel, before, limit).await
+    }
+
     async fn spending(
         &self,
         workspace: &WorkspaceId,
@@ -365,6 +446,15 @@ impl Archive for DatabaseStore {
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(spending).collect()
     }
+}
+
+/// Without a beginning, from the first message on.
+fn to_begin_ms(from: Option<Timestamp>) -> i64 {
+    from.map_or(i64::MIN, |from| from.as_millisecond())
+}
+
+fn to_end_ms(until: Option<Timestamp>) -> i64 {
+    until.map_or(i64::MAX, |until| until.as_millisecond())
 }
 
 fn channel_activity(row: &Row) -> Result<ChannelActivity, StoreError> {

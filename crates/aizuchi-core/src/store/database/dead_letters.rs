@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use crate::chat::{MessageId, UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::event::retry::Retry;
 use crate::event::step::{OwedAnswer, PendingState};
-use crate::event::{DeadLetter, DeadLetterId};
+use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{Counters, rows, sql};
-use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, StoreError};
+use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, DEAD_LETTER_INCOMPLETE, StoreError};
 
 /// Drops a letter, and the text that could not be posted.
 pub async fn drop(
@@ -24,7 +26,7 @@ pub async fn drop(
     erase(connection, &letter).await
 }
 
-/// Opens the letter's decision again, and drops the letter.
+/// Opens the letter's decision again, and drops the letter. What users have seen the beginning of goes on where it ended.
 pub async fn retry(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -47,6 +49,13 @@ pub async fn retry(
     };
     let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
     let decision = letter.decision.ok_or_else(gone)?;
+    let rest = match Retry::of_parts(&unposted_parts(connection, decision).await?) {
+        Retry::Anew => None,
+        Retry::Continue(part) => Some(part),
+        Retry::Impossible => {
+            return Err(StoreError::Refused(DEAD_LETTER_INCOMPLETE.to_owned()));
+        }
+    };
     counters.revision += 1;
     let reopen = query(sql::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
     if reopen.execute(&mut *connection).await? == 0 {
@@ -56,8 +65,14 @@ pub async fn retry(
     unmark.execute(&mut *connection).await?;
     let owed = in_conversation(sql::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
     let owed = owed.iter().map(owed_answer).collect::<Result<Vec<_>, StoreError>>()?;
+    if let Some(part) = &rest {
+        query(sql::REVIVE_OUTBOX_ITEMS)
+            .bind(part.first_in_draft.0)
+            .execute(&mut *connection)
+            .await?;
+    }
     *states.entry(conversation) =
-        PendingState::try_again(conversation.clone(), decision, owed, now);
+        PendingState::try_again(conversation.clone(), decision, owed, rest, now);
     states.write(connection, now.as_millisecond()).await?;
     erase(connection, &letter).await
 }
@@ -71,6 +86,15 @@ async fn find(
     let letter = letter.fetch_optional(connection).await?;
     let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
     rows::dead_letter_from_row(&letter.ok_or_else(gone)?)
+}
+
+/// The parts of a decision's last draft that were given up.
+async fn unposted_parts(
+    connection: &mut Connection,
+    decision: DecisionId,
+) -> Result<Vec<OutboxItem>, StoreError> {
+    let parts = query(sql::DEAD_OUTBOX_ITEMS).bind(decision.0).fetch_all(connection).await?;
+    parts.iter().map(rows::outbox_item_from_row).collect()
 }
 
 async fn erase(connection: &mut Connection, letter: &DeadLetter) -> Result<(), StoreError> {

@@ -11,10 +11,10 @@ mod text_pages;
 mod trace_pages;
 pub mod job;
 pub mod scrub;
+pub mod user_hash;
 
 use jiff::Timestamp;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use crate::chat::{ChannelId, MessageId, User, UserId, WorkspaceId};
 use crate::memory::MessageRef;
@@ -110,7 +110,9 @@ pub async fn begin(
     counters.revision += 1;
     let old = query(sql::DROP_OLD_FORGETTINGS).bind((now - FORGETTING_INTERVAL).as_millisecond());
     old.execute(&mut *connection).await?;
-    let note = query(sql::PUT_FORGOTTEN_USER).bind(workspace).bind(hash_user(workspace, user));
+    let salt = user_hash::salt(connection).await?;
+    let hash = user_hash::hash_user(&salt, workspace, user);
+    let note = query(sql::PUT_FORGOTTEN_USER).bind(workspace).bind(hash).bind(salt);
     note.bind(now.as_millisecond()).execute(&mut *connection).await?;
     let position = Position { after: until, ..Position::start_of(Phase::Hide) };
     let put = query(sql::PUT_FORGETTING)
@@ -128,17 +130,6 @@ pub async fn begin(
     let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
     let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
     write::hide_messages(connection, counters, &order.workspace, &newest, now).await
-}
-
-/// What is kept of a forgotten user, so that a backup that was made before does not bring them back: a hash, which
-/// names nobody by itself.
-pub fn hash_user(workspace: &str, user: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in [workspace, user] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 async fn was_forgotten_since(

@@ -5,19 +5,24 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
+use crate::chat::{ChannelId, Message, WorkspaceId};
 use crate::event::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
     job_due,
 };
+use crate::memory::change::JournalKind;
 use crate::memory::{
     Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
     NewMemory,
 };
 use crate::store::StoreError;
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
-use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::journal::{self, JournalKey, RecordedChange};
 use crate::store::database::lineage::{forget_prompts, has_changed_since, visibility_of_messages};
+use crate::store::database::memory_rows::{
+    bind_key, current_version, entries_column, key_columns, key_from_row, memory_from_row,
+};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memos, reservations, rows};
 
@@ -152,8 +157,24 @@ pub async fn complete_job(
                 // A source has changed while the model was working.
                 return postpone_job(connection, key, now + REWRITE_DELAY, true).await;
             }
-            let is_public =
-                save_version(connection, counters, key, new, now, outcome.versions_kept).await?;
+            // What people decided in the meantime holds too.
+            let current = current_version(connection, key).await?;
+            let (new, removed) = match &current {
+                Some(current) => {
+                    let entries = current.carry_into(new.entries);
+                    (NewMemory { entries, ..new }, &current.removed[..])
+                }
+                None => (new, &[][..]),
+            };
+            let kept = outcome.versions_kept;
+            let version = NewVersion { key, new, removed, versions_kept: kept };
+            let (id, is_public) = save_version(connection, counters, version, now).await?;
+            let change = RecordedChange {
+                kind: JournalKind::Folded,
+                by: "",
+                versions: (current.map(|current| current.id), id),
+            };
+            journal::put(connection, counters, JournalKey::Memory(key), change, now).await?;
             finish_job(connection, key).await?;
             let interval = outcome.next_due.duration_since(now);
             let mut follow_ups = follow_up_jobs(key, is_public, now);
@@ -200,17 +221,25 @@ async fn postpone_job(
     Ok(())
 }
 
-/// Stores a new version. Returns whether any of its entries is public.
+/// A version of a memory that is to be stored.
+pub struct NewVersion<'a> {
+    pub key: &'a MemoryKey,
+    pub new: NewMemory,
+    /// What people removed.
+    pub removed: &'a [MemoryEntry],
+    pub versions_kept: usize,
+}
+
+/// Stores a new version. Returns its id, and whether any of its entries is public.
 pub async fn save_version(
     connection: &mut Connection,
     counters: &mut Counters,
-    key: &MemoryKey,
-    new: NewMemory,
+    version: NewVersion<'_>,
     now: Timestamp,
-    versions: usize,
-) -> Result<bool, StoreError> {
-    let mut entries = new.entries;
-    for entry in &mut entries {
+) -> Result<(MemoryId, bool), StoreError> {
+    let NewVersion { key, new, removed, versions_kept: versions } = version;
+    let (mut entries, mut removed) = (new.entries, removed.to_vec());
+    for entry in entries.iter_mut().chain(&mut removed) {
         entry.visibility =
             visibility_of_messages(connection, &key.workspace, &entry.messages).await?;
     }
@@ -220,11 +249,13 @@ pub async fn save_version(
         .bind(counters.last_number)
         .bind(now.as_millisecond())
         .bind(new.newest_message_at.as_millisecond())
-        .bind(json!(entries).to_string())
+        .bind(entries_column(&entries, &removed))
         .bind(Memory::render_entries(&entries, |_| true))
         .bind(Memory::render_entries(&entries, MemoryEntry::is_public));
     put.execute(&mut *connection).await?;
-    let messages: HashSet<&MessageRef> = entries.iter().flat_map(|entry| &entry.messages).collect();
+    let id = MemoryId(counters.last_number);
+    let messages: HashSet<&MessageRef> =
+        entries.iter().chain(&removed).flat_map(|entry| &entry.messages).collect();
     let [workspace, scope, channel, thread, term] = key_columns(key);
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(messages).to_string());
@@ -236,14 +267,20 @@ pub async fn save_version(
         let old = bind_key(query(statement), key).bind(versions as i64);
         old.execute(&mut *connection).await?;
     }
-    Ok(entries.iter().any(MemoryEntry::is_public))
+    Ok((id, entries.iter().any(MemoryEntry::is_public)))
+}
+
+/// All versions that are kept of a memory, oldest first.
+pub async fn versions(readers: &Readers, key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
+    let versions = bind_key(query(sql::MEMORY_VERSIONS), key).fetch_all(readers).await?;
+    versions.iter().map(memory_from_row).collect()
 }
 
 /// Forgets edited, deleted or withheld messages, each with its time: drops the entries made from them from all
 /// versions, and schedules the memories to be rewritten from the entries' other messages.
 pub async fn forget_messages(
     connection: &mut Connection,
-    counters: &Counters,
+    counters: &mut Counters,
     workspace: &WorkspaceId,
     messages: &[(MessageRef, Timestamp)],
     now: Timestamp,
@@ -260,6 +297,7 @@ pub async fn forget_messages(
             dropped.count() > 0
         };
         if change_versions(connection, counters, &key, since, forget).await? {
+            put_forgotten(connection, counters, &key, now).await?;
             schedule(connection, &[(key, now + REWRITE_DELAY)]).await?;
         }
     }
@@ -267,6 +305,19 @@ pub async fn forget_messages(
         forget_sources(connection, workspace, messages.iter().map(|(message, _)| message)).await?;
     }
     Ok(())
+}
+
+/// Records that something behind a memory is gone.
+async fn put_forgotten(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    key: &MemoryKey,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(current) = current_version(connection, key).await? else { return Ok(()) };
+    let versions = (None, current.id);
+    let change = RecordedChange { kind: JournalKind::Forgotten, by: "", versions };
+    journal::put(connection, counters, JournalKey::Memory(key), change, now).await
 }
 
 /// Nothing is made from these messages any more.
@@ -379,7 +430,7 @@ pub async fn change_all_versions(
         has_changed |= rows::column::<i64>(row, "is_current")? != 0;
         let put = query(sql::CHANGE_MEMORY)
             .bind(memory.id.0)
-            .bind(json!(memory.entries).to_string())
+            .bind(entries_column(&memory.entries, &memory.removed))
             .bind(json!(memory.orphaned_messages).to_string())
             .bind(counters.revision as i64)
             .bind(Memory::render_entries(&memory.entries, |_| true))
@@ -387,52 +438,4 @@ pub async fn change_all_versions(
         put.execute(&mut *connection).await?;
     }
     Ok((ids, has_changed))
-}
-
-/// A memory from a row with its key, entries and times.
-pub fn memory_from_row(row: &Row) -> Result<Memory, StoreError> {
-    Ok(Memory {
-        id: MemoryId(rows::column(row, "id")?),
-        key: key_from_row(row)?,
-        entries: rows::parse_json(&rows::column::<String>(row, "entries")?)?,
-        orphaned_messages: rows::parse_json(&rows::column::<String>(row, "lost")?)?,
-        newest_message_at: rows::to_timestamp(rows::column(row, "newest_ms")?)?,
-        created: rows::to_timestamp(rows::column(row, "made_ms")?)?,
-    })
-}
-
-pub fn key_from_row(row: &Row) -> Result<MemoryKey, StoreError> {
-    let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
-    let scope: String = rows::column(row, "scope")?;
-    let scope = match scope.as_str() {
-        "workspace" => MemoryScope::Workspace,
-        "channel" => MemoryScope::Channel(channel),
-        "thread" => {
-            MemoryScope::Thread(channel, MessageId::new(rows::column::<String>(row, "thread")?))
-        }
-        other => {
-            return Err(StoreError::Broken(format!("a memory has the unknown scope {other:?}")));
-        }
-    };
-    Ok(MemoryKey {
-        workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
-        scope,
-        term: rows::parse_name(&rows::column::<String>(row, "term")?)?,
-    })
-}
-
-/// Binds the five columns of a key.
-fn bind_key(query: Query, key: &MemoryKey) -> Query {
-    let [workspace, scope, channel, thread, term] = key_columns(key);
-    query.bind(workspace).bind(scope).bind(channel).bind(thread).bind(term)
-}
-
-/// The columns of a key.
-fn key_columns(key: &MemoryKey) -> [&str; 5] {
-    let (channel, thread) = match &key.scope {
-        MemoryScope::Workspace => ("", ""),
-        MemoryScope::Channel(channel) => (channel.as_str(), ""),
-        MemoryScope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
-    };
-    [key.workspace.as_str(), key.scope.name(), channel, thread, key.term.name()]
 }

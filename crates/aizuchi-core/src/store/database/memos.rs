@@ -23,6 +23,15 @@ pub async fn read_visible(
     memos.iter().map(memo_from_row).collect()
 }
 
+/// All memos of a workspace.
+pub async fn read_all(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+    let memos = query(sql::ALL_MEMOS).bind(workspace.as_str()).fetch_all(readers).await?;
+    memos.iter().map(memo_from_row).collect()
+}
+
 /// Applies a reply's memo changes. In the draft's lineage the changed memos are then replaced by their source
 /// messages; otherwise the draft would become stale by its own changes.
 pub async fn apply_changes(
@@ -42,8 +51,7 @@ pub async fn apply_changes(
         let id = match change {
             MemoChange::Remove(id) => {
                 lineage.replace_memory(*id, &sources(connection, *id).await?);
-                query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
-                remove(connection, *id).await?;
+                remove_for_good(connection, *id).await?;
                 continue;
             }
             MemoChange::Upsert { memo, replaces, messages } => {
@@ -125,7 +133,7 @@ async fn other_names(
     others.iter().map(|row| rows::column::<String>(row, "name")).collect()
 }
 
-async fn put(
+pub async fn put(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
@@ -148,6 +156,12 @@ async fn put(
         .bind(json!(memo).to_string());
     put.execute(connection).await?;
     Ok(())
+}
+
+/// Removes a memo. The prompts that held it know the messages behind it.
+pub async fn remove_for_good(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
+    query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
+    remove(connection, id).await
 }
 
 pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
@@ -200,7 +214,7 @@ pub async fn make_channel_private(
     Ok(())
 }
 
-async fn find(
+pub async fn find(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     id: Option<MemoryId>,

@@ -7,8 +7,13 @@ use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
-use crate::store::database::{Counters, dead_letters, marks, memory, memos, redaction, rows, sql};
-use crate::store::{Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError};
+use crate::store::database::memory::NewVersion;
+use crate::store::database::{
+    Counters, dead_letters, marks, memory, memory_changes, memos, redaction, rows, sql,
+};
+use crate::store::{
+    LOOK, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError,
+};
 
 pub async fn apply(
     connection: &mut Connection,
@@ -33,6 +38,15 @@ pub async fn apply(
         }
         Order::RetryDeadLetter { workspace, id } => {
             return dead_letters::retry(connection, counters, workspace, *id, now).await;
+        }
+        Order::ChangeMemory { key, version, change, by } => {
+            let place = (key, *version);
+            return memory_changes::change_memory(connection, counters, place, change, by, now)
+                .await;
+        }
+        Order::ChangeMemo { workspace, id, edit, by } => {
+            let (place, edit) = ((workspace, *id), edit.as_ref());
+            return memory_changes::change_memo(connection, counters, place, edit, by, now).await;
         }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
@@ -91,6 +105,8 @@ pub async fn apply(
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
+        | Order::ChangeMemory { .. }
+        | Order::ChangeMemo { .. }
         | Order::NotePrivateRead(_) => return Ok(()),
     };
     query.execute(connection).await?;
@@ -118,10 +134,11 @@ async fn import_memory(
         source_memories: Vec::new(),
     };
     // An imported memory has a single version.
-    memory::save_version(connection, counters, key, new, now, 1).await.map(|_| ())
+    let version = NewVersion { key, new, removed: &[], versions_kept: 1 };
+    memory::save_version(connection, counters, version, now).await.map(|_| ())
 }
 
-/// Counts a read in its hour. Reads that are old enough are dropped.
+/// Counts a look in its hour. Reads that are old enough are dropped.
 async fn note_private_read(
     connection: &mut Connection,
     read: &PrivateRead,
@@ -135,7 +152,8 @@ async fn note_private_read(
         .bind(read.channel.as_str())
         .bind(&*read.reader)
         .bind(read.what.name())
-        .bind(now.as_millisecond());
+        .bind(now.as_millisecond())
+        .bind(LOOK.as_millis() as i64);
     note.execute(connection).await?;
     Ok(())
 }

@@ -138,6 +138,14 @@ macro_rules! judged_moments {
     };
 }
 
+/// Whether the message `m` is one that is wanted.
+macro_rules! filtered_message {
+    () => {
+        "m.at_ms >= ?7 AND m.at_ms < ?8 AND (CAST(?9 AS TEXT) IS NULL OR m.visibility = CAST(?9 AS TEXT))
+                AND (CAST(?10 AS TEXT) IS NULL OR m.author = CAST(?10 AS TEXT))"
+    };
+}
+
 /// The decisions that cover the message ?3 of the channel ?2, or whose prompts held it.
 macro_rules! decisions_on {
     () => {
@@ -328,7 +336,8 @@ statements! {
         INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
         VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BIGINT) - CAST(?5 AS BIGINT) % 3600000, ?5, 1)
         ON CONFLICT (workspace, channel, reader, what, hour_ms) DO UPDATE
-        SET last_ms = excluded.last_ms, reads = private_reads.reads + 1";
+        SET last_ms = excluded.last_ms, reads = private_reads.reads
+            + CASE WHEN excluded.last_ms - private_reads.last_ms >= CAST(?6 AS BIGINT) THEN 1 ELSE 0 END";
     DROP_PRIVATE_READS = "DELETE FROM private_reads WHERE last_ms < ?1";
     IS_CLOSED = "SELECT id FROM decisions WHERE workspace = ?1 AND id = ?2 AND closed_ms IS NOT NULL";
     PUT_MARK = "
@@ -424,10 +433,10 @@ statements! {
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends all unsent items of a draft. The text of a dead letter stays for the operator; other texts are erased.
+    /// Ends all unsent items of a draft. What belongs to a dead letter stays for the operator; other texts are erased.
     END_OUTBOX_ITEMS = "
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
-            notes = json_set(notes, '$.why', '')
+            notes = CASE ?2 WHEN 'dead' THEN notes ELSE json_set(notes, '$.why', '') END
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
     REPLACE_DRAFTS = "
         UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
@@ -445,6 +454,14 @@ statements! {
     DROP_DEAD_OUTBOX_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND decision = ?1";
+    /// The parts of a draft that were given up, in their order.
+    DEAD_OUTBOX_ITEMS = "
+        SELECT id, draft, workspace, channel, thread, key, text, notes, reaction_on, dispatched_ms
+        FROM outbox WHERE decision = ?1 AND state = 'dead' ORDER BY id";
+    /// One that may have been posted is still being sent.
+    REVIVE_OUTBOX_ITEMS = "
+        UPDATE outbox SET state = CASE WHEN dispatched_ms IS NULL THEN 'draft' ELSE 'sending' END
+        WHERE draft = ?1 AND state = 'dead'";
     /// A later decision's failure, or a retry, has nothing to do with the letter.
     REOPEN_DECISION = "
         UPDATE decisions SET closed_ms = NULL, ended = NULL, gate = NULL, why = NULL, revision = ?2
@@ -597,7 +614,8 @@ statements! {
     DROP_DEAD_LETTER_TEXT = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
     DROP_DEAD_OUTBOX_TEXT = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state = 'dead' AND text <> '' AND coalesce(dispatched_ms, 0) < ?1";
+        WHERE state = 'dead' AND text <> '' AND NOT EXISTS
+            (SELECT 1 FROM dead_letters AS l WHERE l.decision = outbox.decision AND l.at_ms >= ?1)";
     /// A prompt's lineage is kept longer than its text, so that the reasons that models gave can still be found.
     DROP_EXCHANGE_MESSAGES = "
         DELETE FROM exchange_lines
@@ -643,15 +661,23 @@ statements! {
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
-    // ?1 workspace, ?2 channel, ?3 before this time, ?4 limit, ?5 author. Newest first.
+    // ?1 workspace, ?2 channel, ?3 before this time, ?4 limit. Newest first.
     MESSAGES_BEFORE_TIME = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
-    MESSAGES_OF_AUTHOR = messages!("
-        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.at_ms < ?3 AND m.author = ?5
+    // ?1 workspace, ?2 channel, ?3 and ?4 before this time and id, ?5 limit, ?6 from this time, ?7 visibility, ?8 author.
+    // Newest first.
+    FILTERED_MESSAGES = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) < (?3, ?4) AND m.at_ms >= ?6
+            AND (CAST(?7 AS TEXT) IS NULL OR m.visibility = CAST(?7 AS TEXT))
         ORDER BY m.at_ms DESC, m.id DESC
-        LIMIT +?4");
+        LIMIT +?5");
+    FILTERED_MESSAGES_OF_AUTHOR = messages!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.author = ?8 AND (m.at_ms, m.id) < (?3, ?4) AND m.at_ms >= ?6
+            AND (CAST(?7 AS TEXT) IS NULL OR m.visibility = CAST(?7 AS TEXT))
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?5");
     NEWEST_MESSAGES_OF_THREAD = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
             AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
@@ -693,6 +719,19 @@ statements! {
             AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT))
         ORDER BY d.id DESC
         LIMIT +?6");
+    /// Those of them with a message from ?7 until ?8, with the visibility ?9 and by the author ?10, where these are
+    /// given.
+    FILTERED_DECISIONS_WITH = decisions!(concat!("
+        WHERE d.workspace = ?1 AND d.channel = ?2 AND d.id < ?5
+            AND (CAST(?3 AS TEXT) IS NULL OR coalesce(d.ended, 'open') = CAST(?3 AS TEXT))
+            AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT))
+            AND (EXISTS (SELECT 1 FROM messages AS m WHERE m.decision = d.id AND ", filtered_message!(), ")
+                OR EXISTS (SELECT 1 FROM outbox AS o
+                    CROSS JOIN messages AS m ON m.workspace = o.workspace AND m.id = o.message AND m.channel = o.channel
+                    WHERE o.decision = d.id AND o.state = 'said' AND o.reaction_on IS NULL
+                        AND ", filtered_message!(), "))
+        ORDER BY d.id DESC
+        LIMIT +?6"));
     DECISIONS_OF_CHANNEL_SINCE = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2 AND d.opened_ms >= ?3
         ORDER BY d.id DESC");
@@ -700,15 +739,16 @@ statements! {
     /// ?3 is a JSON list of messages.
     DECISIONS_OF_MESSAGES = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2
-            AND (d.id IN (SELECT m.decision FROM json_each(?3) AS j
-                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.atom AND m.channel = ?2)
-                OR d.id IN (SELECT o.decision FROM json_each(?3) AS j
-                    CROSS JOIN outbox AS o ON o.workspace = ?1 AND o.message = j.atom AND o.channel = ?2))
+            AND d.id IN (SELECT m.decision FROM json_each(?3) AS j
+                CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.atom AND m.channel = ?2
+                UNION
+                SELECT o.decision FROM json_each(?3) AS j
+                CROSS JOIN outbox AS o ON o.workspace = ?1 AND o.message = j.atom AND o.channel = ?2)
         ORDER BY d.id DESC");
     DECISIONS_OF_MESSAGE = decisions!("
         WHERE d.workspace = ?1
-            AND (d.id IN (SELECT decision FROM messages WHERE workspace = ?1 AND id = ?2)
-                OR d.id IN (SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2))
+            AND d.id IN (SELECT decision FROM messages WHERE workspace = ?1 AND id = ?2
+                UNION SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2)
         ORDER BY d.id DESC
         LIMIT +?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
@@ -836,11 +876,13 @@ statements! {
         "SELECT json_group_array(", step_json!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
+    /// The newest before ?1 of the workspace ?2; null: of all.
     DEAD_LETTERS = "
         SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
         FROM dead_letters
+        WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY id DESC
-        LIMIT 1000";
+        LIMIT +?3";
     DEAD_LETTER = "
         SELECT id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text
         FROM dead_letters

@@ -290,6 +290,11 @@ async fn end_outbox_items(
             query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dropped")
         }
         UnsentFate::DeadLettered => {
+            if !item.is_sending() {
+                // The platform has refused it, so it is known not to be there.
+                let undispatch = query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0);
+                undispatch.execute(&mut *connection).await?;
+            }
             query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dead")
         }
     };

@@ -1,43 +1,76 @@
 //! Who was forgotten: kept as hashes, so that a backup that was made before does not bring them back.
 
+use std::collections::BTreeSet;
+
 use crate::chat::WorkspaceId;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::user_hash::hash_user;
 use crate::store::database::{rows, sql};
 use crate::store::transfer::tables::Table;
 
+/// Everybody whom a database has forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForgottenUsers(Vec<ForgottenUser>);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForgottenUser {
-    pub workspace: WorkspaceId,
-    pub hash: String,
+struct ForgottenUser {
+    workspace: WorkspaceId,
+    hash: String,
+    /// That of the installation that forgot them, or none if its version knew none.
+    salt: String,
     /// When, in epoch milliseconds.
-    pub at: i64,
+    at: i64,
 }
 
-/// Everybody whom a database has forgotten. One of an older version may not have noted it.
-pub async fn read(connection: &mut Connection) -> Result<Vec<ForgottenUser>, StoreError> {
-    let tables = Table::list(connection).await?;
-    if !tables.iter().any(|table| table.name == "forgotten_users") {
-        return Ok(Vec::new());
+impl ForgottenUsers {
+    /// One of an older version may not have noted them, or without a salt.
+    pub async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
+        let tables = Table::list(connection).await?;
+        let Some(table) = tables.iter().find(|table| table.name == "forgotten_users") else {
+            return Ok(Self::default());
+        };
+        let statement = match table.has_column("salt") {
+            true => sql::forget::FORGOTTEN_USERS,
+            false => sql::forget::FORGOTTEN_USERS_WITHOUT_SALT,
+        };
+        let found = query(statement).fetch_all(connection).await?;
+        let user = |row| {
+            Ok(ForgottenUser {
+                workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
+                hash: rows::column(row, "user_hash")?,
+                salt: rows::column(row, "salt")?,
+                at: rows::column(row, "at_ms")?,
+            })
+        };
+        found.iter().map(user).collect::<Result<_, _>>().map(Self)
     }
-    let found = query(sql::forget::FORGOTTEN_USERS).fetch_all(connection).await?;
-    let user = |row| {
-        Ok(ForgottenUser {
-            workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
-            hash: rows::column(row, "user_hash")?,
-            at: rows::column(row, "at_ms")?,
-        })
-    };
-    found.iter().map(user).collect()
-}
 
-/// Notes them here, too: a later restore may bring back somebody who is not in this database.
-pub async fn note(connection: &mut Connection, users: &[ForgottenUser]) -> Result<(), StoreError> {
-    for user in users {
-        let note = query(sql::forget::PUT_FORGOTTEN_USER).bind(user.workspace.as_str());
-        note.bind(&user.hash).bind(user.at).execute(&mut *connection).await?;
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    Ok(())
+
+    /// When a user was last forgotten, if they were.
+    pub fn forgotten_at(&self, workspace: &WorkspaceId, user: &str) -> Option<i64> {
+        let here = || self.0.iter().filter(|forgotten| forgotten.workspace == *workspace);
+        let salts: BTreeSet<&str> = here().map(|forgotten| &*forgotten.salt).collect();
+        let times = salts.into_iter().filter_map(|salt| {
+            let hash = hash_user(salt, workspace.as_str(), user);
+            let found = here().find(|forgotten| forgotten.salt == salt && forgotten.hash == hash);
+            found.map(|forgotten| forgotten.at)
+        });
+        times.max()
+    }
+
+    /// Notes them here, too: a later restore may bring back somebody who is not in this database.
+    pub async fn note(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        for user in &self.0 {
+            let note = query(sql::forget::PUT_FORGOTTEN_USER).bind(user.workspace.as_str());
+            let note = note.bind(user.hash.as_str()).bind(user.salt.as_str()).bind(user.at);
+            note.execute(&mut *connection).await?;
+        }
+        Ok(())
+    }
 }
 
 /// The ids of all users who are known or who wrote something.

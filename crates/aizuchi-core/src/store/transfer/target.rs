@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use crate::chat::UserId;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer, hash_user};
+use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, rows, schema, sql};
 use crate::store::transfer::IfOccupied;
-use crate::store::transfer::forgotten::{self, ForgottenUser};
+use crate::store::transfer::forgotten::{self, ForgottenUsers};
 use crate::store::transfer::tables::{Table, TransferReport};
 use crate::store::{postgres, sqlite};
 
 pub struct Target {
     connection: Connection,
     place: Place,
-    forgotten: Vec<ForgottenUser>,
+    forgotten: ForgottenUsers,
 }
 
 /// What becomes the database in the end.
@@ -83,7 +83,7 @@ impl Target {
                     None => schema::migrate(&shown, postgres::MIGRATIONS, &mut connection).await?,
                 }
                 expect_empty(&shown, &mut connection, occupied).await?;
-                let forgotten = forgotten::read(&mut connection).await?;
+                let forgotten = ForgottenUsers::read(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
                 Ok(Self { connection, place: Place::Server, forgotten })
             }
@@ -96,13 +96,13 @@ impl Target {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
-        let mut were_forgotten = Vec::new();
+        let mut were_forgotten = ForgottenUsers::default();
         if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
                 expect_own(&shown, &moved_to, &mut old, occupied, mark).await?;
             }
             expect_empty(&shown, &mut old, occupied).await?;
-            were_forgotten = forgotten::read(&mut old).await?;
+            were_forgotten = ForgottenUsers::read(&mut old).await?;
         }
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
@@ -127,17 +127,12 @@ impl Target {
         let mut target = Self {
             connection,
             place: Place::File { path: path.to_owned(), part, set_aside, _lock: lock },
-            forgotten: Vec::new(),
+            forgotten: ForgottenUsers::default(),
         };
         let shown = path.display().to_string();
         schema::migrate(&shown, sqlite::MIGRATIONS, &mut target.connection).await?;
         query(sql::BEGIN).execute(&mut target.connection).await?;
         Ok(target)
-    }
-
-    /// Who was forgotten in the database that is replaced.
-    pub fn forgotten_users(&self) -> &[ForgottenUser] {
-        &self.forgotten
     }
 
     /// Copies all tables, and reads them again to compare.
@@ -200,21 +195,22 @@ impl Target {
         query(statement).execute(&mut self.connection).await.map(|_| ())
     }
 
-    /// Begins to forget those of its users who are among these. The next start goes on with it. Returns how many.
+    /// Begins to forget those of its users whom the database that is replaced has forgotten since the backup was made.
+    /// The next start goes on with it. Returns how many.
     pub async fn forget_again(
         &mut self,
-        were_forgotten: &[ForgottenUser],
+        in_backup: &ForgottenUsers,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        if were_forgotten.is_empty() {
+        if self.forgotten.is_empty() {
             return Ok(0);
         }
-        forgotten::note(&mut self.connection, were_forgotten).await?;
+        self.forgotten.note(&mut self.connection).await?;
         let mut counters = Counters::read(&mut self.connection).await?;
         let mut count = 0;
         for (workspace, user) in forgotten::all_users(&mut self.connection).await? {
-            let hash = hash_user(workspace.as_str(), &user);
-            if !were_forgotten.iter().any(|it| it.workspace == workspace && it.hash == hash) {
+            let forgotten = self.forgotten.forgotten_at(&workspace, &user);
+            if forgotten.is_none() || forgotten <= in_backup.forgotten_at(&workspace, &user) {
                 continue;
             }
             let order = ForgetOrder {

@@ -18,15 +18,18 @@ use crate::decision::{
 };
 use crate::event::DeadLetter;
 use crate::event::step::Step;
+use crate::memo::Memo;
+use crate::memory::change::JournalEntry;
+use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
 use crate::store::{
-    Archive, Backlog, ChannelActivity, DecisionCount, DecisionFilter, DecisionQuery, MessageQuery,
-    MessageRange, PrivateRead, PrivateReads, ReactionGroup, RecentCall, Spending, StoreError,
-    StoredMessage,
+    Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
+    DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
+    PrivateReads, ReactionGroup, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 #[async_trait]
@@ -88,23 +91,25 @@ impl Archive for VolatileStore {
         Ok(threads)
     }
 
-    async fn messages_of_author(
+    async fn filtered_messages(
         &self,
-        author: &User,
-        channel: &ChannelId,
-        before: Timestamp,
-        limit: usize,
+        query: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = MessageQuery {
-            workspace: author.workspace.clone(),
-            channel: channel.clone(),
+        let all = MessageQuery {
+            workspace: query.workspace.clone(),
+            channel: query.channel.clone(),
             thread: None,
-            range: MessageRange::BeforeTime(before),
+            range: query.before.clone().map_or(MessageRange::Newest, MessageRange::Before),
             limit: usize::MAX,
         };
-        let mut messages = self.lock().query_messages(&query);
-        messages.retain(|stored| stored.message.author.id == author.id);
-        messages.drain(..messages.len().saturating_sub(limit));
+        if let Some(before) = &query.before
+            && self.message(&query.workspace, &query.channel, before).await?.is_none()
+        {
+            return Ok(Vec::new());
+        }
+        let mut messages = self.lock().query_messages(&all);
+        messages.retain(|stored| query.filter.has(stored));
+        messages.drain(..messages.len().saturating_sub(query.limit));
         Ok(messages)
     }
 
@@ -147,7 +152,8 @@ impl Archive for VolatileStore {
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        let ledger = self.lock().ledger();
+        let state = self.lock();
+        let ledger = state.ledger();
         Ok(match query {
             DecisionQuery::One { workspace, id } => {
                 let is_it =
@@ -171,7 +177,27 @@ impl Archive for VolatileStore {
                 rows.drain(..rows.len().saturating_sub(limit));
                 rows
             }
-            DecisionQuery::Filtered { workspace, channel, ended, gate, before, limit } => {
+            DecisionQuery::Filtered {
+                workspace,
+                channel,
+                ended,
+                gate,
+                messages,
+                before,
+                limit,
+            } => {
+                let all = MessageQuery {
+                    workspace: workspace.clone(),
+                    channel: channel.clone(),
+                    thread: None,
+                    range: MessageRange::Newest,
+                    limit: usize::MAX,
+                };
+                let wanted = state.query_messages(&all).into_iter();
+                let wanted = wanted.filter(|stored| messages.has(stored));
+                let wanted: BTreeSet<MessageId> =
+                    wanted.map(|stored| stored.message.id.clone()).collect();
+                let has_filter = messages != MessageFilter::default();
                 let is_it = |row: &Decision| {
                     let is_ended = ended.is_none_or(|wanted| match wanted {
                         DecisionFilter::Open => row.ended.is_none(),
@@ -182,6 +208,12 @@ impl Archive for VolatileStore {
                         && is_ended
                         && gate.is_none_or(|wanted| row.gate == Some(wanted))
                         && before.is_none_or(|before| row.id < before)
+                        && (!has_filter
+                            || row
+                                .messages
+                                .iter()
+                                .chain(&row.posted_messages)
+                                .any(|message| wanted.contains(message)))
                 };
                 let mut rows: Vec<Decision> = ledger.into_iter().filter(is_it).collect();
                 rows.drain(..rows.len().saturating_sub(limit));
@@ -250,8 +282,15 @@ impl Archive for VolatileStore {
         Ok(records.iter().map(exchange).collect())
     }
 
-    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        Ok(self.lock().dead_letters.clone())
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        let mut letters = self.lock().dead_letters.clone();
+        letters.retain(|letter| {
+            let workspace = &letter.conversation.workspace;
+            query.workspace.as_ref().is_none_or(|wanted| wanted == workspace)
+                && query.before.is_none_or(|before| letter.id < before)
+        });
+        letters.drain(..letters.len().saturating_sub(query.limit));
+        Ok(letters)
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -403,6 +442,37 @@ impl Archive for VolatileStore {
                 state.conversations.get(conversation)?.pending.step.clone()
             })
             .collect())
+    }
+
+    /// It has no memories and no memos.
+    async fn memory_versions(&self, _key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn thread_memories(
+        &self,
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+        _limit: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn all_memos(
+        &self,
+        _workspace: &WorkspaceId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn memory_journal(
+        &self,
+        _workspace: &WorkspaceId,
+        _channel: Option<&ChannelId>,
+        _before: Option<i64>,
+        _limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn spending(

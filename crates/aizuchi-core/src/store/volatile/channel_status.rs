@@ -17,7 +17,7 @@ use crate::store::volatile::{
     ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
-    FORGETTING_INTERVAL, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION, PrivateRead,
+    FORGETTING_INTERVAL, LOOK, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION, PrivateRead,
     PrivateReads, Spending, StoreError,
 };
 
@@ -257,8 +257,10 @@ impl VolatileState {
 
     pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         match order {
-            Order::ImportMemory { .. } => return Err(refuse_memories()),
-            Order::ImportMemo { .. } => return Err(refuse_memos()),
+            Order::ImportMemory { .. } | Order::ChangeMemory { .. } => {
+                return Err(refuse_memories());
+            }
+            Order::ImportMemo { .. } | Order::ChangeMemo { .. } => return Err(refuse_memos()),
             Order::ForgetMoments { workspace } => {
                 self.forget_moments(&workspace);
                 return Ok(());
@@ -330,6 +332,8 @@ impl VolatileState {
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
             | Order::NotePrivateRead(_) => {}
         }
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
@@ -359,7 +363,7 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Counts a read in its hour. Reads that are old enough are dropped.
+    /// Counts a look in its hour. Reads that are old enough are dropped.
     fn note_private_read(&mut self, read: PrivateRead, now: Timestamp) {
         const HOUR_MS: i64 = 3_600_000;
         let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
@@ -367,7 +371,10 @@ impl VolatileState {
         let hour = |at: Timestamp| at.as_millisecond().div_euclid(HOUR_MS);
         let mut known = self.private_reads.iter_mut();
         match known.find(|reads| reads.read == read && hour(reads.at) == hour(now)) {
-            Some(reads) => (reads.at, reads.count) = (now, reads.count + 1),
+            Some(reads) => {
+                reads.count += u64::from(now.duration_since(reads.at) >= LOOK);
+                reads.at = now;
+            }
             None => self.private_reads.push(PrivateReads { read, at: now, count: 1 }),
         }
     }

@@ -1,13 +1,16 @@
 //! What an operator does with a dead letter.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
 use crate::decision::DecisionResult;
+use crate::event::retry::Retry;
 use crate::event::step::{OwedAnswer, PendingState};
-use crate::event::{DeadLetter, DeadLetterId};
+use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::volatile::VolatileState;
-use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, StoreError};
+use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, DEAD_LETTER_INCOMPLETE, StoreError};
 
 impl VolatileState {
     pub(super) fn drop_dead_letter(
@@ -17,11 +20,30 @@ impl VolatileState {
     ) -> Result<(), StoreError> {
         let place = self.dead_letter_place(workspace, id)?;
         self.revision += 1;
-        self.dead_letters.remove(place);
+        self.remove_dead_letter(place);
         Ok(())
     }
 
-    /// Opens the letter's decision again, and drops the letter.
+    /// Erases the texts of letters that could not be posted, also of their parts.
+    pub(super) fn erase_dead_letters(&mut self, is_erased: impl Fn(&DeadLetter) -> bool) {
+        for letter in self.dead_letters.iter_mut().filter(|letter| is_erased(letter)) {
+            letter.text = None;
+            let parts = letter.decision.and_then(|decision| self.dead_parts.get_mut(&decision));
+            for part in parts.into_iter().flatten() {
+                part.item.text = "".into();
+                Arc::make_mut(&mut part.item.metadata).why.clear();
+            }
+        }
+    }
+
+    fn remove_dead_letter(&mut self, place: usize) {
+        if let Some(decision) = self.dead_letters.remove(place).decision {
+            self.dead_parts.remove(&decision);
+        }
+    }
+
+    /// Opens the letter's decision again, and drops the letter. What users have seen the beginning of goes on where it
+    /// ended.
     pub(super) fn retry_dead_letter(
         &mut self,
         workspace: &WorkspaceId,
@@ -39,6 +61,15 @@ impl VolatileState {
         let failed = decision.filter(|row| row.ended == Some(DecisionResult::Failed));
         let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
         let decision = failed.ok_or_else(gone)?;
+        let parts = self.dead_parts.get(&decision.id).map_or(&[][..], Vec::as_slice);
+        let items: Vec<OutboxItem> = parts.iter().map(|part| part.item.clone()).collect();
+        let rest = match Retry::of_parts(&items) {
+            Retry::Anew => None,
+            Retry::Continue(part) => Some(part),
+            Retry::Impossible => {
+                return Err(StoreError::Refused(DEAD_LETTER_INCOMPLETE.to_owned()));
+            }
+        };
         self.revision += 1;
         (decision.closed, decision.ended, decision.gate, decision.why) = (None, None, None, None);
         decision.revision = self.revision;
@@ -63,9 +94,13 @@ impl VolatileState {
             }
         }
         owed.sort();
-        let retried = PendingState::try_again(conversation.clone(), decision, owed, now);
+        if rest.is_some() {
+            let parts = self.dead_parts.remove(&decision).unwrap_or_default();
+            self.outbox.extend(parts.into_iter().map(|part| (part.item.id, part)));
+        }
+        let retried = PendingState::try_again(conversation.clone(), decision, owed, rest, now);
         self.change_pending_state(conversation, now, |pending| *pending = retried);
-        self.dead_letters.remove(place);
+        self.remove_dead_letter(place);
         Ok(())
     }
 

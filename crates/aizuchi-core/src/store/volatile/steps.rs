@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::ConversationId;
 use crate::decision::gate::Gate;
-use crate::decision::{Attempt, AttemptResult, DecisionResult};
+use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentFate};
 use crate::event::step::Lease;
 use crate::event::{
@@ -244,7 +244,7 @@ impl VolatileState {
             self.outbox.insert(item.id, OutboxRecord { item, is_posted: false, is_unsolicited });
         }
         if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
-            self.end_outbox_items(item, fate);
+            self.end_outbox_items(claim.decision, item, fate);
         }
         if let Some(letter) = completion.dead_letter {
             self.last_number += 1;
@@ -312,13 +312,25 @@ impl VolatileState {
         }
     }
 
-    fn end_outbox_items(&mut self, item: &OutboxItem, fate: UnsentFate) {
+    fn end_outbox_items(&mut self, decision: DecisionId, item: &OutboxItem, fate: UnsentFate) {
         match fate {
             UnsentFate::Draft => {
                 self.outbox.entry(item.id).and_modify(|record| record.item.dispatched_at = None);
             }
-            UnsentFate::Superseded | UnsentFate::Dropped | UnsentFate::DeadLettered => {
+            UnsentFate::Superseded | UnsentFate::Dropped => {
                 self.outbox.retain(|_, record| record.item.first_in_draft != item.first_in_draft);
+            }
+            UnsentFate::DeadLettered => {
+                if !item.is_sending() {
+                    // The platform has refused it, so it is known not to be there.
+                    self.end_outbox_items(decision, item, UnsentFate::Draft);
+                }
+                let of_draft = |_: &OutboxItemId, record: &mut OutboxRecord| {
+                    record.item.first_in_draft == item.first_in_draft
+                };
+                let parts = self.outbox.extract_if(.., of_draft).map(|(_, part)| part);
+                let unposted = parts.filter(|part| !part.is_posted).collect();
+                self.dead_parts.insert(decision, unposted);
             }
         }
     }

@@ -370,6 +370,7 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
                 text: format!("fact {number}").into(),
                 visibility: Visibility::Public,
                 messages: Vec::new(),
+                pinned: false,
             },
         })
     };
@@ -394,6 +395,7 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
         channel_name: "general".into(),
         names: Default::default(),
         merged: Vec::new(),
+        kept: Default::default(),
         considered: 0,
     };
     let (short, long) = (MemoryTerm::ShortTerm, MemoryTerm::LongTerm);

@@ -279,7 +279,7 @@ impl Inspector {
         for conversation in conversations {
             contexts.push(self.store.context(&conversation, &window(500)).await.unwrap());
         }
-        let letters = self.archive.dead_letters().await.unwrap();
+        let letters = self.archive.dead_letters(&Default::default()).await.unwrap();
         let steps = self.archive.pending_steps(&workspace()).await.unwrap();
         format!("{messages:?} {decisions:?} {exchanges:?} {contexts:?} {letters:?} {steps:?}")
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use crate::chat::WorkspaceId;
+use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::page::Page;
@@ -29,7 +29,17 @@ pub enum ForgetProgress {
     /// From now on, nobody reads the messages of the user any more.
     Hidden(WorkspaceId),
     /// One user is forgotten.
-    Done(ForgetReport),
+    Done(ForgottenUser),
+}
+
+/// Somebody who was just forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgottenUser {
+    pub workspace: WorkspaceId,
+    pub user: UserId,
+    /// Whether they are still there under their name.
+    pub keeps_name: bool,
+    pub report: ForgetReport,
 }
 
 /// Forgets those who asked for it, one after the other. What it holds in memory is read again after a crash.
@@ -66,8 +76,8 @@ impl ForgettingJob {
             self.plan(forgetting, page);
         }
         let Some(write) = self.pending.pop_front() else { return Ok(ForgetProgress::Working) };
-        let report = match write.next {
-            None => Some(read_report(store, &write).await?),
+        let forgotten = match write.next {
+            None => Some(read_forgotten(store, &write).await?),
             Some(_) => None,
         };
         let was_hiding = self.is_hiding();
@@ -81,8 +91,8 @@ impl ForgettingJob {
         {
             current.position = next;
         }
-        Ok(match report {
-            Some(report) => ForgetProgress::Done(report),
+        Ok(match forgotten {
+            Some(forgotten) => ForgetProgress::Done(forgotten),
             None if was_hiding && !self.is_hiding() => ForgetProgress::Hidden(write.workspace),
             None => ForgetProgress::Working,
         })
@@ -198,18 +208,24 @@ impl ForgettingJob {
     }
 }
 
-async fn read_report(
+async fn read_forgotten(
     store: &DatabaseStore,
     write: &ForgetWrite,
-) -> Result<ForgetReport, StoreError> {
+) -> Result<ForgottenUser, StoreError> {
     let report = query(sql::FORGETTING_REPORT);
     let report = report.bind(write.workspace.as_str()).bind(write.user.as_str());
     let row = report.fetch_one(&store.readers).await?;
     let count = |column: &str| rows::column::<i64>(&row, column).map(|count| count as usize);
-    Ok(ForgetReport {
+    let report = ForgetReport {
         messages: count("messages")?,
         own_messages: count("own_messages")?,
         memos: count("memos")?,
         memories: count("memories")?,
+    };
+    Ok(ForgottenUser {
+        workspace: write.workspace.clone(),
+        user: write.user.clone(),
+        keeps_name: rows::column(&row, "keeps_name")?,
+        report,
     })
 }

@@ -14,7 +14,7 @@ use crate::store::database::forget::page::Page;
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::{forget as sql, memory as memory_sql};
-use crate::store::database::{memory, rows};
+use crate::store::database::{memory_rows, rows};
 
 /// How many messages are looked up at once.
 const MESSAGES: i64 = 200;
@@ -82,7 +82,7 @@ pub async fn memories(
     let mut by_key: Vec<(MemoryKey, HashSet<MessageRef>)> = Vec::new();
     let mut sources = BTreeSet::new();
     for row in memories.fetch_all(&mut *connection).await? {
-        let key = memory::key_from_row(&row)?;
+        let key = memory_rows::key_from_row(&row)?;
         let source = source_ref(&row)?;
         sources.insert(source.clone());
         match by_key.last_mut().filter(|(last, _)| *last == key) {

@@ -17,7 +17,7 @@ use crate::store::database::forget::references::{Place, References, listed_messa
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::forget as sql;
-use crate::store::database::{memory, rows};
+use crate::store::database::{memory_rows, rows};
 
 /// How many texts are read at once.
 const PAGE: i64 = 200;
@@ -106,9 +106,9 @@ pub async fn entries(
 ) -> Result<Page, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::MEMORIES_AFTER).await?;
     for row in &found {
-        let memory = memory::memory_from_row(row)?;
+        let memory = memory_rows::memory_from_row(row)?;
         let (mut texts, mut since) = (HashSet::new(), Timestamp::MAX);
-        for entry in &memory.entries {
+        for entry in memory.entries.iter().chain(&memory.removed) {
             let place = match memory.key.channel() {
                 Some(channel) => Place::Channel(channel.as_str()),
                 None => Place::Workspace(&entry.messages),

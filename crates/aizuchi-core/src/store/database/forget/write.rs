@@ -263,13 +263,17 @@ async fn drop_entries(
             || entry.messages.iter().any(|message| entries.messages.contains(message))
     };
     let change = |memory: &mut Memory| {
-        let before = (memory.entries.len(), memory.orphaned_messages.len());
+        let lengths = |memory: &Memory| {
+            (memory.entries.len(), memory.removed.len(), memory.orphaned_messages.len())
+        };
+        let before = lengths(memory);
+        memory.removed.retain(|entry| !is_dropped(entry));
         let dropped = memory.entries.extract_if(.., |entry| is_dropped(entry));
         memory.orphaned_messages.extend(dropped.flat_map(|entry| entry.messages));
         memory.orphaned_messages.retain(|message| !entries.messages.contains(message));
         memory.orphaned_messages.sort();
         memory.orphaned_messages.dedup();
-        (memory.entries.len(), memory.orphaned_messages.len()) != before
+        lengths(memory) != before
     };
     let (versions, has_changed) =
         memory::change_all_versions(connection, counters, &entries.key, change).await?;

@@ -40,7 +40,7 @@ statements! {
             memos = memos + ?6
         WHERE workspace = ?1 AND user_id = ?2 AND until = ?7";
     FORGETTING_REPORT = "
-        SELECT messages, own_messages, memos,
+        SELECT keeps_name, messages, own_messages, memos,
             (SELECT count(*) FROM forgotten_memories AS f CROSS JOIN memories AS m ON m.id = f.memory
              WHERE f.workspace = ?1 AND f.user_id = ?2 AND m.is_current = 1) AS memories
         FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
@@ -194,13 +194,22 @@ statements! {
         WHERE workspace = ?1 AND (id, channel) > (?2, ?3)
         ORDER BY id, channel LIMIT +?6";
 
-    FORGOTTEN_USERS = "SELECT workspace, user_hash, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
+    FORGOTTEN_USERS = "
+        SELECT workspace, user_hash, salt, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
+    /// The same, of a database of a version before the salt.
+    FORGOTTEN_USERS_WITHOUT_SALT = "
+        SELECT workspace, user_hash, '' AS salt, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
+    NEWEST_SALT = "
+        SELECT salt FROM forgotten_users WHERE salt <> '' ORDER BY at_ms DESC, user_hash LIMIT 1";
+    PLAIN_HASHES = "SELECT workspace, user_hash, at_ms FROM forgotten_users WHERE salt = ''";
 
     // What is written.
 
     PUT_FORGOTTEN_USER = "
-        INSERT INTO forgotten_users (workspace, user_hash, at_ms) VALUES (?1, ?2, ?3)
-        ON CONFLICT (workspace, user_hash) DO UPDATE SET at_ms = excluded.at_ms";
+        INSERT INTO forgotten_users (workspace, user_hash, salt, at_ms) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, user_hash) DO UPDATE SET at_ms = excluded.at_ms
+            WHERE excluded.at_ms > forgotten_users.at_ms";
+    DROP_FORGOTTEN_USER = "DELETE FROM forgotten_users WHERE workspace = ?1 AND user_hash = ?2";
 
     /// ?2 lists [channel, id, revision]: each has a revision of its own, so that a reader that pages through revisions
     /// misses none.

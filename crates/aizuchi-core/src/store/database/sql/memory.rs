@@ -160,6 +160,29 @@ statements! {
             text = CASE is_current WHEN 1 THEN ?5 END, public_text = CASE is_current WHEN 1 THEN ?6 END
         WHERE id = ?1";
 
+    /// The version ?1 was changed at ?2 and is to take in the messages ?3 again.
+    TOUCH_MEMORY = "UPDATE memories SET touched = ?2, lost = coalesce(?3, lost) WHERE id = ?1";
+    /// The threads of a channel with a memory, the most recently active first.
+    THREAD_MEMORIES = "
+        SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
+        FROM memories INDEXED BY memories_of_threads
+        WHERE workspace = ?1 AND channel = ?2 AND is_current = 1 AND scope = 'thread'
+        ORDER BY newest_ms DESC, id DESC
+        LIMIT +?3";
+    PUT_MEMORY_CHANGE = "
+        INSERT INTO memory_changes
+            (workspace, scope, channel, thread, term, id, at_ms, changed_by, kind, old_version, new_version)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    DROP_MEMORY_CHANGES = "DELETE FROM memory_changes WHERE at_ms < ?1";
+    /// The newest changes before ?2 of the memories and memos of a workspace, or of its channel ?3, newest first.
+    MEMORY_CHANGES = "
+        SELECT c.id, c.workspace, c.scope, c.channel, c.thread, c.term, c.at_ms, c.changed_by, c.kind,
+            m.id AS old_version, c.new_version
+        FROM memory_changes AS c LEFT JOIN memories AS m ON m.id = c.old_version
+        WHERE c.workspace = ?1 AND c.id < ?2 AND (CAST(?3 AS TEXT) IS NULL OR c.channel = CAST(?3 AS TEXT))
+        ORDER BY c.id DESC
+        LIMIT +?4";
+
     PUT_EXCHANGE_MEMORIES = "
         INSERT INTO exchange_memories (memory, attempt) SELECT CAST(value AS BIGINT), ?1 FROM json_each(?2) WHERE true
         ON CONFLICT DO NOTHING";
@@ -182,6 +205,8 @@ statements! {
     MEMOS = "
         SELECT id, memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
         ORDER BY priority DESC, updated_ms DESC, name, id";
+    ALL_MEMOS = "
+        SELECT id, memo FROM memos WHERE workspace = ?1 ORDER BY priority DESC, updated_ms DESC, name, id";
     ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
     /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that is not public.
     HAS_SHOWN_NON_PUBLIC = "

@@ -1,4 +1,5 @@
-//! The agent in two languages: each step is handled in the language of its conversation.
+//! Which agent handles a step: the one that speaks the language of its conversation, or the one of the demo, where the
+//! built-in mind plays.
 
 use std::sync::Arc;
 
@@ -6,7 +7,10 @@ use crate::agent::state::StateCache;
 use crate::agent::{Agent, Mind, Minds};
 use crate::chat::ConversationId;
 use crate::command::reply::CommandReplies;
+use crate::decision::learned::LearnedGates;
+use crate::llm::builtin::BuiltinMind;
 use crate::persona::{Language, Persona};
+use crate::platform::local::{self, stage};
 use crate::prompt::builder::PromptBuilder;
 use crate::prompt::tokens::TokenCorrections;
 use crate::rules::LanguageRule;
@@ -19,6 +23,11 @@ impl Agent {
         &self,
         conversation: &ConversationId,
     ) -> Result<&Agent, StoreError> {
+        let is_stage = conversation.workspace == local::workspace_id()
+            && conversation.channel == stage::channel_id();
+        if let Some(stage) = self.stage.as_deref().filter(|_| is_stage) {
+            return Ok(stage);
+        }
         let Some(translation) = &self.translation else { return Ok(self) };
         let archive = &*self.command_answers.archive;
         let language = match language_rule(archive, &self.rulebook(), conversation).await? {
@@ -37,22 +46,39 @@ impl Agent {
         let translate = |persona: &Persona| Arc::new(Persona { language, ..persona.clone() });
         let mind =
             |mind: &Mind| Mind { models: mind.models.clone(), persona: translate(&mind.persona) };
+        let minds = Minds {
+            judgment: mind(&self.minds.judgment),
+            response: mind(&self.minds.response),
+            memory: mind(&self.minds.memory),
+            state: mind(&self.minds.state),
+        };
+        self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
+    }
+
+    /// The same agent with the built-in mind, for the demo: a play is the same whatever model is connected, and costs
+    /// nothing. What its judge says teaches nothing about that of the model.
+    pub fn on_stage(&self, prompts: PromptBuilder) -> Self {
+        let minds = Minds::from_llm(Arc::new(BuiltinMind), &self.persona);
+        self.variant(minds, self.persona.clone(), prompts, Arc::default())
+    }
+
+    fn variant(
+        &self,
+        minds: Minds,
+        persona: Arc<Persona>,
+        prompts: PromptBuilder,
+        learned_gates: Arc<LearnedGates>,
+    ) -> Self {
         let answers = &self.command_answers;
-        let persona = translate(&self.persona);
         Self {
             store: self.store.clone(),
             platforms: self.platforms.clone(),
-            minds: Minds {
-                judgment: mind(&self.minds.judgment),
-                response: mind(&self.minds.response),
-                memory: mind(&self.minds.memory),
-                state: mind(&self.minds.state),
-            },
+            minds,
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
             prompt_builder: prompts.into(),
+            learned_gates,
             // What is learned of a model's tokens in one language says little of another.
-            learned_gates: self.learned_gates.clone(),
             token_corrections: TokenCorrections::default(),
             state_cache: StateCache::default(),
             deferrals: self.deferrals.clone(),
@@ -70,6 +96,7 @@ impl Agent {
             settings: self.settings.clone(),
             seed: self.seed,
             translation: None,
+            stage: None,
         }
     }
 }

@@ -1,0 +1,188 @@
+//! The day that a text names, and questions how long it is until then, in English and Japanese.
+
+use jiff::civil::{Date, Weekday};
+use jiff::{Span, ToSpan};
+
+use crate::llm::builtin::request::{holds_any, normalize};
+
+const WEEKDAYS: [(Weekday, &str, &str); 7] = [
+    (Weekday::Monday, "monday", "月曜"),
+    (Weekday::Tuesday, "tuesday", "火曜"),
+    (Weekday::Wednesday, "wednesday", "水曜"),
+    (Weekday::Thursday, "thursday", "木曜"),
+    (Weekday::Friday, "friday", "金曜"),
+    (Weekday::Saturday, "saturday", "土曜"),
+    (Weekday::Sunday, "sunday", "日曜"),
+];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// What a question asks the days until: "how many days until the deploy?" → "the deploy", 「リリースまであと何日？」 →
+/// 「リリース」.
+pub fn days_until(question: &str) -> Option<String> {
+    const BEFORE: [&str; 8] = [
+        "how many days until ",
+        "how many days till ",
+        "how many days to ",
+        "how many days are left until ",
+        "how many days left until ",
+        "how many days before ",
+        "how long until ",
+        "how long till ",
+    ];
+    const BEHIND: [&str; 5] =
+        ["まであと何日", "まで、あと何日", "まで何日", "まであとどれくらい", "まであとどのくらい"];
+    let lower = normalize(question);
+    let behind = BEFORE.iter().find_map(|start| lower.split_once(start)).map(|(_, topic)| topic);
+    let before = BEHIND.iter().find_map(|end| lower.split_once(end)).map(|(topic, _)| topic);
+    let topic = behind.or(before)?.trim_matches(|letter: char| !letter.is_alphanumeric());
+    (!topic.is_empty()).then(|| topic.to_owned())
+}
+
+/// The day that a text names, which was written on the day `written`: a date, a weekday, or a day counted from then. A
+/// weekday is the next one.
+pub fn named_day(text: &str, written: Date) -> Option<Date> {
+    let lower = normalize(text);
+    let days: [(&[&str], i64); 4] = [
+        (&["day after tomorrow", "明後日", "あさって"], 2),
+        (&["tomorrow", "明日", "あした"], 1),
+        (&["yesterday", "昨日", "きのう"], -1),
+        (&["today", "tonight", "今日", "今夜"], 0),
+    ];
+    let counted = || {
+        let (_, days) = days.iter().find(|(words, _)| holds_any(&lower, words))?;
+        written.checked_add(days.days()).ok()
+    };
+    date(&lower, written).or_else(|| weekday(&lower, written)).or_else(counted)
+}
+
+/// "2026-12-03", "December 3rd", "3 Dec", "12/3", 「12月3日」. Without a year it is the next one.
+fn date(lower: &str, written: Date) -> Option<Date> {
+    let words: Vec<&str> = lower
+        .split(|letter: char| !(letter.is_alphanumeric() || "-/".contains(letter)))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let complete = words.iter().find_map(|word| word.parse::<Date>().ok());
+    let month_and_day = || {
+        let pairs = words.windows(2).find_map(|pair| match *pair {
+            [one, other] => match (month(one), day(one)) {
+                (Some(month), _) => Some((month, day(other)?)),
+                (None, Some(day)) => Some((month(other)?, day)),
+                (None, None) => None,
+            },
+            _ => None,
+        });
+        let with_slash = || {
+            words.iter().find_map(|word| {
+                let (month, day) = word.split_once('/')?;
+                Some((month.parse().ok()?, day.parse().ok()?))
+            })
+        };
+        pairs.or_else(with_slash).or_else(|| japanese_date(lower))
+    };
+    complete.or_else(|| {
+        let (month, day) = month_and_day()?;
+        let this_year = Date::new(written.year(), month, day).ok()?;
+        match this_year >= written {
+            true => Some(this_year),
+            false => this_year.checked_add(Span::new().years(1)).ok(),
+        }
+    })
+}
+
+fn month(word: &str) -> Option<i8> {
+    const SHORTEST: usize = 3;
+    let is_named = |name: &&str| word.len() >= SHORTEST && name.starts_with(word);
+    let number = MONTHS.iter().position(is_named)?;
+    i8::try_from(number + 1).ok()
+}
+
+/// "3", "3rd".
+fn day(word: &str) -> Option<i8> {
+    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let ending = &word[digits.len()..];
+    ["", "st", "nd", "rd", "th"].contains(&ending).then(|| digits.parse().ok())?
+}
+
+fn japanese_date(lower: &str) -> Option<(i8, i8)> {
+    let (before, behind) = lower.split_once('月')?;
+    let start = before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let (day, _) = behind.split_once('日')?;
+    Some((before[start..].parse().ok()?, day.parse().ok()?))
+}
+
+fn weekday(lower: &str, written: Date) -> Option<Date> {
+    let is_named = |(_, english, japanese): &&(Weekday, &str, &str)| {
+        holds_any(lower, &[english]) || lower.contains(japanese)
+    };
+    let (weekday, ..) = WEEKDAYS.iter().find(is_named)?;
+    let is_next_week = lower.contains("next week") || lower.contains("来週");
+    let first = match is_next_week {
+        true => {
+            let since_monday = i64::from(written.weekday().to_monday_zero_offset());
+            written.checked_add((7 - since_monday).days()).ok()?
+        }
+        false => written,
+    };
+    let until = first.weekday().until(*weekday);
+    first.checked_add(i64::from(until).days()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date as at;
+
+    #[test]
+    fn days_are_read_from_dates_weekdays_and_counts() {
+        // A Tuesday.
+        let written = at(2026, 11, 24);
+        for (text, expected) in [
+            ("the deploy is on Friday", Some(at(2026, 11, 27))),
+            ("the demo is on Tuesday", Some(at(2026, 11, 24))),
+            ("we ship Monday next week", Some(at(2026, 11, 30))),
+            ("it is tomorrow at ten", Some(at(2026, 11, 25))),
+            ("the day after tomorrow", Some(at(2026, 11, 26))),
+            ("the fair opens on December 3rd", Some(at(2026, 12, 3))),
+            ("the fair opens on the 3 dec", Some(at(2026, 12, 3))),
+            ("it was on March 5", Some(at(2027, 3, 5))),
+            ("until 2027-01-15", Some(at(2027, 1, 15))),
+            ("see you 12/3", Some(at(2026, 12, 3))),
+            ("リリースは金曜日です", Some(at(2026, 11, 27))),
+            ("リリースは来週の水曜", Some(at(2026, 12, 2))),
+            ("締め切りは12月3日です", Some(at(2026, 12, 3))),
+            ("明後日です", Some(at(2026, 11, 26))),
+            ("it may be late", None),
+            ("room 4 is free", None),
+            ("on the 45 december", None),
+        ] {
+            assert_eq!(named_day(text, written), expected, "{text}");
+        }
+        assert_eq!(named_day("tomorrow", Date::MAX), None);
+    }
+
+    #[test]
+    fn questions_for_the_days_until_something_name_it() {
+        for (text, expected) in [
+            ("how many days until the deploy?", Some("the deploy")),
+            ("How long till lunch", Some("lunch")),
+            ("リリースまであと何日？", Some("リリース")),
+            ("how many days does it take?", None),
+            ("あと何日？", None),
+        ] {
+            assert_eq!(days_until(text).as_deref(), expected, "{text}");
+        }
+    }
+}

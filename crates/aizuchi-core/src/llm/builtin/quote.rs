@@ -1,0 +1,80 @@
+//! Something that was said, as the built-in mind may quote it.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::chat::Message;
+use crate::context::Context;
+use aizuchi_structure::cues::Cues;
+
+/// A message replies to another one from this probability on.
+const REPLIES: f32 = 0.4;
+/// Whoever writes next within this time most probably answers.
+const NEXT: SignedDuration = SignedDuration::from_mins(10);
+
+/// Something that was said.
+#[derive(Clone, Debug)]
+pub struct Quote<'a> {
+    pub message: &'a Message,
+    pub speaker: String,
+    /// The name of its channel, if that is another one.
+    pub channel: Option<String>,
+    /// What to quote: the text, or what it asked the mind to keep.
+    pub text: String,
+    pub kind: QuoteKind,
+    /// The question that it answers, if it does. An answer hardly ever repeats the words of its question: "at two".
+    pub question: Option<Arc<str>>,
+}
+
+/// To whom something was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QuoteKind {
+    /// To the others.
+    Said,
+    /// To the mind.
+    Told,
+    /// To the mind, which was asked to keep it.
+    Kept,
+}
+
+/// Whether a message most probably replies to another one.
+pub fn replies(message: &Message, parent: &Message, context: &Context) -> bool {
+    let links = context.links.get(&message.id);
+    let link = links.and_then(|links| links.parents.get(&parent.id));
+    link.is_some_and(|probability| *probability >= REPLIES)
+}
+
+/// The question of somebody else that a message answers: one that it replies to, or one right before it. `humans` are all
+/// messages of people, oldest first.
+pub fn answered_question(
+    message: &Message,
+    humans: &[&Arc<Message>],
+    context: &Context,
+) -> Option<Arc<str>> {
+    let cues = Cues::of(&message.text);
+    let tells_nothing = Cues::ASKS | Cues::JOINS | Cues::THANKS | Cues::WORDLESS | Cues::AGAIN;
+    if cues.intersects(tells_nothing) {
+        return None;
+    }
+    let is_answered =
+        |question: &&Arc<Message>| question.author.id != message.author.id && asks(&question.text);
+    let earlier = || {
+        let earlier = humans.iter().rev().filter(|other| {
+            other.conversation == message.conversation
+                && other.id != message.id
+                && other.at <= message.at
+        });
+        earlier.copied()
+    };
+    let parent = earlier().find(|other| replies(message, other, context));
+    let is_next = |previous: &&Arc<Message>| message.at.duration_since(previous.at) <= NEXT;
+    let question =
+        parent.filter(is_answered).or_else(|| earlier().next().filter(is_next).filter(is_answered));
+    question.map(|question| question.text.clone())
+}
+
+/// Whether a text has the form of a question.
+pub fn asks(text: &str) -> bool {
+    Cues::of(text).contains(Cues::ASKS)
+}

@@ -1,0 +1,312 @@
+//! What people change about memories on the console, and the journal of all changes. What they pinned or removed
+//! outlives every new version.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey};
+use crate::overlap::{OverlapIndex, OverlapThreshold};
+
+/// What counts as saying the same in two entries that were made from the same message.
+const SAME_FACT: OverlapThreshold =
+    OverlapThreshold { min_run: 16, min_whole_length: 6, unspaced_weight: 2 };
+/// The most removed entries that a memory knows. The oldest give way.
+const MAX_REMOVED: usize = 50;
+
+/// What people decided about the entries of a memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptEntries {
+    /// They stay as they are.
+    pub pinned: Vec<MemoryEntry>,
+    /// They are not remembered again.
+    pub removed: Vec<MemoryEntry>,
+}
+
+/// What somebody does with a memory. An entry is named by its value, since it has no other name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryChange {
+    /// Say it in other words, and pin these; also where the workspace's other memories say the same.
+    Edit {
+        entry: MemoryEntry,
+        text: Arc<str>,
+    },
+    Pin(MemoryEntry),
+    Unpin(MemoryEntry),
+    /// Remove it here, and what was made from the same messages and says the same in the workspace's other memories.
+    Remove(MemoryEntry),
+    /// Put back what was removed.
+    Restore(MemoryEntry),
+    /// As it was in an earlier version.
+    Revert(MemoryId),
+    /// Make it anew from the messages behind it.
+    Regenerate,
+}
+
+/// What somebody makes of a memo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoEdit {
+    pub content: String,
+    pub priority: u8,
+    pub tags: Vec<String>,
+    pub detail: Option<String>,
+}
+
+/// Why a memory or a memo is not as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum JournalKind {
+    /// A model folded what was said into it.
+    Folded,
+    /// A message behind it was edited, deleted or made private.
+    Forgotten,
+    Edited,
+    Pinned,
+    Unpinned,
+    Removed,
+    Restored,
+    Reverted,
+    Regenerated,
+}
+
+/// One change of a memory or a memo. It holds no text; the versions do, as long as they are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Rises with each change.
+    pub number: i64,
+    /// `None`: a memo.
+    pub key: Option<MemoryKey>,
+    pub at: Timestamp,
+    /// Who did it. Empty: this machine, or nobody.
+    pub by: Arc<str>,
+    pub kind: JournalKind,
+    /// The version before it, if it is still kept.
+    pub before: Option<MemoryId>,
+    /// The version that it made, or the memo.
+    pub after: MemoryId,
+}
+
+impl JournalKind {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl MemoryEntry {
+    /// Whether it says what another entry says, from the same message.
+    pub fn is_repeating(&self, other: &MemoryEntry) -> bool {
+        let shares_message = self.messages.iter().any(|message| other.messages.contains(message));
+        shares_message && OverlapIndex::new([&*other.text], SAME_FACT).has_overlap_with(&self.text)
+    }
+}
+
+impl KeptEntries {
+    /// What everybody in the workspace may know of it.
+    pub fn to_public(&self) -> Self {
+        let public = |entries: &[MemoryEntry]| {
+            entries.iter().filter(|entry| entry.is_public()).cloned().collect()
+        };
+        Self { pinned: public(&self.pinned), removed: public(&self.removed) }
+    }
+}
+
+impl Memory {
+    /// What outlives this version.
+    pub fn kept(&self) -> KeptEntries {
+        let pinned = self.entries.iter().filter(|entry| entry.pinned);
+        KeptEntries { pinned: pinned.cloned().collect(), removed: self.removed.clone() }
+    }
+
+    /// The entries of the version after this one, for which a model made these: with what is pinned, and without what
+    /// repeats that or was removed.
+    pub fn carry_into(&self, made: Vec<MemoryEntry>) -> Vec<MemoryEntry> {
+        let KeptEntries { pinned, removed } = self.kept();
+        let is_new = |entry: &MemoryEntry| {
+            let mut known = pinned.iter().chain(&removed);
+            !known.any(|known| entry.is_repeating(known))
+        };
+        let mut entries: Vec<MemoryEntry> = made.into_iter().filter(is_new).collect();
+        entries.extend(pinned);
+        entries.sort_by_key(|entry| entry.date);
+        entries
+    }
+}
+
+impl MemoryChange {
+    pub fn kind(&self) -> JournalKind {
+        match self {
+            MemoryChange::Edit { .. } => JournalKind::Edited,
+            MemoryChange::Pin(_) => JournalKind::Pinned,
+            MemoryChange::Unpin(_) => JournalKind::Unpinned,
+            MemoryChange::Remove(_) => JournalKind::Removed,
+            MemoryChange::Restore(_) => JournalKind::Restored,
+            MemoryChange::Revert(_) => JournalKind::Reverted,
+            MemoryChange::Regenerate => JournalKind::Regenerated,
+        }
+    }
+
+    /// Another memory after the same change of what repeats an entry there. `None`: nothing does.
+    pub fn repeated_in(&self, other: &Memory, entry: &MemoryEntry) -> Option<Memory> {
+        let mut changed: Option<Memory> = None;
+        for repeat in other.entries.iter().filter(|known| known.is_repeating(entry)) {
+            let change = match self {
+                // What somebody wrote of something private stays private, and is said once.
+                MemoryChange::Edit { text, .. }
+                    if changed.is_none() && (entry.is_public() || !repeat.is_public()) =>
+                {
+                    MemoryChange::Edit { entry: repeat.clone(), text: text.clone() }
+                }
+                MemoryChange::Edit { .. } | MemoryChange::Remove(_) => {
+                    MemoryChange::Remove(repeat.clone())
+                }
+                MemoryChange::Pin(_)
+                | MemoryChange::Unpin(_)
+                | MemoryChange::Restore(_)
+                | MemoryChange::Revert(_)
+                | MemoryChange::Regenerate => return None,
+            };
+            changed = change.apply_to(changed.as_ref().unwrap_or(other)).or(changed);
+        }
+        changed
+    }
+
+    /// The memory after the change of an entry. `None`: it has no such entry, or the change is of another kind.
+    pub fn apply_to(&self, memory: &Memory) -> Option<Memory> {
+        let mut memory = memory.clone();
+        let place = |entries: &[MemoryEntry], wanted: &MemoryEntry| {
+            entries.iter().position(|entry| entry == wanted)
+        };
+        match self {
+            MemoryChange::Edit { entry, text } => {
+                let index = place(&memory.entries, entry)?;
+                let edited = MemoryEntry { text: text.clone(), pinned: true, ..entry.clone() };
+                let old = std::mem::replace(&mut memory.entries[index], edited);
+                // Its old words do not come back from what it was made from.
+                memory.removed.push(MemoryEntry { pinned: false, ..old });
+            }
+            MemoryChange::Pin(entry) => {
+                let index = place(&memory.entries, entry)?;
+                memory.entries[index].pinned = true;
+            }
+            MemoryChange::Unpin(entry) => {
+                let index = place(&memory.entries, entry)?;
+                memory.entries[index].pinned = false;
+            }
+            MemoryChange::Remove(entry) => {
+                let index = place(&memory.entries, entry)?;
+                let old = memory.entries.remove(index);
+                memory.removed.push(MemoryEntry { pinned: false, ..old });
+            }
+            MemoryChange::Restore(entry) => {
+                let old = memory.removed.remove(place(&memory.removed, entry)?);
+                memory.entries.push(old);
+                memory.entries.sort_by_key(|entry| entry.date);
+            }
+            MemoryChange::Revert(_) | MemoryChange::Regenerate => return None,
+        }
+        let surplus = memory.removed.len().saturating_sub(MAX_REMOVED);
+        memory.removed.drain(..surplus);
+        Some(memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+    use crate::memory::{MemoryScope, MemoryTerm, MessageRef};
+
+    fn entry(day: i8, text: &str, messages: &[&str]) -> MemoryEntry {
+        let message = |id: &&str| MessageRef(ChannelId::new("c"), MessageId::new(*id));
+        MemoryEntry {
+            date: jiff::civil::date(2027, 1, day),
+            text: text.into(),
+            visibility: Visibility::Public,
+            messages: messages.iter().map(message).collect(),
+            pinned: false,
+        }
+    }
+
+    fn memory(entries: Vec<MemoryEntry>) -> Memory {
+        Memory {
+            id: MemoryId(1),
+            key: MemoryKey {
+                workspace: WorkspaceId::new("w"),
+                scope: MemoryScope::Workspace,
+                term: MemoryTerm::LongTerm,
+            },
+            entries,
+            removed: Vec::new(),
+            orphaned_messages: Vec::new(),
+            newest_message_at: Timestamp::UNIX_EPOCH,
+            created: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn what_people_pinned_or_removed_outlives_a_new_version() {
+        let (birthday, tea) = (
+            entry(3, "Mia's birthday is on May 3rd", &["a"]),
+            entry(4, "Tom likes green tea", &["b"]),
+        );
+        let first = memory(vec![birthday.clone(), tea.clone()]);
+        let removed = MemoryChange::Remove(birthday.clone()).apply_to(&first).unwrap();
+        assert_eq!(
+            (&*removed.entries, &*removed.removed),
+            (&[tea.clone()][..], &[birthday.clone()][..])
+        );
+        let edit = MemoryChange::Edit { entry: tea.clone(), text: "Tom likes oolong".into() };
+        let edited = edit.apply_to(&removed).unwrap();
+        let oolong = MemoryEntry { text: "Tom likes oolong".into(), pinned: true, ..tea.clone() };
+        assert_eq!(edited.entries, std::slice::from_ref(&oolong));
+        // A model says both again, in other words, and something else of the same message, and of another one.
+        let made = vec![
+            entry(3, "On 3 May: Mia's birthday is on May 3rd", &["a", "x"]),
+            entry(3, "Mia has a dog", &["a"]),
+            entry(4, "Tom likes green tea, he said", &["b"]),
+            entry(5, "Mia's birthday is on May 3rd", &["c"]),
+        ];
+        let kept = edited.carry_into(made);
+        let texts: Vec<&str> = kept.iter().map(|entry| &*entry.text).collect();
+        assert_eq!(texts, ["Mia has a dog", "Tom likes oolong", "Mia's birthday is on May 3rd"]);
+        assert!(kept[1].pinned);
+        let restored = MemoryChange::Restore(birthday.clone()).apply_to(&edited).unwrap();
+        assert_eq!(restored.entries, [birthday.clone(), oolong.clone()]);
+        let free = MemoryChange::Unpin(oolong.clone()).apply_to(&edited).unwrap();
+        assert!(free.kept().pinned.is_empty());
+        // The entry is another one by now.
+        assert_eq!(MemoryChange::Pin(oolong).apply_to(&free), None);
+        assert_eq!(MemoryChange::Remove(birthday).apply_to(&edited), None);
+    }
+
+    #[test]
+    fn what_somebody_wrote_of_something_private_stays_private() {
+        let public = entry(3, "Mia's birthday is on May 3rd", &["a"]);
+        let private = MemoryEntry { visibility: Visibility::Private, ..public.clone() };
+        let edit = |entry: &MemoryEntry| MemoryChange::Edit {
+            entry: entry.clone(),
+            text: "Mia's birthday is on May 5th".into(),
+        };
+        let twice = memory(vec![public.clone(), entry(4, "Mia's birthday is on May 3rd!", &["a"])]);
+        let texts = |entry: &MemoryEntry| {
+            let changed = edit(entry).repeated_in(&twice, entry).unwrap();
+            changed.entries.into_iter().map(|entry| entry.text.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&public), ["Mia's birthday is on May 5th"]);
+        assert!(texts(&private).is_empty());
+        let other = memory(vec![entry(4, "Tom likes green tea", &["a"])]);
+        assert_eq!(edit(&public).repeated_in(&other, &public), None);
+    }
+
+    #[test]
+    fn the_oldest_removals_give_way() {
+        let mut memory = memory((0..60).map(|n| entry(1, &format!("fact {n}"), &["a"])).collect());
+        while let Some(first) = memory.entries.first().cloned() {
+            memory = MemoryChange::Remove(first).apply_to(&memory).unwrap();
+        }
+        assert_eq!(memory.removed.len(), MAX_REMOVED);
+        assert_eq!(&*memory.removed[0].text, "fact 10");
+    }
+}

@@ -1,0 +1,98 @@
+//! What is kept of a forgotten user, so that a backup that was made before does not bring them back: a slow hash with a
+//! salt. Whoever reads it learns who was forgotten only by trying every id that they may have had.
+
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::sql::forget as sql;
+use crate::store::database::{rows, sql as flow_sql};
+
+/// How many times a hash is hashed. The salt stands beside the hash, so each try must take a while: all ids of a
+/// platform are far too many then. A restore tries each user of the backup.
+const ROUNDS: usize = 10_000;
+
+/// What is stored of a user. Versions before the salt stored [`plain_hash`] and no salt.
+pub fn hash_user(salt: &str, workspace: &str, user: &str) -> String {
+    let plain = plain_hash(workspace, user);
+    if salt.is_empty() { plain } else { salted(salt, &plain) }
+}
+
+fn plain_hash(workspace: &str, user: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [workspace, user] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize())
+}
+
+/// The salted hash, from what was stored before there was a salt.
+fn salted(salt: &str, plain: &str) -> String {
+    let round = |before: &[u8]| Sha256::new().chain_update(salt).chain_update(before).finalize();
+    let first = round(plain.as_bytes());
+    hex(&(1..ROUNDS).fold(first, |before, _| round(&before)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The salt of this installation: that of the newest hash, or a new one if there is none yet.
+pub async fn salt(connection: &mut Connection) -> Result<String, StoreError> {
+    let newest = query(sql::NEWEST_SALT).fetch_optional(connection).await?;
+    match newest {
+        Some(row) => rows::column(&row, "salt"),
+        None => Ok(Uuid::now_v7().simple().to_string()),
+    }
+}
+
+/// Gives a salt to the hashes that an older version stored, or that a restore took from its database.
+pub async fn salt_plain_hashes(connection: &mut Connection) -> Result<(), StoreError> {
+    let plain = query(sql::PLAIN_HASHES).fetch_all(&mut *connection).await?;
+    if plain.is_empty() {
+        return Ok(());
+    }
+    query(flow_sql::BEGIN).execute(&mut *connection).await?;
+    let salt = salt(connection).await?;
+    for row in &plain {
+        replace_plain_hash(connection, row, &salt).await?;
+    }
+    query(flow_sql::COMMIT).execute(connection).await.map(|_| ())
+}
+
+async fn replace_plain_hash(
+    connection: &mut Connection,
+    row: &Row,
+    salt: &str,
+) -> Result<(), StoreError> {
+    let (workspace, hash): (String, String) =
+        (rows::column(row, "workspace")?, rows::column(row, "user_hash")?);
+    let at: i64 = rows::column(row, "at_ms")?;
+    let drop = query(sql::DROP_FORGOTTEN_USER).bind(workspace.as_str()).bind(hash.as_str());
+    drop.execute(&mut *connection).await?;
+    let put = query(sql::PUT_FORGOTTEN_USER).bind(workspace.as_str()).bind(salted(salt, &hash));
+    put.bind(salt).bind(at).execute(connection).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_depends_on_the_salt_and_may_get_it_later() {
+        let plain = hash_user("", "w", "u-alice");
+        let salted_now = hash_user("some salt", "w", "u-alice");
+        assert_eq!(salted("some salt", &plain), salted_now);
+        assert_ne!(plain, salted_now);
+        for other in [
+            hash_user("other salt", "w", "u-alice"),
+            hash_user("some salt", "w", "u-bob"),
+            hash_user("some salt", "wu", "-alice"),
+        ] {
+            assert_ne!(other, salted_now);
+            assert_eq!(other.len(), 64);
+        }
+    }
+}

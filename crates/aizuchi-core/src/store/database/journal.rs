@@ -1,0 +1,95 @@
+//! The journal of what changed memories and memos.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{ChannelId, WorkspaceId};
+use crate::memory::change::{JournalEntry, JournalKind};
+use crate::memory::{MemoryId, MemoryKey};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::memory_rows::{self, bind_key};
+use crate::store::database::sql::memory as sql;
+use crate::store::database::{Counters, rows};
+
+/// The journal is kept for this long.
+const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// The scope of a memo in the journal.
+const MEMO: &str = "memo";
+
+/// What was changed.
+#[derive(Clone, Copy)]
+pub enum JournalKey<'a> {
+    Memory(&'a MemoryKey),
+    /// In the channel to which it belongs, or everywhere.
+    Memo(&'a WorkspaceId, Option<&'a ChannelId>),
+}
+
+/// A change that is to be recorded.
+pub struct RecordedChange<'a> {
+    pub kind: JournalKind,
+    pub by: &'a str,
+    /// The version before it and the one that it made.
+    pub versions: (Option<MemoryId>, MemoryId),
+}
+
+/// Records a change. What is old enough is dropped.
+pub async fn put(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    key: JournalKey<'_>,
+    change: RecordedChange<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    counters.last_number += 1;
+    let put = query(sql::PUT_MEMORY_CHANGE);
+    let put = match key {
+        JournalKey::Memory(key) => bind_key(put, key),
+        JournalKey::Memo(workspace, channel) => {
+            let channel = channel.map_or("", ChannelId::as_str);
+            put.bind(workspace.as_str()).bind(MEMO).bind(channel).bind("").bind("")
+        }
+    };
+    let put = put
+        .bind(counters.last_number)
+        .bind(now.as_millisecond())
+        .bind(change.by)
+        .bind(change.kind.name())
+        .bind(change.versions.0.map(|before| before.0))
+        .bind(change.versions.1.0);
+    put.execute(&mut *connection).await?;
+    let before = now.checked_sub(RETENTION).unwrap_or(Timestamp::MIN);
+    query(sql::DROP_MEMORY_CHANGES).bind(before.as_millisecond()).execute(connection).await?;
+    Ok(())
+}
+
+/// The newest changes before one of them, newest first.
+pub async fn read(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<JournalEntry>, StoreError> {
+    let changes = query(sql::MEMORY_CHANGES)
+        .bind(workspace.as_str())
+        .bind(before.unwrap_or(i64::MAX))
+        .bind(channel.map(ChannelId::as_str))
+        .bind(limit as i64);
+    changes.fetch_all(readers).await?.iter().map(entry_from_row).collect()
+}
+
+fn entry_from_row(row: &Row) -> Result<JournalEntry, StoreError> {
+    let scope: String = rows::column(row, "scope")?;
+    Ok(JournalEntry {
+        number: rows::column(row, "id")?,
+        key: match scope.as_str() {
+            MEMO => None,
+            _ => Some(memory_rows::key_from_row(row)?),
+        },
+        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+        by: rows::column::<String>(row, "changed_by")?.into(),
+        kind: rows::parse_name(&rows::column::<String>(row, "kind")?)?,
+        before: rows::column::<Option<i64>>(row, "old_version")?.map(MemoryId),
+        after: MemoryId(rows::column(row, "new_version")?),
+    })
+}

@@ -1,0 +1,165 @@
+//! People's changes of memories and memos.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::chat::{Visibility, WorkspaceId};
+use crate::event::memory_job::REWRITE_DELAY;
+use crate::memo::Memo;
+use crate::memory::change::{JournalKind, MemoEdit, MemoryChange};
+use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMemory};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::journal::{self, JournalKey, RecordedChange};
+use crate::store::database::memory::{self, NewVersion};
+use crate::store::database::memory_rows::{bind_key, current_version, memory_from_row};
+use crate::store::database::sql::memory as sql;
+use crate::store::database::{Counters, memos};
+use crate::store::{MEMORY_CHANGED, StoreError};
+
+/// People's changes push no version out.
+const KEEP_ALL: usize = 1 << 30;
+
+/// Changes a memory as somebody wants it. Refused if it is not in this version any more.
+pub async fn change_memory(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (key, version): (&MemoryKey, MemoryId),
+    change: &MemoryChange,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let refused = || StoreError::Refused(MEMORY_CHANGED.to_owned());
+    let current = current_version(connection, key).await?.filter(|current| current.id == version);
+    let current = current.ok_or_else(refused)?;
+    counters.revision += 1;
+    match change {
+        MemoryChange::Regenerate => {
+            let entries = current.entries.iter().filter(|entry| !entry.pinned);
+            let messages = entries.flat_map(|entry| entry.messages.iter().cloned());
+            let mut lost: Vec<MessageRef> =
+                messages.chain(current.orphaned_messages.iter().cloned()).collect();
+            lost.sort();
+            lost.dedup();
+            touch(connection, counters, current.id, Some(&lost)).await?;
+            memory::schedule(connection, &[(key.clone(), now)]).await?;
+            let versions = (Some(current.id), current.id);
+            let change = RecordedChange { kind: change.kind(), by, versions };
+            journal::put(connection, counters, JournalKey::Memory(key), change, now).await
+        }
+        MemoryChange::Revert(to) => {
+            let versions = query(sql::MEMORY_VERSIONS);
+            let versions = bind_key(versions, key).fetch_all(&mut *connection).await?;
+            let versions: Vec<Memory> =
+                versions.iter().map(memory_from_row).collect::<Result<_, _>>()?;
+            let old = versions.into_iter().find(|old| old.id == *to && old.id != current.id);
+            let old = old.ok_or_else(refused)?;
+            let reverted = Memory { entries: old.entries, removed: old.removed, ..current.clone() };
+            replace(connection, counters, (&current, reverted), (change.kind(), by), now).await
+        }
+        MemoryChange::Edit { entry, .. } | MemoryChange::Remove(entry) => {
+            let changed = change.apply_to(&current).ok_or_else(refused)?;
+            change_elsewhere(connection, counters, (key, entry, change), by, now).await?;
+            replace(connection, counters, (&current, changed), (change.kind(), by), now).await
+        }
+        MemoryChange::Pin(_) | MemoryChange::Unpin(_) | MemoryChange::Restore(_) => {
+            let changed = change.apply_to(&current).ok_or_else(refused)?;
+            replace(connection, counters, (&current, changed), (change.kind(), by), now).await
+        }
+    }
+}
+
+/// Changes what says the same in the workspace's other memories.
+async fn change_elsewhere(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (key, entry, change): (&MemoryKey, &MemoryEntry, &MemoryChange),
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let others = query(sql::MEMORIES).bind(key.workspace.as_str());
+    let others = others.fetch_all(&mut *connection).await?;
+    let others: Vec<Memory> = others.iter().map(memory_from_row).collect::<Result<_, _>>()?;
+    for other in others.iter().filter(|other| other.key != *key) {
+        if let Some(changed) = change.repeated_in(other, entry) {
+            replace(connection, counters, (other, changed), (change.kind(), by), now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores what somebody made of the current version. What models write at this moment with the old one is stale.
+async fn replace(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (current, changed): (&Memory, Memory),
+    (kind, by): (JournalKind, &str),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let key = &current.key;
+    touch(connection, counters, current.id, None).await?;
+    let new = NewMemory {
+        entries: changed.entries,
+        newest_message_at: current.newest_message_at,
+        seen_revision: counters.revision,
+        source_memories: Vec::new(),
+    };
+    let removed = &changed.removed;
+    let version = NewVersion { key, new, removed, versions_kept: KEEP_ALL };
+    let (id, _) = memory::save_version(connection, counters, version, now).await?;
+    touch(connection, counters, id, Some(&current.orphaned_messages)).await?;
+    if !current.orphaned_messages.is_empty() {
+        memory::schedule(connection, &[(key.clone(), now + REWRITE_DELAY)]).await?;
+    }
+    let change = RecordedChange { kind, by, versions: (Some(current.id), id) };
+    journal::put(connection, counters, JournalKey::Memory(key), change, now).await
+}
+
+async fn touch(
+    connection: &mut Connection,
+    counters: &Counters,
+    id: MemoryId,
+    lost: Option<&[MessageRef]>,
+) -> Result<(), StoreError> {
+    let touch = query(sql::TOUCH_MEMORY)
+        .bind(id.0)
+        .bind(counters.revision as i64)
+        .bind(lost.map(|lost| json!(lost).to_string()));
+    touch.execute(connection).await?;
+    Ok(())
+}
+
+/// Changes a memo, or removes it. Refused if it is gone.
+pub async fn change_memo(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, id): (&WorkspaceId, MemoryId),
+    edit: Option<&MemoEdit>,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let found = memos::find(connection, workspace, Some(id)).await?;
+    let (_, memo) = found.ok_or_else(|| StoreError::Refused(MEMORY_CHANGED.to_owned()))?;
+    counters.revision += 1;
+    let channel = (memo.visibility != Visibility::Public).then(|| memo.channel.clone());
+    let kind = match edit {
+        Some(MemoEdit { content, priority, tags, detail }) => {
+            let memo = Memo {
+                content: content.clone(),
+                priority: *priority,
+                tags: tags.clone(),
+                detail: detail.clone(),
+                updated: now,
+                ..memo
+            };
+            memos::put(connection, counters, workspace, id, memo).await?;
+            JournalKind::Edited
+        }
+        None => {
+            memos::remove_for_good(connection, id).await?;
+            JournalKind::Removed
+        }
+    };
+    let change = RecordedChange { kind, by, versions: (None, id) };
+    journal::put(connection, counters, JournalKey::Memo(workspace, channel.as_ref()), change, now)
+        .await
+}

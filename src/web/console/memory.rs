@@ -1,0 +1,220 @@
+//! What is remembered: of the workspace, a channel or a person. Entries and memos are changed where they stand, and every
+//! change is in the journal at the foot.
+
+pub mod versions;
+mod views;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
+use axum::http::StatusCode;
+use axum::response::{Html, Redirect};
+use serde::Deserialize;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::console::layout::{Layout, Section, encode, memory_address, render};
+use crate::web::console::memory::views::{
+    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Person, Places, Reader,
+};
+use crate::web::language::PageLanguage;
+use crate::web::memories::{self, KeyFields, MemoryOrder};
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::memory::{MemoryId, MemoryScope, MessageRef};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/memory.html")]
+struct MemoryPage<'a> {
+    layout: Layout<'a>,
+    workspace: String,
+    workspaces: Vec<String>,
+    channels: Vec<(String, String, bool)>,
+    person: String,
+    reads_people: bool,
+    /// Of whom nothing is known.
+    nobody: Option<String>,
+    withheld: Option<&'static str>,
+    memories: Vec<MemoryView>,
+    rows: Vec<ChannelRow>,
+    memos: Vec<MemoView>,
+    journal: Vec<JournalRow>,
+    older: Option<String>,
+    is_newest: bool,
+    address: String,
+    /// Where forms lead back to.
+    back: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct MemoryQuery {
+    workspace: String,
+    channel: String,
+    person: String,
+    before: Option<i64>,
+}
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<MemoryQuery>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let query = query.map_or(MemoryQuery::default(), |Query(query)| query);
+    let access = &visitor.access;
+    let known = workspaces::all(&web).await?;
+    let workspace = match query.workspace.as_str() {
+        // The local room is the first; a team's is of more interest.
+        "" => known.get(1).or(known.first()).cloned(),
+        id => Some(workspaces::find(&web, Some(id)).await?),
+    };
+    let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
+    let channel = match query.channel.as_str() {
+        "" => None,
+        id => Some(workspaces::channel(&web, &workspace, id).await?.id),
+    };
+    let channel = channel.as_ref();
+    let reads_people = access.may_read(&workspace, aizuchi_core::chat::Visibility::Public);
+    let name = query.person.trim().trim_start_matches('@');
+    let person = match reads_people && !name.is_empty() {
+        true => Some(Person::find(&web, &workspace, name).await?),
+        false => None,
+    };
+    let mut found = memories::read(&web, &workspace, channel).await?;
+    let mut memos = memories::read_memos(&web, access, &workspace, channel).await?;
+    let places = Places::read(&web, access, &workspace).await?;
+    let rows = match channel.is_none() && person.is_none() {
+        true => places.rows(&found),
+        false => Vec::new(),
+    };
+    if channel.is_none() && person.is_none() {
+        found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
+    }
+    let readable = found.iter().flat_map(|memory| memory.entries.iter().chain(&memory.removed));
+    let readable = readable.filter(|entry| memories::may_read(access, &workspace, entry));
+    let behind: BTreeSet<MessageRef> =
+        readable.flat_map(|entry| entry.messages.iter().cloned()).collect();
+    let sources = memories::sources(&web, &workspace, behind).await?;
+    let reader = Reader {
+        access,
+        language,
+        names: web.archive.users(&workspace).await?,
+        places: &places,
+        sources,
+        person: person.as_ref(),
+    };
+    let mut views: Vec<MemoryView> = Vec::new();
+    for memory in &found {
+        let Some(view) = reader.memory(memory) else { continue };
+        let shown = Shown::Memories(std::slice::from_ref(memory));
+        workspaces::record_look(&web, access, &workspace, shown).await?;
+        views.push(view);
+    }
+    let journal = Journal::read(&web, &workspace, channel, query.before).await?;
+    memos.retain(|(_, memo)| person.as_ref().is_none_or(|person| person.is_in_memo(memo)));
+    let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| reader.memo(*id, memo)).collect();
+    let address = address(&workspace, channel, &query.person);
+    let is_withheld = !reads_people;
+    render(&MemoryPage {
+        layout: Layout::new(&web, &visitor, language, Section::Memory),
+        workspaces: known.iter().map(ToString::to_string).collect(),
+        channels: places.choices(channel),
+        reads_people,
+        nobody: (person.is_some() && views.is_empty() && memos.is_empty()).then(|| name.to_owned()),
+        withheld: is_withheld.then(|| match access {
+            Access::ThisMachine => texts::console::withheld_here(language),
+            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
+        }),
+        memories: views,
+        rows,
+        memos,
+        journal: journal.rows(&reader, &found),
+        older: journal.older.map(|number| format!("{address}&before={number}#journal")),
+        is_newest: query.before.is_none(),
+        back: address.clone(),
+        address,
+        person: query.person,
+        workspace: workspace.to_string(),
+    })
+}
+
+fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, person: &str) -> String {
+    let address = memory_address(workspace, channel);
+    match person.trim() {
+        "" => address,
+        person => format!("{address}&person={}", encode(person)),
+    }
+}
+
+/// A form on the page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryForm {
+    workspace: Option<String>,
+    #[serde(default)]
+    scope: String,
+    channel: Option<String>,
+    thread: Option<String>,
+    #[serde(default)]
+    term: String,
+    #[serde(default)]
+    version: i64,
+    /// As in the API, or `memo` and `remove memo`.
+    order: String,
+    entry: Option<String>,
+    text: Option<String>,
+    to: Option<i64>,
+    memo: Option<i64>,
+    priority: Option<i64>,
+    tags: Option<String>,
+    detail: Option<String>,
+    /// The page to go back to.
+    back: Option<String>,
+}
+
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    form: Result<Form<MemoryForm>, FormRejection>,
+) -> Result<Redirect, ApiProblem> {
+    let malformed = || {
+        let sentence = "the form lacks what it is about";
+        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+    };
+    let Form(form) = form.map_err(|_| malformed())?;
+    let is_own = |back: &&str| back.starts_with("/console") && !back.contains(['\\', '\r', '\n']);
+    let back = form.back.as_deref().filter(is_own).unwrap_or("/console/memory").to_owned();
+    let access = &visitor.access;
+    if matches!(form.order.as_str(), "memo" | "remove memo") {
+        let id = MemoryId(form.memo.ok_or_else(malformed)?);
+        let edit = match form.order.as_str() {
+            "memo" => {
+                let tags = form.tags.unwrap_or_default();
+                let tags: Vec<String> = tags.split([',', '、']).map(str::to_owned).collect();
+                let content = form.text.unwrap_or_default();
+                let priority = form.priority.ok_or_else(malformed)?;
+                Some(memories::parse_edit(&content, priority, &tags, form.detail.as_deref())?)
+            }
+            _ => None,
+        };
+        memories::change_memo(&web, access, form.workspace.as_deref(), id, edit).await?;
+        return Ok(Redirect::to(&back));
+    }
+    let MemoryForm { workspace, scope, channel, thread, term, .. } = form;
+    let order = MemoryOrder {
+        key: KeyFields { workspace, scope, channel, thread, term },
+        version: form.version,
+        order: form.order,
+        entry: form.entry,
+        text: form.text,
+        to: form.to,
+    };
+    memories::carry_out(&web, access, order).await?;
+    Ok(Redirect::to(&back))
+}

@@ -1,0 +1,145 @@
+//! The versions of a memory, each with what is new in it and what is gone, and who made it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use axum::http::StatusCode;
+use axum::response::Html;
+
+use crate::web::access::Visitor;
+use crate::web::console::layout::{Layout, Moment, Section, memory_address, render};
+use crate::web::console::memory::views::{Places, Reader, history_address};
+use crate::web::language::PageLanguage;
+use crate::web::memories::KeyFields;
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::memory::change::JournalEntry;
+use aizuchi_core::memory::{Memory, MemoryEntry};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/versions.html")]
+struct VersionsPage<'a> {
+    layout: Layout<'a>,
+    title: String,
+    workspace: String,
+    memory: String,
+    address: String,
+    key: KeyFields,
+    current: i64,
+    may_revert: bool,
+    /// Newest first.
+    versions: Vec<VersionView>,
+}
+
+struct VersionView {
+    number: i64,
+    made: Moment,
+    /// Who made it, and how, if that is on record.
+    by: Option<String>,
+    added: Vec<LineView>,
+    gone: Vec<LineView>,
+    unchanged: Option<String>,
+    hidden: Option<String>,
+    is_first: bool,
+}
+
+struct LineView {
+    date: String,
+    text: String,
+    pinned: bool,
+}
+
+/// How many changes are looked through for who made the versions.
+const CHANGES: usize = 500;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<KeyFields>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memory");
+    let Query(fields) = query.map_err(|_| absent())?;
+    let key = fields.parse(&web).await?;
+    let versions = web.archive.memory_versions(&key).await?;
+    let current = versions.last().ok_or_else(absent)?.id;
+    let access = &visitor.access;
+    workspaces::record_look(&web, access, &key.workspace, Shown::Memories(&versions)).await?;
+    let changes = web.archive.memory_journal(&key.workspace, key.channel(), None, CHANGES).await?;
+    let places = Places::read(&web, access, &key.workspace).await?;
+    let reader = Reader {
+        access,
+        language,
+        names: Vec::new(),
+        places: &places,
+        sources: HashMap::new(),
+        person: None,
+    };
+    let before = std::iter::once(None).chain(versions.iter().map(Some));
+    let views = versions.iter().zip(before);
+    let mut views: Vec<VersionView> =
+        views.map(|(version, before)| view(&reader, version, before, &changes)).collect();
+    views.reverse();
+    let mut entries = versions.iter().flat_map(|it| it.entries.iter().chain(&it.removed));
+    render(&VersionsPage {
+        layout: Layout::new(&web, &visitor, language, Section::Memory),
+        title: texts::memories::history_of(language, &places.title(&key, language)),
+        workspace: key.workspace.to_string(),
+        memory: memory_address(&key.workspace, key.channel()),
+        address: history_address(&key),
+        may_revert: access.may_order() && entries.all(|entry| reader.may_read(entry)),
+        key: KeyFields::new(&key),
+        current: current.0,
+        versions: views,
+    })
+}
+
+fn view(
+    reader: &Reader<'_>,
+    version: &Memory,
+    before: Option<&Memory>,
+    changes: &[JournalEntry],
+) -> VersionView {
+    let language = reader.language;
+    let says_same =
+        |one: &MemoryEntry, other: &MemoryEntry| (one.date, &one.text) == (other.date, &other.text);
+    // What was pinned or unpinned is told once.
+    let is_same = |one: &MemoryEntry, other: &MemoryEntry| {
+        says_same(one, other) && one.pinned == other.pinned
+    };
+    let old = before.map_or(&[][..], |before| &before.entries);
+    type Likeness<'a> = &'a dyn Fn(&MemoryEntry, &MemoryEntry) -> bool;
+    let without =
+        |entries: &[MemoryEntry], others: &[MemoryEntry], is_like: Likeness<'_>| -> Vec<LineView> {
+            let only = entries.iter().filter(|it| !others.iter().any(|other| is_like(it, other)));
+            let line = |entry: &MemoryEntry| LineView {
+                date: entry.date.to_string(),
+                text: entry.text.to_string(),
+                pinned: entry.pinned,
+            };
+            only.filter(|entry| reader.may_read(entry)).map(line).collect()
+        };
+    let hidden = version.entries.iter().filter(|entry| !reader.may_read(entry)).count();
+    let added = without(&version.entries, old, &is_same);
+    let unchanged = (version.entries.len() - hidden).saturating_sub(added.len());
+    let change = changes.iter().find(|change| change.after == version.id);
+    let told = |change: &JournalEntry| {
+        let kind = texts::memories::journal_kind(language, change.kind);
+        format!("{}: {kind}", reader.name_of(change))
+    };
+    VersionView {
+        number: version.id.0,
+        made: Moment::new(version.created),
+        by: change.map(told),
+        gone: without(old, &version.entries, &says_same),
+        unchanged: (before.is_some() && unchanged > 0)
+            .then(|| texts::memories::unchanged(language, unchanged)),
+        hidden: (hidden > 0).then(|| texts::memories::hidden(language, hidden)),
+        is_first: before.is_none(),
+        added,
+    }
+}

@@ -1,0 +1,386 @@
+//! What the pages of memory show, as far as their visitor may read it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::web::access::Access;
+use crate::web::console::layout::{Moment, encode, memory_address};
+use crate::web::memories::{self, KeyFields, entry_id};
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::change::{JournalEntry, JournalKind};
+use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MessageRef};
+use aizuchi_core::overlap::has_name;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// The most messages that are shown behind an entry.
+const MAX_SOURCES: usize = 12;
+
+/// A memory.
+pub struct MemoryView {
+    /// Of the element.
+    pub id: String,
+    pub title: String,
+    pub key: KeyFields,
+    pub version: i64,
+    pub made: Moment,
+    pub history: String,
+    pub entries: Vec<EntryView>,
+    pub removed: Vec<EntryView>,
+    /// What the visitor may not read, if there is any.
+    pub hidden: Option<String>,
+    /// How many entries there are, for those who read none.
+    pub count: String,
+    pub is_being_made: bool,
+}
+
+pub struct EntryView {
+    pub id: String,
+    pub date: String,
+    pub text: String,
+    pub known: &'static str,
+    pub is_public: bool,
+    pub pinned: bool,
+    pub told: String,
+    pub sources: Vec<SourceView>,
+    /// If not all are shown.
+    pub more: Option<String>,
+}
+
+pub struct SourceView {
+    pub by: String,
+    pub at: Option<Moment>,
+    pub text: String,
+}
+
+/// What is remembered of a channel, as a line of a table.
+pub struct ChannelRow {
+    pub name: String,
+    pub address: String,
+    pub entries: usize,
+    pub made: Option<Moment>,
+}
+
+pub struct MemoView {
+    pub id: i64,
+    pub name: String,
+    pub content: String,
+    pub priority: u8,
+    pub tags: String,
+    pub detail: Option<String>,
+    pub known: &'static str,
+    pub is_public: bool,
+    pub place: String,
+    pub said_by: Option<String>,
+    pub updated: Moment,
+}
+
+/// A change in the journal.
+pub struct JournalRow {
+    pub number: i64,
+    pub at: Moment,
+    pub by: String,
+    pub what: &'static str,
+    pub place: String,
+    /// The versions of its memory.
+    pub history: Option<String>,
+    pub undo: Option<UndoView>,
+}
+
+/// How a change is undone.
+pub struct UndoView {
+    pub key: KeyFields,
+    pub version: i64,
+    pub to: i64,
+}
+
+/// The channels of a workspace, as far as their names may be known.
+pub struct Places {
+    workspace: WorkspaceId,
+    channels: Vec<(Channel, String)>,
+}
+
+impl Places {
+    pub async fn read(
+        web: &Web,
+        access: &Access,
+        workspace: &WorkspaceId,
+    ) -> Result<Self, ApiProblem> {
+        let named = |channel: Channel| {
+            let name = match access.may_name(channel.visibility) {
+                true => channel.name.to_string(),
+                false => channel.id.to_string(),
+            };
+            (channel, name)
+        };
+        let channels = web.archive.channels(workspace).await?.into_iter().map(named).collect();
+        Ok(Self { workspace: workspace.clone(), channels })
+    }
+
+    fn name(&self, id: &ChannelId) -> String {
+        let found = self.channels.iter().find(|(channel, _)| channel.id == *id);
+        found.map_or_else(|| id.to_string(), |(_, name)| name.clone())
+    }
+
+    /// Id, name, and whether it is chosen.
+    pub fn choices(&self, chosen: Option<&ChannelId>) -> Vec<(String, String, bool)> {
+        let choice = |(channel, name): &(Channel, String)| {
+            (channel.id.to_string(), name.clone(), Some(&channel.id) == chosen)
+        };
+        self.channels.iter().map(choice).collect()
+    }
+
+    /// The channels of which something is remembered.
+    pub fn rows(&self, memories: &[Memory]) -> Vec<ChannelRow> {
+        let row = |(channel, name): &(Channel, String)| {
+            let own = memories.iter().filter(|memory| memory.key.channel() == Some(&channel.id));
+            let entries = own.clone().map(|memory| memory.entries.len()).sum();
+            let made = own.map(|memory| memory.created).max().map(Moment::new);
+            made.is_some().then(|| ChannelRow {
+                name: name.clone(),
+                address: memory_address(&self.workspace, Some(&channel.id)),
+                entries,
+                made,
+            })
+        };
+        self.channels.iter().filter_map(row).collect()
+    }
+
+    pub fn title(&self, key: &MemoryKey, language: Language) -> String {
+        let place = match &key.scope {
+            MemoryScope::Workspace => texts::memories::everywhere(language).to_owned(),
+            MemoryScope::Channel(channel) => {
+                texts::memories::of_channel(language, &self.name(channel))
+            }
+            MemoryScope::Thread(channel, _) => {
+                texts::memories::of_thread(language, &self.name(channel))
+            }
+        };
+        format!("{place}, {}", texts::memories::term(language, key.term))
+    }
+}
+
+/// Somebody of whom something may be remembered.
+pub struct Person {
+    /// In small letters: what they are called.
+    names: Vec<String>,
+    ids: Vec<UserId>,
+}
+
+impl Person {
+    /// Whoever has this name or id, and the name itself.
+    pub async fn find(web: &Web, workspace: &WorkspaceId, name: &str) -> Result<Self, ApiProblem> {
+        let wanted = name.to_lowercase();
+        let users = web.archive.users(workspace).await?.into_iter();
+        let users: Vec<User> = users
+            .filter(|user| {
+                user.name.to_lowercase() == wanted || user.id.as_str().to_lowercase() == wanted
+            })
+            .collect();
+        let names = users.iter().map(|user| user.name.to_lowercase()).chain([wanted]).collect();
+        Ok(Self { names, ids: users.into_iter().map(|user| user.id).collect() })
+    }
+
+    fn is_named(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.names.iter().any(|name| has_name(&text, name))
+    }
+
+    pub fn is_in_memo(&self, memo: &Memo) -> bool {
+        let texts = [Some(&memo.name), Some(&memo.content), memo.detail.as_ref()];
+        memo.said_by.as_ref().is_some_and(|by| self.ids.contains(by))
+            || texts.into_iter().flatten().any(|text| self.is_named(text))
+    }
+}
+
+/// Makes views for one visitor.
+pub struct Reader<'a> {
+    pub access: &'a Access,
+    pub language: Language,
+    pub names: Vec<User>,
+    pub places: &'a Places,
+    pub sources: HashMap<MessageRef, Arc<Message>>,
+    /// Only what is remembered of them.
+    pub person: Option<&'a Person>,
+}
+
+impl Reader<'_> {
+    fn is_wanted(&self, entry: &MemoryEntry) -> bool {
+        let Some(person) = self.person else { return true };
+        let authors = entry.messages.iter().filter_map(|message| self.sources.get(message));
+        person.is_named(&entry.text)
+            || authors.into_iter().any(|message| person.ids.contains(&message.author.id))
+    }
+
+    pub fn may_read(&self, entry: &MemoryEntry) -> bool {
+        memories::may_read(self.access, &self.places.workspace, entry)
+    }
+
+    /// `None`: it has nothing that is wanted.
+    pub fn memory(&self, memory: &Memory) -> Option<MemoryView> {
+        let views = |entries: &[MemoryEntry]| -> Vec<EntryView> {
+            let readable = entries.iter().filter(|entry| self.may_read(entry));
+            readable.filter(|entry| self.is_wanted(entry)).map(|entry| self.entry(entry)).collect()
+        };
+        let (entries, removed) = (views(&memory.entries), views(&memory.removed));
+        if self.person.is_some() && entries.is_empty() {
+            return None;
+        }
+        let hidden = memory.entries.iter().filter(|entry| !self.may_read(entry)).count();
+        let is_hidden = hidden > 0 && self.person.is_none();
+        Some(MemoryView {
+            id: format!("memory-{}", memory.id.0),
+            title: self.places.title(&memory.key, self.language),
+            key: KeyFields::new(&memory.key),
+            version: memory.id.0,
+            made: Moment::new(memory.created),
+            history: history_address(&memory.key),
+            entries,
+            removed: if self.person.is_some() { Vec::new() } else { removed },
+            hidden: is_hidden.then(|| texts::memories::hidden(self.language, hidden)),
+            count: texts::memories::count(self.language, memory.entries.len()),
+            is_being_made: !memory.orphaned_messages.is_empty(),
+        })
+    }
+
+    fn entry(&self, entry: &MemoryEntry) -> EntryView {
+        let language = self.language;
+        let source = |message: &MessageRef| match self.sources.get(message) {
+            Some(message) => SourceView {
+                by: self.user_name(&message.author.id),
+                at: Some(Moment::new(message.at)),
+                text: message.text.to_string(),
+            },
+            None => SourceView {
+                by: String::new(),
+                at: None,
+                text: texts::memories::source_gone(language).to_owned(),
+            },
+        };
+        let count = entry.messages.len();
+        EntryView {
+            id: entry_id(entry),
+            date: entry.date.to_string(),
+            text: entry.text.to_string(),
+            known: known(entry.visibility, language),
+            is_public: entry.is_public(),
+            pinned: entry.pinned,
+            told: match count {
+                0 => texts::memories::no_sources(language).to_owned(),
+                1 => texts::memories::source(language).to_owned(),
+                count => texts::memories::sources(language, count),
+            },
+            sources: entry.messages.iter().take(MAX_SOURCES).map(source).collect(),
+            more: (count > MAX_SOURCES)
+                .then(|| texts::memories::more_sources(language, count - MAX_SOURCES)),
+        }
+    }
+
+    fn user_name(&self, id: &UserId) -> String {
+        let found = self.names.iter().find(|user| user.id == *id);
+        found.map_or_else(|| id.to_string(), |user| user.name.to_string())
+    }
+
+    pub fn memo(&self, id: MemoryId, memo: &Memo) -> MemoView {
+        let said_by = memo.said_by.as_ref().map(|by| self.user_name(by));
+        MemoView {
+            id: id.0,
+            name: memo.name.clone(),
+            content: memo.content.clone(),
+            priority: memo.priority,
+            tags: memo.tags.join(", "),
+            detail: memo.detail.clone(),
+            known: known(memo.visibility, self.language),
+            is_public: memo.visibility == Visibility::Public,
+            place: self.places.name(&memo.channel),
+            said_by: said_by.map(|name| texts::memories::said_by(self.language, &name)),
+            updated: Moment::new(memo.updated),
+        }
+    }
+
+    /// Who made a change. Viewers do not learn it.
+    pub fn name_of(&self, change: &JournalEntry) -> String {
+        match (change.kind, &*change.by) {
+            (JournalKind::Folded | JournalKind::Forgotten, _) => {
+                texts::memories::by_itself(self.language).to_owned()
+            }
+            _ if !self.access.may_order() => "–".to_owned(),
+            (_, "") => texts::console::this_machine(self.language).to_owned(),
+            (_, by) => by.to_owned(),
+        }
+    }
+}
+
+fn known(visibility: Visibility, language: Language) -> &'static str {
+    match visibility {
+        Visibility::Public => texts::memories::known_to_all(language),
+        Visibility::Private | Visibility::Direct => texts::memories::known_here(language),
+    }
+}
+
+/// The address of a memory's versions.
+pub fn history_address(key: &MemoryKey) -> String {
+    let fields = KeyFields::new(key);
+    let given = [
+        ("workspace", fields.workspace),
+        ("scope", Some(fields.scope)),
+        ("channel", fields.channel),
+        ("thread", fields.thread),
+        ("term", Some(fields.term)),
+    ];
+    let pairs = given
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| format!("{name}={}", encode(&value))));
+    format!("/console/memory/versions?{}", pairs.collect::<Vec<_>>().join("&"))
+}
+
+/// A page of the journal.
+pub struct Journal {
+    entries: Vec<JournalEntry>,
+    pub older: Option<i64>,
+}
+
+impl Journal {
+    pub async fn read(
+        web: &Web,
+        workspace: &WorkspaceId,
+        channel: Option<&ChannelId>,
+        before: Option<i64>,
+    ) -> Result<Self, ApiProblem> {
+        let (entries, older) = memories::journal_page(web, workspace, channel, before).await?;
+        Ok(Self { entries, older })
+    }
+
+    /// The changes. The newest of a memory that is shown can be undone, as long as the version before is kept.
+    pub fn rows(&self, reader: &Reader<'_>, shown: &[Memory]) -> Vec<JournalRow> {
+        let language = reader.language;
+        let undo = |entry: &JournalEntry| {
+            let (key, before) = (entry.key.as_ref()?, entry.before?);
+            let current = shown.iter().find(|memory| memory.id == entry.after)?;
+            let mut entries = current.entries.iter().chain(&current.removed);
+            let may_undo = reader.access.may_order()
+                && before != entry.after
+                && entries.all(|entry| reader.may_read(entry));
+            may_undo.then(|| UndoView {
+                key: KeyFields::new(key),
+                version: current.id.0,
+                to: before.0,
+            })
+        };
+        let row = |entry: &JournalEntry| JournalRow {
+            number: entry.number,
+            at: Moment::new(entry.at),
+            by: reader.name_of(entry),
+            what: texts::memories::journal_kind(language, entry.kind),
+            place: match &entry.key {
+                Some(key) => reader.places.title(key, language),
+                None => texts::memories::a_memo(language).to_owned(),
+            },
+            history: entry.key.as_ref().map(history_address),
+            undo: undo(entry),
+        };
+        self.entries.iter().map(row).collect()
+    }
+}

@@ -1,0 +1,483 @@
+//! What is remembered: read by those who may, and changed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
+use aizuchi_core::memo::{Memo, parse_content, parse_priority, parse_tags};
+use aizuchi_core::memory::change::{JournalEntry, MemoEdit, MemoryChange};
+use aizuchi_core::memory::{
+    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
+};
+use aizuchi_core::store::{Order, StoreError};
+
+/// The most threads of a channel whose memories are shown.
+const MAX_THREADS: usize = 50;
+/// The longest entry that somebody may write, in characters.
+const MAX_ENTRY_LENGTH: usize = 1000;
+/// The longest detail of a memo.
+const MAX_DETAIL_LENGTH: usize = 10_000;
+/// The letters of an entry's id.
+const ID_LENGTH: usize = 16;
+/// How many changes are on one page.
+pub const JOURNAL_PAGE: usize = 50;
+
+const ORDER_FORMAT: &str = r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#;
+const MEMO_FORMAT: &str = r#"{"content": "…", "priority": 3, "tags": ["…"], "detail": null}"#;
+
+/// Which memory is meant, as forms and bodies name it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct KeyFields {
+    pub workspace: Option<String>,
+    pub scope: String,
+    pub channel: Option<String>,
+    pub thread: Option<String>,
+    pub term: String,
+}
+
+/// What somebody wants of a memory.
+#[derive(Clone, Debug)]
+pub struct MemoryOrder {
+    pub key: KeyFields,
+    /// The version that they have seen.
+    pub version: i64,
+    pub order: String,
+    /// The id of an entry.
+    pub entry: Option<String>,
+    pub text: Option<String>,
+    /// The version to go back to.
+    pub to: Option<i64>,
+}
+
+/// An entry's name on pages and in the API, as long as it stays as it is.
+pub fn entry_id(entry: &MemoryEntry) -> String {
+    let digest = Sha256::digest(json!(entry).to_string());
+    let digits = digest.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect::<String>().chars().take(ID_LENGTH).collect()
+}
+
+pub fn may_read(access: &Access, workspace: &WorkspaceId, entry: &MemoryEntry) -> bool {
+    access.may_read(workspace, entry.visibility)
+}
+
+impl KeyFields {
+    /// The memory that is meant.
+    pub async fn parse(&self, web: &Web) -> Result<MemoryKey, ApiProblem> {
+        let workspace = workspaces::find(web, self.workspace.as_deref()).await?;
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let (channel, thread) = (given(&self.channel), given(&self.thread));
+        let scope = match (self.scope.as_str(), channel, thread) {
+            ("workspace", None, None) => Some(MemoryScope::Workspace),
+            ("channel", Some(channel), None) => Some(MemoryScope::Channel(ChannelId::new(channel))),
+            ("thread", Some(channel), Some(thread)) => {
+                Some(MemoryScope::Thread(ChannelId::new(channel), MessageId::new(thread)))
+            }
+            _ => None,
+        };
+        let terms = [MemoryTerm::ShortTerm, MemoryTerm::LongTerm];
+        let term = terms.into_iter().find(|term| term.name() == self.term);
+        let key = scope.zip(term).map(|(scope, term)| MemoryKey { workspace, scope, term });
+        key.ok_or_else(absent)
+    }
+
+    pub fn new(key: &MemoryKey) -> Self {
+        let thread = match &key.scope {
+            MemoryScope::Workspace | MemoryScope::Channel(_) => None,
+            MemoryScope::Thread(_, thread) => Some(thread.to_string()),
+        };
+        Self {
+            workspace: Some(key.workspace.to_string()),
+            scope: key.scope.name().to_owned(),
+            channel: key.channel().map(ToString::to_string),
+            thread,
+            term: key.term.name().to_owned(),
+        }
+    }
+}
+
+/// The current memories of a workspace, or of one of its channels with its threads. Whoever shows them records the look.
+pub async fn read(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+) -> Result<Vec<Memory>, ApiProblem> {
+    let mut memories = web.store.memories(workspace).await?;
+    if let Some(channel) = channel {
+        memories.retain(|memory| memory.key.channel() == Some(channel));
+        memories.extend(web.archive.thread_memories(workspace, channel, MAX_THREADS).await?);
+    }
+    // What lasts longer comes first.
+    memories.sort_by(|one, other| {
+        (&one.key.scope, other.key.term).cmp(&(&other.key.scope, one.key.term))
+    });
+    Ok(memories)
+}
+
+/// The memos of a workspace, or those that belong to one of its channels, that the visitor may read. Looks at private ones
+/// are recorded.
+pub async fn read_memos(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+) -> Result<Vec<(MemoryId, Memo)>, ApiProblem> {
+    let mut memos = web.archive.all_memos(workspace).await?;
+    memos.retain(|(_, memo)| {
+        channel.is_none_or(|channel| memo.channel == *channel)
+            && access.may_read(workspace, memo.visibility)
+    });
+    workspaces::record_look(web, access, workspace, Shown::Memos(&memos)).await?;
+    Ok(memos)
+}
+
+/// These messages, by their names.
+pub async fn sources(
+    web: &Web,
+    workspace: &WorkspaceId,
+    wanted: BTreeSet<MessageRef>,
+) -> Result<HashMap<MessageRef, Arc<Message>>, ApiProblem> {
+    let wanted: Vec<MessageRef> = wanted.into_iter().collect();
+    let found = web.store.source_messages(workspace, &wanted).await?.into_iter();
+    let named = found.map(|(message, _)| {
+        let channel = message.conversation.channel.clone();
+        (MessageRef(channel, message.id.clone()), message)
+    });
+    Ok(named.collect())
+}
+
+/// Changes a memory. Nobody changes what they may not read.
+pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+    }
+    let key = order.key.parse(web).await?;
+    let workspace = &key.workspace;
+    let versions = web.archive.memory_versions(&key).await?;
+    let current = versions.last().ok_or_else(absent)?;
+    let entry = |among: &[MemoryEntry]| {
+        let id = order.entry.as_deref().unwrap_or_default();
+        let found = among.iter().find(|entry| entry_id(entry) == id).cloned();
+        let readable = found.filter(|entry| may_read(access, workspace, entry));
+        readable.ok_or_else(changed)
+    };
+    let change = match order.order.as_str() {
+        "edit" => {
+            let text = to_single_line(order.text.as_deref().unwrap_or_default());
+            if text.is_empty() || text.chars().count() > MAX_ENTRY_LENGTH {
+                let sentence = format!("an entry has 1 to {MAX_ENTRY_LENGTH} letters");
+                return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+            }
+            MemoryChange::Edit { entry: entry(&current.entries)?, text: text.into() }
+        }
+        "pin" => MemoryChange::Pin(entry(&current.entries)?),
+        "unpin" => MemoryChange::Unpin(entry(&current.entries)?),
+        "remove" => MemoryChange::Remove(entry(&current.entries)?),
+        "restore" => MemoryChange::Restore(entry(&current.removed)?),
+        "regenerate" => MemoryChange::Regenerate,
+        "revert" => {
+            let to = MemoryId(order.to.ok_or_else(malformed)?);
+            let old = versions.iter().find(|version| version.id == to).ok_or_else(changed)?;
+            let mut touched = [&old.entries, &old.removed, &current.entries, &current.removed]
+                .into_iter()
+                .flatten();
+            if !touched.all(|entry| may_read(access, workspace, entry)) {
+                let sentence = "only an admin goes back to a version with private entries";
+                return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+            }
+            MemoryChange::Revert(to)
+        }
+        _ => return Err(malformed()),
+    };
+    let (version, by) = (MemoryId(order.version), access.reader().cloned().unwrap_or_default());
+    apply(web, Order::ChangeMemory { key, version, change, by }).await
+}
+
+/// Changes a memo, or removes it.
+pub async fn change_memo(
+    web: &Web,
+    access: &Access,
+    workspace: Option<&str>,
+    id: MemoryId,
+    edit: Option<MemoEdit>,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+    }
+    let workspace = workspaces::find(web, workspace).await?;
+    let memos = web.archive.all_memos(&workspace).await?;
+    let is_readable = |(known, memo): &(MemoryId, Memo)| {
+        *known == id && access.may_read(&workspace, memo.visibility)
+    };
+    if !memos.iter().any(is_readable) {
+        return Err(ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memo"));
+    }
+    let by = access.reader().cloned().unwrap_or_default();
+    apply(web, Order::ChangeMemo { workspace, id, edit, by }).await
+}
+
+async fn apply(web: &Web, order: Order) -> Result<(), ApiProblem> {
+    match web.inbox.apply_order(order).await {
+        Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
+        ordered => Ok(ordered?),
+    }
+}
+
+/// A memo as somebody wants it.
+pub fn parse_edit(
+    content: &str,
+    priority: i64,
+    tags: &[String],
+    detail: Option<&str>,
+) -> Result<MemoEdit, ApiProblem> {
+    let invalid = |error: aizuchi_core::memo::MemoError| {
+        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+    };
+    let detail = detail.map(str::trim).filter(|detail| !detail.is_empty());
+    if detail.is_some_and(|detail| detail.chars().count() > MAX_DETAIL_LENGTH) {
+        let sentence = format!("a detail has at most {MAX_DETAIL_LENGTH} letters");
+        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+    }
+    Ok(MemoEdit {
+        content: parse_content(content).map_err(invalid)?,
+        priority: parse_priority(priority).map_err(invalid)?,
+        tags: parse_tags(tags).map_err(invalid)?,
+        detail: detail.map(str::to_owned),
+    })
+}
+
+fn absent() -> ApiProblem {
+    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memory")
+}
+
+fn changed() -> ApiProblem {
+    let sentence = "that entry or version is not there any more; look at the memory again";
+    ApiProblem::new(StatusCode::CONFLICT, sentence)
+}
+
+fn malformed() -> ApiProblem {
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("send {ORDER_FORMAT}"))
+}
+
+#[derive(Deserialize)]
+pub struct MemoriesQuery {
+    workspace: Option<String>,
+    channel: Option<String>,
+    before: Option<i64>,
+}
+
+type MemoriesParameters = Result<Query<MemoriesQuery>, QueryRejection>;
+
+/// The workspace and the channel that a query names.
+async fn place(
+    web: &Web,
+    query: &MemoriesQuery,
+) -> Result<(WorkspaceId, Option<ChannelId>), ApiProblem> {
+    let workspace = workspaces::find(web, query.workspace.as_deref()).await?;
+    let channel = match query.channel.as_deref().filter(|channel| !channel.is_empty()) {
+        Some(channel) => Some(workspaces::channel(web, &workspace, channel).await?.id),
+        None => None,
+    };
+    Ok((workspace, channel))
+}
+
+fn invalid_query(_: QueryRejection) -> ApiProblem {
+    let sentence = "before is the number of a change";
+    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
+}
+
+/// `GET /api/memories`: of a workspace, or of one of its channels with its threads.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: MemoriesParameters,
+) -> ApiResult {
+    let Query(query) = query.map_err(invalid_query)?;
+    let (workspace, channel) = place(&web, &query).await?;
+    let access = &visitor.access;
+    let memories = read(&web, &workspace, channel.as_ref()).await?;
+    workspaces::record_look(&web, access, &workspace, Shown::Memories(&memories)).await?;
+    let memos = read_memos(&web, access, &workspace, channel.as_ref()).await?;
+    let entry = |entry: &MemoryEntry| {
+        json!({
+            "id": entry_id(entry),
+            "date": entry.date,
+            "text": entry.text,
+            "visibility": entry.visibility,
+            "pinned": entry.pinned,
+            "messages": entry.messages,
+        })
+    };
+    let memory = |memory: &Memory| {
+        let readable = |entries: &[MemoryEntry]| -> Vec<Value> {
+            let readable = entries.iter().filter(|it| may_read(access, &workspace, it));
+            readable.map(entry).collect()
+        };
+        let mut view = key_view(&memory.key);
+        let (entries, removed) = (readable(&memory.entries), readable(&memory.removed));
+        view["hidden"] = json!(memory.entries.len() - entries.len());
+        view["entries"] = json!(entries);
+        view["removed"] = json!(removed);
+        view["version"] = json!(memory.id);
+        view["ts"] = json!(views::seconds(memory.created));
+        view
+    };
+    let memo = |(id, memo): &(MemoryId, Memo)| {
+        json!({
+            "id": id,
+            "name": memo.name,
+            "content": memo.content,
+            "priority": memo.priority,
+            "tags": memo.tags,
+            "detail": memo.detail,
+            "channel": memo.channel,
+            "visibility": memo.visibility,
+            "said_by": memo.said_by,
+            "ts": views::seconds(memo.updated),
+        })
+    };
+    Ok(Json(json!({
+        "memories": memories.iter().map(memory).collect::<Vec<_>>(),
+        "memos": memos.iter().map(memo).collect::<Vec<_>>(),
+    })))
+}
+
+fn key_view(key: &MemoryKey) -> Value {
+    let fields = KeyFields::new(key);
+    json!({
+        "scope": fields.scope,
+        "channel": fields.channel,
+        "thread": fields.thread,
+        "term": fields.term,
+    })
+}
+
+/// `GET /api/memory-changes`: what changed memories and memos, newest first.
+pub async fn journal(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: MemoriesParameters,
+) -> ApiResult {
+    // Who it was, viewers do not learn.
+    let names_people = visitor.access.may_order();
+    let Query(query) = query.map_err(invalid_query)?;
+    let (workspace, channel) = place(&web, &query).await?;
+    let (changes, older) = journal_page(&web, &workspace, channel.as_ref(), query.before).await?;
+    let view = |entry: &JournalEntry| {
+        let memory = entry.key.as_ref().map(key_view);
+        json!({
+            "number": entry.number,
+            "memory": memory,
+            "memo": entry.key.is_none().then_some(entry.after),
+            "ts": views::seconds(entry.at),
+            "by": names_people.then_some(&entry.by),
+            "kind": entry.kind,
+            "before": entry.before,
+            "after": entry.after,
+        })
+    };
+    Ok(Json(json!({ "changes": changes.iter().map(view).collect::<Vec<_>>(), "older": older })))
+}
+
+/// The newest changes before one of them, and where the page before ends.
+pub async fn journal_page(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+    before: Option<i64>,
+) -> Result<(Vec<JournalEntry>, Option<i64>), ApiProblem> {
+    let limit = JOURNAL_PAGE + 1;
+    let mut found = web.archive.memory_journal(workspace, channel, before, limit).await?;
+    let is_full = found.len() > JOURNAL_PAGE;
+    found.truncate(JOURNAL_PAGE);
+    let older = found.last().filter(|_| is_full).map(|entry| entry.number);
+    Ok((found, older))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrderBody {
+    workspace: Option<String>,
+    scope: String,
+    channel: Option<String>,
+    thread: Option<String>,
+    term: String,
+    version: i64,
+    order: String,
+    entry: Option<String>,
+    text: Option<String>,
+    to: Option<i64>,
+}
+
+/// `POST /api/memories`.
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Result<Json<OrderBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, ORDER_FORMAT))?;
+    let OrderBody { workspace, scope, channel, thread, term, version, order, entry, text, to } =
+        body;
+    let key = KeyFields { workspace, scope, channel, thread, term };
+    let order = MemoryOrder { key, version, order, entry, text, to };
+    carry_out(&web, &visitor.access, order).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoBody {
+    workspace: Option<String>,
+    content: String,
+    priority: i64,
+    #[serde(default)]
+    tags: Vec<String>,
+    detail: Option<String>,
+}
+
+type MemoPath = Result<Path<i64>, PathRejection>;
+
+fn no_memo(_: PathRejection) -> ApiProblem {
+    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memo")
+}
+
+/// `PUT /api/memos/ID`.
+pub async fn put_memo(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: MemoPath,
+    body: Result<Json<MemoBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(no_memo)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MEMO_FORMAT))?;
+    let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
+    let workspace = body.workspace.as_deref();
+    change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /api/memos/ID`.
+pub async fn delete_memo(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: MemoPath,
+    query: MemoriesParameters,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(no_memo)?;
+    let Query(query) = query.map_err(invalid_query)?;
+    let workspace = query.workspace.as_deref();
+    change_memo(&web, &visitor.access, workspace, MemoryId(id), None).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,156 @@
+//! The table of attacks: each row names tests that exist, and a bound that follows from its number of attacks.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::docs::{Page, root};
+
+/// A row of the table.
+struct Attack {
+    line: String,
+    tests: Vec<String>,
+    attacks: u32,
+    breaches: String,
+    bound: String,
+}
+
+#[test]
+fn every_attack_names_tests_that_exist_and_the_bound_of_its_number() {
+    let page = Page::read("docs/operate/security.md");
+    let attacks = attacks(&page.text);
+    assert!(attacks.len() > 50, "only {} rows were found", attacks.len());
+    let known = tests();
+    assert!(known.len() > 1000, "only {} tests were found", known.len());
+    let mut wrong = Vec::new();
+    for attack in &attacks {
+        if attack.tests.is_empty() {
+            wrong.push(format!("no test: {}", attack.line));
+        }
+        for test in &attack.tests {
+            if !known.iter().any(|known| is_meant(test, known)) {
+                wrong.push(format!("there is no test {test}: {}", attack.line));
+            }
+        }
+        let expected = bound(attack.attacks);
+        if attack.breaches != "0" || attack.bound != expected {
+            wrong.push(format!("0 of {} means {expected}: {}", attack.attacks, attack.line));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_in_the_table_would_be_noticed() {
+    let known = "outgoing::urls::tests::no_input_makes_another_url_live";
+    for (named, expected) in [
+        ("urls::tests::no_input_makes_another_url_live", true),
+        ("outgoing::urls::tests::*", true),
+        ("no_input_makes_another_url_live", true),
+        ("rls::tests::no_input_makes_another_url_live", false),
+        ("urls::no_input_makes_another_url_live", false),
+        ("urls::tests::no_input_makes", false),
+        ("urls::*", false),
+    ] {
+        assert_eq!(is_meant(named, known), expected, "{named}");
+    }
+    let bounds = [3, 4, 7, 24, 36, 120, 153, 660, 1_400, 2_000, 4_200, 16_000].map(bound);
+    let expected = [
+        "–", "75 %", "43 %", "13 %", "8.3 %", "2.5 %", "2 %", "0.45 %", "0.21 %", "0.15 %",
+        "0.07 %", "0.02 %",
+    ];
+    assert_eq!(bounds, expected);
+}
+
+/// With 0 breaches of so many attacks, the probability of a breach is below this with 95 % confidence.
+fn bound(attacks: u32) -> String {
+    let percent = 300.0 / f64::from(attacks);
+    let rounded = |digits: i32| (percent * 10_f64.powi(digits) + 0.5).floor() / 10_f64.powi(digits);
+    match percent {
+        100.0.. => "–".to_owned(),
+        10.0.. => format!("{} %", rounded(0)),
+        1.0.. => format!("{} %", rounded(1)),
+        _ => format!("{} %", rounded(2)),
+    }
+}
+
+/// Whether this test is the one that is named, or one of its module if that is named with `*`.
+fn is_meant(named: &str, test: &str) -> bool {
+    let test = match named.strip_suffix("::*") {
+        Some(module) => return is_end(module, test.rsplit_once("::").map_or("", |(path, _)| path)),
+        None => test,
+    };
+    is_end(named, test)
+}
+
+fn is_end(end: &str, path: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with("::"))
+}
+
+fn attacks(text: &str) -> Vec<Attack> {
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| (line, cells(line)));
+    let rows = rows.filter(|(_, cells)| cells.len() == 6 && cells[3] != "N" && cells[3] != "---");
+    rows.map(|(line, cells)| Attack {
+        line: line.to_owned(),
+        tests: cells[2].split('`').skip(1).step_by(2).map(str::to_owned).collect(),
+        attacks: cells[3].replace(' ', "").parse().unwrap_or_else(|_| panic!("no number: {line}")),
+        breaches: cells[4].clone(),
+        bound: cells[5].clone(),
+    })
+    .collect()
+}
+
+/// All tests of the repository, with the paths of their modules.
+fn tests() -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for folder in ["src", "tests/it"] {
+        add_tests(&root().join(folder), &[], &mut tests);
+    }
+    for package in fs::read_dir(root().join("crates")).unwrap() {
+        let package = package.unwrap().path();
+        for folder in ["src", "tests/it"] {
+            add_tests(&package.join(folder), &[], &mut tests);
+        }
+    }
+    tests
+}
+
+fn add_tests(folder: &Path, modules: &[String], tests: &mut BTreeSet<String>) {
+    let Ok(files) = fs::read_dir(folder) else { return };
+    for file in files {
+        let path = file.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let inner: Vec<String> = modules.iter().cloned().chain([stem]).collect();
+        if path.is_dir() {
+            add_tests(&path, &inner, tests);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            add_tests_of(&fs::read_to_string(&path).unwrap(), &inner.join("::"), tests);
+        }
+    }
+}
+
+fn add_tests_of(source: &str, module: &str, tests: &mut BTreeSet<String>) {
+    let inline = source.find("\nmod tests {").unwrap_or(source.len());
+    let mut is_test = false;
+    let mut offset = 0;
+    for line in source.split_inclusive('\n') {
+        let trimmed = line.trim_start();
+        let name = trimmed.strip_prefix("async ").unwrap_or(trimmed).strip_prefix("fn ");
+        match name {
+            Some(name) if is_test => {
+                let name: String = name
+                    .chars()
+                    .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                    .collect();
+                let inner = if offset > inline { "tests::" } else { "" };
+                tests.insert(format!("{module}::{inner}{name}"));
+                is_test = false;
+            }
+            _ => is_test |= trimmed.starts_with("#[test]") || trimmed.starts_with("#[tokio::test"),
+        }
+        offset += line.len();
+    }
+}
