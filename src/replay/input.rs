@@ -10,6 +10,7 @@ mod slack;
 mod discord;
 mod matrix;
 mod mattermost;
+mod format;
 pub mod database;
 
 use std::borrow::Cow;
@@ -143,7 +144,7 @@ impl Recording {
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<Self> {
         let mut writer = InputWriter::new(options, progress)?;
-        let format = export_files::read(path, &mut writer)?;
+        let format = format::read(path, &mut writer)?;
         writer.finish(format)
     }
 
@@ -154,7 +155,7 @@ impl Recording {
         options: &InputOptions,
     ) -> anyhow::Result<Self> {
         let mut writer = InputWriter::new(options, &|_| {})?;
-        let format = export_files::read_alone(input, shown, &mut writer)?;
+        let format = format::read_alone(input, shown, &mut writer)?;
         writer.finish(format)
     }
 

@@ -78,21 +78,19 @@ impl Source {
         numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
-    /// The paths behind `crate::` that it names, with the numbers of their lines. A `use` over several lines
-    /// names its first part.
+    /// The paths behind `crate::` that it names, each with the number of its line. A group names one path for each of its
+    /// parts.
     fn named(&self) -> Vec<(usize, Vec<String>)> {
-        let paths = |line: &str| -> Vec<Vec<String>> {
-            let rests = line.match_indices("crate::").map(|(at, word)| &line[at + word.len()..]);
-            let path = |rest: &str| -> Vec<String> {
-                let is_path = |letter: char| letter.is_alphanumeric() || "_:".contains(letter);
-                let path = rest.split(|letter| !is_path(letter)).next().unwrap_or_default();
-                path.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
-            };
-            rests.map(path).collect()
-        };
-        self.lines()
-            .flat_map(|(number, line)| paths(line).into_iter().map(move |path| (number, path)))
-            .collect()
+        let lines: Vec<(usize, &str)> = self.lines().collect();
+        let code = lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+        let line_at = |at: usize| lines[code[..at].matches('\n').count()].0;
+        let mut named = Vec::new();
+        for (at, word) in code.match_indices("crate::") {
+            let mut paths = Vec::new();
+            expand_path(&code[at + word.len()..], &[], &mut paths);
+            named.extend(paths.into_iter().map(|path| (line_at(at), path)));
+        }
+        named
     }
 
     /// The lines that choose between an English and a Japanese text. An arm may go on in the next line.
@@ -107,6 +105,43 @@ impl Source {
         });
         found.map(|((number, _), _)| *number).collect()
     }
+}
+
+/// Adds the paths that the code begins with, behind `prefix`: one, or several in braces. Returns what follows them.
+fn expand_path<'c>(code: &'c str, prefix: &[String], paths: &mut Vec<Vec<String>>) -> &'c str {
+    let code = code.trim_start();
+    if let Some(mut rest) = code.strip_prefix('{') {
+        while !rest.trim_start().starts_with('}') {
+            rest = expand_path(rest, prefix, paths).trim_start();
+            // `Name as Other,`
+            let end = rest.find([',', '}']).unwrap_or(rest.len());
+            rest = rest[end..].strip_prefix(',').unwrap_or(&rest[end..]);
+            if rest.is_empty() {
+                return rest;
+            }
+        }
+        return rest.trim_start().strip_prefix('}').unwrap_or(rest);
+    }
+    let end = code.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let (part, rest) = code.split_at(end.unwrap_or(code.len()));
+    let mut path = prefix.to_vec();
+    path.extend((!part.is_empty() && part != "self").then(|| part.to_owned()));
+    match rest.strip_prefix("::") {
+        Some(rest) => expand_path(rest, &path, paths),
+        None => {
+            paths.push(path);
+            rest
+        }
+    }
+}
+
+#[test]
+fn groups_name_each_of_their_parts() {
+    let mut paths = Vec::new();
+    let rest = expand_path("a::{self, b, c::{\n  D as E, f}, G::new()};", &[], &mut paths);
+    let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+    assert_eq!(paths, ["a", "a::b", "a::c::D", "a::c::f", "a::G::new"]);
+    assert_eq!(rest, ";");
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Finds out what an input is, and opens its files, whether they are in a folder, in a zip or alone. Nothing is unpacked
-//! to disk.
+//! The files of an export, in a folder or in a zip. Nothing is unpacked to disk.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -9,11 +8,7 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
-use serde_json::Value;
 use zip::ZipArchive;
-
-use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
-use crate::replay::json_lines::read_lines;
 
 /// What a compressed input may grow to, whatever its size …
 const MIN_UNPACKED_BYTES: u64 = 256 << 20;
@@ -24,7 +19,7 @@ const MAX_FILES: usize = 1_000_000;
 /// As deep as the files of an export lie in folders.
 const MAX_DEPTH: usize = 4;
 /// How much of a file is looked at to tell what it is.
-const SNIFFED_BYTES: usize = 64 << 10;
+pub const SNIFFED_BYTES: usize = 64 << 10;
 
 /// The files of an export, by their paths below its root.
 pub struct ExportFiles {
@@ -48,103 +43,15 @@ struct Allowance {
     limit: u64,
 }
 
-/// What a file holds, by its beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FileKind {
-    JsonLines,
-    Discord,
-    Matrix,
-    Mattermost,
-    SlackDay,
-    Database,
-    Unknown,
-}
-
-/// Reads whatever is there, and says what it was.
-pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<InputFormat> {
-    let shown = path.display();
-    let metadata = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
-    if metadata.is_dir() {
-        return ExportFiles::folder(path)?
-            .read_all(&shown.to_string(), writer)
-            .with_context(|| format!("reading {shown}"));
-    }
-    let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut input = BufReader::with_capacity(SNIFFED_BYTES, file);
-    let beginning = input.fill_buf().with_context(|| format!("reading {shown}"))?;
-    if beginning.starts_with(b"PK\x03\x04") || beginning.starts_with(b"PK\x05\x06") {
-        let files = ExportFiles::zip(path, metadata.len());
-        let mut files = files.with_context(|| format!("reading {shown}"))?;
-        return files
-            .read_all(&shown.to_string(), writer)
-            .with_context(|| format!("reading {shown}"));
-    }
-    let is_gzip = beginning.starts_with(&[0x1f, 0x8b]);
-    let mut input: Box<dyn BufRead> = match is_gzip {
-        true => gunzip(input, metadata.len()),
-        false => Box::new(input),
-    };
-    read_alone(&mut *input, &shown.to_string(), writer).with_context(|| format!("reading {shown}"))
-}
-
-/// A file by itself.
-pub(super) fn read_alone(
-    input: &mut dyn BufRead,
-    shown: &str,
-    writer: &mut InputWriter<'_>,
-) -> anyhow::Result<InputFormat> {
-    let kind = sniff(input.fill_buf()?);
-    match kind {
-        FileKind::JsonLines | FileKind::Unknown => read_json_lines(input, "line ", writer)?,
-        FileKind::Discord => discord::read_file(input, "", &|channel| channel.name(), writer)?,
-        FileKind::Matrix => matrix::read(input, "", writer)?,
-        FileKind::Mattermost => mattermost::read(input, "", writer)?,
-        FileKind::SlackDay => anyhow::bail!(
-            "it is a part of a Slack export; name the folder or the zip that has channels.json"
-        ),
-        FileKind::Database => anyhow::bail!(
-            "it is a database; if it is Aizuchi's, replay it with --from-store sqlite://{shown}"
-        ),
-    }
-    Ok(kind.format())
-}
-
-fn read_json_lines(
-    input: &mut dyn BufRead,
-    label: &str,
-    writer: &mut InputWriter<'_>,
-) -> anyhow::Result<()> {
-    writer.spool.begin_file(label.to_owned());
-    read_lines(input, &mut |number, line| match line.and_then(|line| writer.rooms.parse(line)) {
-        Ok(message) => writer.add(number, &message),
-        Err(problem) => {
-            writer.add_bad(number, problem);
-            Ok(())
-        }
-    })
-}
-
-impl FileKind {
-    fn format(self) -> InputFormat {
-        match self {
-            FileKind::JsonLines | FileKind::Unknown | FileKind::Database => InputFormat::JsonLines,
-            FileKind::Discord => InputFormat::Discord,
-            FileKind::Matrix => InputFormat::Matrix,
-            FileKind::Mattermost => InputFormat::Mattermost,
-            FileKind::SlackDay => InputFormat::Slack,
-        }
-    }
-}
-
 impl ExportFiles {
-    fn folder(path: &Path) -> anyhow::Result<Self> {
+    pub fn folder(path: &Path) -> anyhow::Result<Self> {
         let mut names = Vec::new();
         list_folder(path, "", 1, &mut names)
             .with_context(|| format!("cannot read {}", path.display()))?;
         Self::new(Place::Folder(path.to_owned()), names, Allowance::new(u64::MAX))
     }
 
-    fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
+    pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
         let archive = ZipArchive::new(BufReader::new(File::open(path)?));
         let archive = archive.map_err(|error| anyhow::anyhow!("it is not a whole zip: {error}"))?;
         let allowance = Allowance::for_size(size);
@@ -202,71 +109,10 @@ impl ExportFiles {
         Ok(Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited)))
     }
 
-    fn read_all(
-        &mut self,
-        shown: &str,
-        writer: &mut InputWriter<'_>,
-    ) -> anyhow::Result<InputFormat> {
-        if slack::is_export(self) {
-            slack::read(self, writer)?;
-            return Ok(InputFormat::Slack);
-        }
-        let mut kinds = Vec::new();
-        for name in self.names.clone() {
-            let is_compressed = name.ends_with(".jsonl.gz");
-            if !is_compressed && !name.ends_with(".json") && !name.ends_with(".jsonl") {
-                continue;
-            }
-            let kind = if is_compressed {
-                FileKind::JsonLines
-            } else {
-                sniff(self.open(&name)?.fill_buf()?)
-            };
-            kinds.push((name, kind));
-        }
-        let is_known = |kind: FileKind| match kind {
-            FileKind::JsonLines | FileKind::Discord | FileKind::Matrix | FileKind::Mattermost => {
-                true
-            }
-            FileKind::SlackDay | FileKind::Database | FileKind::Unknown => false,
-        };
-        let known = kinds.iter().map(|(_, kind)| *kind).find(|kind| is_known(*kind));
-        let format = known.with_context(|| {
-            format!(
-                "{shown} holds no export that Aizuchi knows: neither Slack's channels.json, nor files of \
-                 DiscordChatExporter, Element or Mattermost, nor JSON Lines"
-            )
-        })?;
-        let discord: Vec<String> = kinds
-            .iter()
-            .filter(|(_, kind)| *kind == FileKind::Discord)
-            .map(|(name, _)| name.clone())
-            .collect();
-        discord::read_files(self, &discord, writer)?;
-        for (name, kind) in kinds {
-            match kind {
-                FileKind::Discord => {}
-                FileKind::JsonLines if name.ends_with(".gz") => {
-                    let size = self.allowance.left.get() / MAX_GROWTH;
-                    let mut input = gunzip(self.open(&name)?, size);
-                    read_json_lines(&mut *input, &format!("{name}, line "), writer)?;
-                }
-                FileKind::JsonLines => {
-                    read_json_lines(&mut *self.open(&name)?, &format!("{name}, line "), writer)?;
-                }
-                FileKind::Matrix => {
-                    matrix::read(&mut *self.open(&name)?, &format!("{name}, "), writer)?;
-                }
-                FileKind::Mattermost => {
-                    mattermost::read(&mut *self.open(&name)?, &format!("{name}, "), writer)?;
-                }
-                FileKind::SlackDay | FileKind::Database | FileKind::Unknown => {
-                    writer.spool.begin_file(format!("{name}, record "));
-                    writer.add_bad(1, "it is not an export that Aizuchi knows");
-                }
-            }
-        }
-        Ok(format.format())
+    /// The content of a file that is compressed by itself.
+    pub fn open_compressed(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
+        let size = self.allowance.left.get() / MAX_GROWTH;
+        Ok(gunzip(self.open(name)?, size))
     }
 }
 
@@ -304,7 +150,8 @@ impl<R: Read> Read for LimitedRead<R> {
     }
 }
 
-fn gunzip<'a>(input: impl BufRead + 'a, size: u64) -> Box<dyn BufRead + 'a> {
+/// What a compressed file of `size` bytes holds.
+pub fn gunzip<'a>(input: impl BufRead + 'a, size: u64) -> Box<dyn BufRead + 'a> {
     let inner = MultiGzDecoder::new(input);
     let limited = LimitedRead { inner, allowance: Allowance::for_size(size) };
     Box::new(BufReader::with_capacity(SNIFFED_BYTES, limited))
@@ -353,57 +200,9 @@ fn common_root(names: &[String]) -> String {
     }
 }
 
-fn sniff(beginning: &[u8]) -> FileKind {
-    if beginning.starts_with(b"SQLite format 3\0") {
-        return FileKind::Database;
-    }
-    let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
-    let text = beginning.trim_ascii_start();
-    if text.starts_with(b"[") {
-        return FileKind::SlackDay;
-    }
-    let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if let Ok(Value::Object(line)) = serde_json::from_slice::<Value>(first_line) {
-        let has = |key: &str| line.contains_key(key);
-        if line.get("type").is_some_and(|kind| kind == "version") && has("version") {
-            return FileKind::Mattermost;
-        }
-        if has("room") && has("id") {
-            return FileKind::JsonLines;
-        }
-    }
-    let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-    let starts_with = |name: &[u8]| key.is_some_and(|key| key.starts_with(name));
-    if starts_with(b"\"guild\"") {
-        return FileKind::Discord;
-    }
-    if starts_with(b"\"room_name\"") {
-        return FileKind::Matrix;
-    }
-    FileKind::Unknown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_are_told_apart_by_their_beginning() {
-        for (beginning, kind) in [
-            ("{\"room\":\"a\",\"id\":\"1\"}\n{", FileKind::JsonLines),
-            ("\u{feff}{\n  \"guild\": {\n", FileKind::Discord),
-            ("{\"guild\":{\"id\":\"1\"},\"channel\":", FileKind::Discord),
-            ("{\n \"room_name\": \"Porch\",", FileKind::Matrix),
-            ("{\"type\":\"version\",\"version\":1}\n{\"type\"", FileKind::Mattermost),
-            ("[\n {\"type\": \"message\"", FileKind::SlackDay),
-            ("SQLite format 3\0\x10", FileKind::Database),
-            ("{\"guild\":1,\"room\":\"a\",\"id\":\"1\"}\n", FileKind::JsonLines),
-            ("hello", FileKind::Unknown),
-            ("", FileKind::Unknown),
-        ] {
-            assert_eq!(sniff(beginning.as_bytes()), kind, "{beginning}");
-        }
-    }
 
     #[test]
     fn paths_that_lead_outside_are_recognized() {
