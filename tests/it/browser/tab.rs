@@ -170,8 +170,7 @@ impl Tab {
     /// Sends a command of the Chrome DevTools Protocol, for what WebDriver does not support.
     pub async fn send_devtools(&self, command: &str, parameters: Value) {
         self.to_front().await;
-        let command = DevTools { command: command.to_owned(), parameters };
-        self.client.issue_cmd(command).await.unwrap();
+        self.client.issue_cmd(DevTools::new(command, parameters)).await.unwrap();
     }
 }
 
@@ -263,10 +262,17 @@ fn message_path(text: &str) -> String {
     format!("{list}/li[@data-testid='message'][contains(., {})]", json!(text))
 }
 
+/// A command of the browser's own protocol.
 #[derive(Debug)]
-struct DevTools {
+pub struct DevTools {
     command: String,
     parameters: Value,
+}
+
+impl DevTools {
+    pub fn new(command: &str, parameters: Value) -> Self {
+        Self { command: command.to_owned(), parameters }
+    }
 }
 
 impl WebDriverCompatibleCommand for DevTools {
