@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::net::free_port;
 
 /// Starts a server in the folder $1 with the programs in $2, on the first free one of the ports that follow, and
-/// prints that port. The server runs until its standard input is closed, which also happens if the tests crash.
+/// prints that port. The server runs until its standard input is closed, which also happens if the tests crash. A story
+/// runs each statement a few times on a session, and a server plans the first five anew, which takes longer than they do.
 const SERVE: &str = r#"
 trap '' PIPE
 folder=$1 programs=$2
@@ -38,6 +39,7 @@ wal_skip_threshold = 0
 max_wal_senders = 0
 max_wal_size = '128MB'
 autovacuum = off
+plan_cache_mode = force_generic_plan
 SETTINGS
 } >"$folder/log" 2>&1
 for port in "$@"; do

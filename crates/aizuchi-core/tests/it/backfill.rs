@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aizuchi_core::chat::{Arrival, ChannelId, Heard, Message, MessageId};
 use aizuchi_core::clock::Clock;
@@ -126,8 +127,13 @@ impl FakeHistory {
 
     async fn until(&self, condition: impl Fn() -> bool) {
         while !condition() {
-            tokio::task::yield_now().await;
+            self.until_others_have_worked().await;
         }
+    }
+
+    /// What is waited for happens between two polls of this task, so it leaves the processor to the others.
+    async fn until_others_have_worked(&self) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
     /// Whether nothing is left to be looked for after a restart.
@@ -293,7 +299,7 @@ async fn any_number_of_missed_deletions_is_honored_across_restarts() {
         restarted
             .run_during(async {
                 while !restarted.is_checked().await {
-                    tokio::task::yield_now().await;
+                    restarted.until_others_have_worked().await;
                 }
             })
             .await;

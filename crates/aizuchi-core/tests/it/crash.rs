@@ -60,7 +60,7 @@ async fn a_crash_anywhere_is_survived_on_sqlite_while_the_platform_fails() {
 
 #[tokio::test]
 async fn a_crash_anywhere_is_survived_on_postgres() {
-    crash_at_points(&[], StoreKind::Postgres, cases(3, 1)).await;
+    crash_at_points(&[], StoreKind::Postgres, cases(6, 1)).await;
 }
 
 #[tokio::test]

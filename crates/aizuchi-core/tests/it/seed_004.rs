@@ -216,27 +216,27 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 
 #[tokio::test]
 async fn s08_no_word_list_decides() {
-    for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
-        // The words without their meaning: the judge is called, and joins in.
-        on_every_store(async |store| {
-            let harness = separate(store).await;
-            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-            harness.says("alice", "花はどこですか").await;
-            harness.says("alice", words).await;
-            harness.pass(400).await;
-            assert_eq!(harness.mind.verbs(), "state judge reply", "{words}");
-            assert_eq!(state_of(&rows(&harness).await[0]), Some(Active), "{words}");
-        })
-        .await;
-    }
-    // The meaning without the words.
     on_every_store(async |store| {
         let harness = separate(store).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        // The words without their meaning, each in a channel of its own: the judge is called, and joins in.
+        for (number, words) in
+            OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS).enumerate()
+        {
+            let channel = format!("room{number}");
+            harness.says_in(top_level(&channel), "alice", "花はどこですか").await;
+            harness.says_in(top_level(&channel), "alice", words).await;
+            harness.pass(400).await;
+            let asked = vec!["state judge reply"; number + 1].join(" ");
+            assert_eq!(harness.mind.verbs(), asked, "{words}");
+            assert_eq!(state_of(&harness.decisions(&channel).await[0]), Some(Active), "{words}");
+        }
+        // The meaning without the words.
         harness.mind.script.push(PromptVerb::State, Ok("ENDING"));
         harness.says("alice", "花はどこですか").await;
         harness.says("alice", "ではまた明日。おやすみなさい").await;
         harness.pass(400).await;
-        assert_eq!(harness.mind.verbs(), "state");
+        assert!(harness.mind.verbs().ends_with("reply state"), "{}", harness.mind.verbs());
     })
     .await;
 }

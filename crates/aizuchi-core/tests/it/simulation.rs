@@ -79,7 +79,7 @@ fn the_promises_hold_on_simulated_days() {
         return;
     }
     let first = number_from("AIZUCHI_SIMULATION_FIRST").unwrap_or(0);
-    let days = number_from("AIZUCHI_SIMULATION_DAYS").unwrap_or(cases(120, 300));
+    let days = number_from("AIZUCHI_SIMULATION_DAYS").unwrap_or(cases(60, 300));
     let next = AtomicU64::new(first);
     let summary = Mutex::new(Summary::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
