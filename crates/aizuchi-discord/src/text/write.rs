@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use aizuchi_core::outgoing;
     use aizuchi_core::outgoing::secrets::SecretScanner;
-    use aizuchi_core::outgoing::urls::KnownUrls;
+    use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
     use aizuchi_core::persona::Language;
 
     fn find_user(name: &str) -> Option<UserId> {
@@ -310,7 +310,8 @@ mod tests {
             let mut known = KnownUrls::default();
             known.add("see https://known.example/a there");
             let answer = parts.concat();
-            let answer = outgoing::screen(&answer, &known, &SecretScanner::default(), Language::En);
+            let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
+            let answer = outgoing::screen(&answer, &known, code, &secrets, Language::En);
             let rendered = to_discord_markdown(&answer, &lookup());
             // Discord makes no links in code blocks.
             let outside: String = rendered.split("```").step_by(2).collect();
