@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::text::emoji::{GuildEmoji, expand_shortcodes};
-use crate::text::escape::escape_mentions;
+use crate::text::escape::{break_invitations, escape_mentions};
 use crate::text::is_id;
 use aizuchi_core::chat::{UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::normalize_text;
@@ -82,7 +82,8 @@ fn apply_replacements(
     }
     writer.push_prose(&text[at..], lookup);
     // Last, because two adjacent parts may form a mention together.
-    escape_mentions(&writer.text, &|id| writer.mentioned.iter().any(|user| user.as_str() == id))
+    let is_intended = |id: &str| writer.mentioned.iter().any(|user| user.as_str() == id);
+    break_invitations(&escape_mentions(&writer.text, &is_intended))
 }
 
 struct TextWriter {
