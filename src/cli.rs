@@ -38,8 +38,10 @@ mod transfer;
 mod tune;
 mod why;
 
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -316,6 +318,13 @@ fn print(text: &str) -> anyhow::Result<()> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Writes a file that holds what was said: only the process's own user can read a new one.
+fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Removes escape sequences and other control characters, so that chat text cannot control the terminal.

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::cli::{log, print};
+use crate::cli::{log, print, write_private};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::eval::case::{self, Case, read_file};
@@ -221,12 +221,11 @@ fn ask_states(
 
 /// Writes one file for each case, with exactly the prompt that a model would get.
 fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<ExitCode> {
-    let cannot_write = |path: &Path| format!("cannot write {}", path.display());
-    std::fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot write {}", folder.display()))?;
     for (id, prompt) in ids.iter().zip(prompts) {
         let path = folder.join(format!("{id}.txt"));
-        std::fs::write(&path, prompt.full_text().as_bytes())
-            .with_context(|| cannot_write(&path))?;
+        write_private(&path, &prompt.full_text())?;
     }
     print(&format!("{} prompts are in {}", prompts.len(), folder.display()))?;
     Ok(ExitCode::SUCCESS)

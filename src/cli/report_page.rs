@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
+use crate::cli::write_private;
 use crate::config::Config;
 use crate::config::language::LanguageSetting;
 use crate::replay::{Policy, ReplayJudge};
@@ -162,5 +162,5 @@ pub fn write_page(
     language: Language,
 ) -> anyhow::Result<()> {
     let page = page(report, zone, language)?;
-    std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+    write_private(path, &page)
 }

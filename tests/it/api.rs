@@ -481,6 +481,58 @@ async fn invalid_requests_are_refused_with_a_sentence() {
     assert!(program.messages().await.is_empty());
 }
 
+/// Nothing in a request makes the program fail, or costs others their answer.
+#[tokio::test]
+async fn hostile_requests_are_refused() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let client = http();
+    let deep = |open: &str, close: &str| open.repeat(50_000) + &close.repeat(50_000);
+    let url = format!("{}/api/messages", program.address);
+    for body in [
+        deep("[", "]").into_bytes(),
+        deep("{\"text\":", "}").into_bytes(),
+        format!(
+            "{{\"channel\": \"general\", \"user\": \"mallory\", \"text\": {}}}",
+            deep("[", "]")
+        )
+        .into_bytes(),
+        "[".repeat(900_000).into_bytes(),
+        "x".repeat(8 << 20).into_bytes(),
+        b"{\"channel\": \"general\", \"user\": \"\xff\xfe\", \"text\": \"hi\"}".to_vec(),
+        br#"{"channel": "general", "user": "mallory", "text": "\ud800"}"#.to_vec(),
+        br#"{"channel": "general", "user": "mallory", "text": 1e99999}"#.to_vec(),
+        br#"{"channel": "\u0000", "user": "mallory", "text": "hi"}"#.to_vec(),
+        Vec::new(),
+    ] {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+        let request = client.post(&url).header("content-type", "application/json").body(body);
+        // A connection may end while more is sent than is read.
+        let status = request.send().await.map_or(413, |answer| answer.status().as_u16());
+        assert!((400..500).contains(&status), "{status}: {shown}");
+    }
+    let long = "a".repeat(60_000);
+    for path in [
+        "/api/messages?channel=general&after=%00",
+        "/api/messages?channel=general&limit=99999999999999999999",
+        "/api/messages?channel=general&limit=-1",
+        "/api/messages?channel=%F0%9F%8D%B5%00&workspace=%27%20OR%201=1",
+        "/api/decisions?message=%27%3B%20DROP%20TABLE%20messages%3B--",
+        "/api/decisions?channel=..%2F..%2Fetc%2Fpasswd",
+        "/static/..%2f..%2f..%2fetc%2fpasswd",
+        "/decisions/99999999999999999999999",
+        "/events?after=18446744073709551616",
+        &format!("/api/messages?channel={long}"),
+        &format!("/{long}"),
+    ] {
+        let status = program.request(path).await.status().as_u16();
+        let shown: String = path.chars().take(80).collect();
+        assert!(status < 500, "{status}: {shown}");
+    }
+    program.says("alice", "hello").await;
+    assert_eq!(program.messages().await.len(), 1);
+}
+
 #[tokio::test]
 async fn requests_with_a_foreign_host_or_origin_are_refused() {
     let home = Home::new(1000.0);

@@ -1,6 +1,7 @@
 //! Reports: what a replay or the ledger tells a team, in both languages, and what no text in it can do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -73,6 +74,14 @@ fn seen(page: &str) -> String {
         }
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_page_is_for_its_owner_only() {
+    let (_folder, history) = pottery();
+    let page = history.with_extension("html");
+    replay(&history, &["--report", page.to_str().unwrap()]);
+    assert_eq!(fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

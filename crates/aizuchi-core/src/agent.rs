@@ -48,7 +48,7 @@ use crate::memo::MemoChange;
 use crate::metrics::Metrics;
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
-use crate::outgoing::urls::KnownUrls;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
@@ -360,8 +360,8 @@ impl Agent {
     }
 
     /// A text that a model wrote, as users may see it.
-    fn screen(&self, text: &str, known: &KnownUrls) -> String {
-        outgoing::screen(text, known, &self.settings.secrets, self.persona.language)
+    fn screen(&self, text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
+        outgoing::screen(text, known, code, &self.settings.secrets, self.persona.language)
     }
 
     fn now(&self) -> Timestamp {

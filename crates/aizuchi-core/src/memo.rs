@@ -8,8 +8,12 @@ use crate::chat::{ChannelId, UserId, Visibility, is_line_break, to_single_line};
 use crate::memory::{MemoryId, MessageRef};
 use crate::overlap::{OverlapIndex, OverlapThreshold};
 
-/// In characters.
+/// In characters, like the lengths below.
 pub const MAX_NAME_LENGTH: usize = 32;
+const MAX_CONTENT_LENGTH: usize = 2_000;
+const MAX_DETAIL_LENGTH: usize = 8_000;
+/// How many memos of what one user said are kept in the sight of a channel. Every reply there reads them all.
+pub const MAX_PER_USER: usize = 100;
 pub const MAX_TAGS: usize = 3;
 /// The longest page of a list of memos.
 pub const MAX_LIST_LENGTH: usize = 50;
@@ -103,6 +107,14 @@ pub enum MemoError {
     InvalidPriority,
     #[error("Content cannot be empty")]
     EmptyContent,
+    #[error("Content must be {MAX_CONTENT_LENGTH} characters or less")]
+    ContentTooLong,
+    #[error("Detail must be {MAX_DETAIL_LENGTH} characters or less")]
+    DetailTooLong,
+    #[error("A tag must be {MAX_NAME_LENGTH} characters or less")]
+    TagTooLong,
+    #[error("There are {MAX_PER_USER} memos of what this user said; remove one first")]
+    TooMany,
     #[error("Maximum {MAX_TAGS} tags allowed per memo")]
     TooManyTags,
     #[error("Nothing that should change was given")]
@@ -192,13 +204,27 @@ pub fn parse_content(content: &str) -> Result<String, MemoError> {
     if to_single_line(content).is_empty() {
         return Err(MemoError::EmptyContent);
     }
+    if content.chars().count() > MAX_CONTENT_LENGTH {
+        return Err(MemoError::ContentTooLong);
+    }
     Ok(content.to_owned())
+}
+
+pub fn parse_detail(detail: &str) -> Result<String, MemoError> {
+    let detail = detail.trim();
+    if detail.chars().count() > MAX_DETAIL_LENGTH {
+        return Err(MemoError::DetailTooLong);
+    }
+    Ok(detail.to_owned())
 }
 
 /// Puts each tag on a single line; leaves out blank tags and duplicates.
 pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
     let mut parsed: Vec<String> = Vec::new();
     for tag in tags.iter().map(|tag| to_single_line(tag)) {
+        if tag.chars().count() > MAX_NAME_LENGTH {
+            return Err(MemoError::TagTooLong);
+        }
         if !tag.is_empty() && !parsed.contains(&tag) {
             parsed.push(tag);
         }
@@ -252,6 +278,9 @@ mod tests {
         assert_eq!(parse_priority(1 << 40), Err(MemoError::InvalidPriority));
         assert_eq!(parse_content(" tea\nmilk "), Ok("tea\nmilk".to_owned()));
         assert_eq!(parse_content(" \n\u{feff}"), Err(MemoError::EmptyContent));
+        assert_eq!(parse_content(&"茶".repeat(2_001)), Err(MemoError::ContentTooLong));
+        assert_eq!(parse_detail(&"茶".repeat(8_001)), Err(MemoError::DetailTooLong));
+        assert_eq!(parse_tags(&["茶".repeat(33)]), Err(MemoError::TagTooLong));
         for (tags, expected) in [
             (vec![], Ok(vec![])),
             (vec!["a", "b", "c"], Ok(vec!["a", "b", "c"])),

@@ -12,6 +12,7 @@ use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::Membership;
 use crate::from_slack::{non_empty_str, parse_id};
+use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
@@ -160,8 +161,9 @@ impl SlackPlatform {
     }
 }
 
-/// Part of the text may come from a model, so no mention in it is live.
+/// Part of the text may come from a model, so no mention in it is live, and no address that it does not write as a link.
 fn response(answer: &SlashAnswer) -> Value {
     let kind = if answer.is_public { "in_channel" } else { "ephemeral" };
-    json!({ "response_type": kind, "text": to_mrkdwn(&answer.text, &|_| None) })
+    let text = to_mrkdwn(&answer.text, &|_| None);
+    json!({ "response_type": kind, "blocks": to_blocks(&text), "text": text })
 }

@@ -1,6 +1,7 @@
 //! Slack's markup (mrkdwn) in both directions: messages from Slack become plain text, and a model's Markdown becomes
 //! mrkdwn.
 
+pub mod blocks;
 pub mod message;
 pub mod read;
 pub mod write;

@@ -1,7 +1,8 @@
 //! Posts to Slack. Slack has no idempotency keys, so each post carries its key in its metadata, and the history shows
 //! whether a post whose answer was lost is there.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use crate::api::SlackApiError;
 use crate::cache::Membership;
 use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_id, parse_ts};
+use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
@@ -30,6 +32,9 @@ const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 const MAX_POST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 /// Slack recommends at most 4,000 characters; escaping adds some.
 const MAX_POST_LENGTH: usize = 3_000;
+
+/// How many users one post notifies. Others are named in plain text.
+const MAX_MENTIONED: usize = 5;
 
 /// Spaces out the posts of each channel.
 #[derive(Default)]
@@ -175,6 +180,8 @@ impl SlackPlatform {
         let thread = self.reply_thread(item);
         let mut arguments = vec![
             ("channel", item.conversation.channel.to_string()),
+            ("blocks", to_blocks(&text).to_string()),
+            // What notifications show.
             ("text", text),
             // No previews, and no mentions beyond those that the text writes out.
             ("unfurl_links", "false".to_owned()),
@@ -201,10 +208,12 @@ impl SlackPlatform {
         item: &OutboxItem,
         user: &UserId,
     ) -> Result<PostedMessage, PlatformError> {
+        let text = to_mrkdwn(&item.text, &|_| None);
         let mut arguments = vec![
             ("channel", item.conversation.channel.to_string()),
             ("user", user.to_string()),
-            ("text", to_mrkdwn(&item.text, &|_| None)),
+            ("blocks", to_blocks(&text).to_string()),
+            ("text", text),
             ("link_names", "false".to_owned()),
             ("parse", "none".to_owned()),
         ];
@@ -242,10 +251,17 @@ impl SlackPlatform {
         }
     }
 
-    /// The item's text in Slack's markup.
+    /// The item's text in Slack's markup. Whoever talks a model into naming everybody does not have everybody notified.
     pub(super) async fn to_slack_text(&self, item: &OutboxItem) -> String {
         let users = self.user_names(&item.conversation.channel).await;
-        to_mrkdwn(&item.text, &|name| users.find_user(name))
+        let mentioned = RefCell::new(BTreeSet::new());
+        to_mrkdwn(&item.text, &|name| {
+            let user = users.find_user(name)?;
+            let mut mentioned = mentioned.borrow_mut();
+            let may_be_mentioned = mentioned.contains(&user) || mentioned.len() < MAX_MENTIONED;
+            may_be_mentioned.then(|| mentioned.insert(user.clone()));
+            may_be_mentioned.then_some(user)
+        })
     }
 
     /// The users who have posted in a channel recently: only they can be mentioned.

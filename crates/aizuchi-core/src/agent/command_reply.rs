@@ -1,5 +1,8 @@
 //! Replies to commands. A command was carried out when it was heard, so this only tells the user.
-//! It asks no model, and no gate stops it: otherwise a muted bot could never be unmuted.
+//! It asks no model, and no gate stops it: otherwise a muted bot could never be unmuted. A user who gives many commands at
+//! once gets as few posts as anybody else.
+
+use std::collections::HashSet;
 
 use crate::agent::{Agent, StepError};
 use crate::chat::{MessageId, UserId};
@@ -9,8 +12,11 @@ use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
-use crate::platform::split::split;
+use crate::platform::split::{limit_posts, split};
 use crate::texts;
+
+/// How many commands of one user are answered at once: the newest, each once. All of them were carried out.
+const MAX_ANSWERED: usize = 10;
 
 /// Who gave the command, and whether others see the reply as well.
 struct Reader {
@@ -31,20 +37,24 @@ impl Agent {
         if first.message.is_join() {
             return self.announce_join(context, first).map(Some);
         }
-        let from_user =
-            context.pending_commands.iter().filter(|command| command.user == first.user);
-        let (mut answers, mut owed) = (Vec::new(), Vec::new());
+        let pending = context.pending_commands.iter();
+        let from_user: Vec<&PendingCommand> =
+            pending.filter(|command| command.user == first.user).collect();
+        let mut answers: Vec<String> = Vec::new();
         let mut is_public = true;
-        for command in from_user {
+        for command in newest_distinct(&from_user) {
             let request = self.command_request(context, command);
             is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
-            answers.push(match request {
+            let answer = match request {
                 Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
                 // The command addressed the persona by a former name.
                 None => texts::commands::edited_command(self.persona.language).to_owned(),
-            });
-            owed.push(command.message.clone());
+            };
+            if !answers.contains(&answer) {
+                answers.push(answer);
+            }
         }
+        let owed = from_user.iter().map(|command| command.message.clone()).collect();
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
         let reader = Reader { user: Some(first.user.clone()), is_public };
         self.draft_command_reply(context, answers.join("\n\n"), owed, why, reader).map(Some)
@@ -70,7 +80,8 @@ impl Agent {
             only_for: user,
             is_public,
         };
-        let text = DraftContent::Text(split(&text, platform.max_post_length()));
+        let longest = platform.max_post_length();
+        let text = DraftContent::Text(limit_posts(split(&text, longest), longest));
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
     }
 
@@ -121,4 +132,13 @@ impl Agent {
             text: pending.text.clone(),
         })
     }
+}
+
+/// The newest of these commands, each once.
+fn newest_distinct<'a>(commands: &[&'a PendingCommand]) -> Vec<&'a PendingCommand> {
+    let mut seen = HashSet::new();
+    let newest = commands.iter().rev().filter(|command| seen.insert(&command.text));
+    let mut newest: Vec<&PendingCommand> = newest.take(MAX_ANSWERED).copied().collect();
+    newest.reverse();
+    newest
 }

@@ -22,7 +22,7 @@ use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::planned_call::CallOwner;
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
-use crate::outgoing::urls::KnownUrls;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
@@ -264,7 +264,7 @@ impl Agent {
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, calls).await?;
             let parsed = parse_judgment(&response, &prompt).map(|judgment| Judgment {
-                reason: self.screen(&judgment.reason, &KnownUrls::default()),
+                reason: self.screen(&judgment.reason, &KnownUrls::default(), CodeBlocks::LoseUrls),
                 ..judgment
             });
             if let Some(attempt) = calls.attempts.last_mut() {

@@ -22,9 +22,9 @@ use crate::decision::{DecisionResult, Evaluation};
 use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::memo::MemoChange;
 use crate::memory::{Lineage, MessageRef};
-use crate::outgoing::urls::{KnownUrls, screen_urls};
+use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
 use crate::platform::Platform;
-use crate::platform::split::split;
+use crate::platform::split::{limit_posts, split};
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
@@ -36,10 +36,6 @@ use aizuchi_structure::cues::Cues;
 const MAX_REDRAFTS: u32 = 3;
 /// How many rounds of tool calls a model gets before it has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
-/// How many posts one answer takes at most; the rest is left out.
-const MAX_POSTS: usize = 5;
-/// Ends an answer that is longer.
-const ELLIPSIS: &str = "\n…";
 
 /// The messages that the reply should answer.
 fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
@@ -381,7 +377,8 @@ impl Agent {
                     Some(toolbox) => toolbox.known_urls().clone(),
                     None => self.known_urls(context),
                 };
-                let text = self.screen(&final_text(answer.text, &prompt), &known_urls);
+                let text = final_text(answer.text, &prompt);
+                let text = self.screen(&text, &known_urls, CodeBlocks::KeepUrls);
                 if is_blank(&text) {
                     return Err(empty_answer());
                 }
@@ -544,18 +541,11 @@ fn empty_answer() -> StepError {
     StepError::retryable("the model's answer is empty".to_owned(), None)
 }
 
-/// The posts that a text is split into, at most [`MAX_POSTS`].
+/// The posts that a text is split into, as many as an answer may take.
 fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -> Vec<String> {
     let longest = platform.max_post_length();
     let posts = split(text, longest).into_iter();
     // What was code in the whole text may not be code in a part of it.
-    let mut posts: Vec<String> =
-        posts.flat_map(|post| split(&screen_urls(&post, known), longest)).collect();
-    if posts.len() > MAX_POSTS {
-        posts.truncate(MAX_POSTS);
-        let last = posts.pop().unwrap_or_default();
-        let shorter = split(&last, longest.saturating_sub(ELLIPSIS.len())).into_iter().next();
-        posts.push(shorter.unwrap_or_default() + ELLIPSIS);
-    }
-    posts
+    let screen = |post: String| screen_urls(&post, known, CodeBlocks::KeepUrls);
+    limit_posts(posts.flat_map(|post| split(&screen(post), longest)).collect(), longest)
 }

@@ -26,7 +26,7 @@ use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
-use crate::outgoing::urls::KnownUrls;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
@@ -181,9 +181,10 @@ impl Toolbox {
         &self.known_urls
     }
 
-    /// A text of a memo, which other channels may read later.
+    /// A text of a memo, which other channels may read later, and whose URLs may be links from then on.
     fn screen(&self, text: &str) -> String {
-        outgoing::screen(text, &self.known_urls, &self.secrets, self.language)
+        let (known, code) = (&self.known_urls, CodeBlocks::LoseUrls);
+        outgoing::screen(text, known, code, &self.secrets, self.language)
     }
 
     /// Whether none of the texts tells later readers what to do.
@@ -287,7 +288,7 @@ impl Toolbox {
         }
         found.truncate(arguments.limit());
         self.seen_messages.extend(found.iter().map(|found| found.message.clone()));
-        found.iter().for_each(|found| self.known_urls.add(&found.message.text));
+        found.iter().for_each(|found| self.known_urls.add_message(&found.message));
         messages.extend(found.iter().map(message_ref));
         let (language, zone, persona) = (self.language, &self.zone, self.persona_name.as_str());
         ResultFormatter { language, zone, persona_name: persona }.format(&found)

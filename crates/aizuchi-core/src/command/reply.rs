@@ -16,7 +16,7 @@ use crate::decision::gate::Gate;
 use crate::memory::{Memory, MemoryScope};
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
-use crate::outgoing::urls::KnownUrls;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
 use crate::rules::{LanguageRule, Mode, Rulebook};
 use crate::spoken_language::{language_rule, written_language};
@@ -277,7 +277,8 @@ fn was_forgotten_before(orders: &StandingOrders, request: &CommandRequest) -> bo
 
 /// A text of a model as it was stored, perhaps by a version that screened less. None of its URLs is live.
 fn screen_stored(text: &str, language: Language) -> String {
-    outgoing::screen(text, &KnownUrls::default(), &SecretScanner::default(), language)
+    let (known, secrets) = (KnownUrls::default(), SecretScanner::default());
+    outgoing::screen(text, &known, CodeBlocks::LoseUrls, &secrets, language)
 }
 
 /// Whether a decision is made, and not about a command.

@@ -72,6 +72,12 @@ impl SecretScanner {
     }
 }
 
+impl SecretScanner {
+    pub fn has_secret(&self, text: &str) -> bool {
+        SHAPE.is_match(text) || self.own.read().iter().any(|secret| text.contains(secret))
+    }
+}
+
 impl PartialEq for SecretScanner {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.own, &other.own) || *self.own.read() == *other.own.read()
@@ -87,6 +93,8 @@ impl fmt::Debug for SecretScanner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outgoing;
+    use crate::outgoing::urls::{CodeBlocks, KnownUrls, rendered_text};
 
     #[test]
     fn keys_are_recognized_by_their_shape_or_value() {
@@ -113,6 +121,37 @@ mod tests {
         ] {
             assert_eq!(scanner.redact(text, Language::En), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn no_markup_hides_a_secret() {
+        let scanner = SecretScanner::new(["a-password-of-our-own"]);
+        let known = KnownUrls::default();
+        for text in [
+            r"xoxb\-1234567890\-abcdef",
+            "xoxb&#45;1234567890&hyphen;abcdef",
+            "sk-proj-**abcdefgh**ijklmnop",
+            "sk-proj-_abcdefgh_*ijklmnop*",
+            "AKIA~~ABCD~~EFGHIJKLMNOP",
+            "ghp_abcdefgh||ijklmnopqrst||",
+            "ghp_abcdefgh<!-- -->ijklmnopqrst",
+            "a-password-**of**-our-own",
+            "> sk-proj-\u{200b}abcdefghijklmnop",
+            "sk-proj-https://abcdefghijklmnop",
+            "AIzaSyA1234567890[abcdefghijklmnopqrstuv](x)",
+            "`sk-proj-`**`abcdefghijklmnop`**",
+            r"eyJhbGciOiJIUzI1\.eyJzdWIiOiIxMjM0\.SflKxwRJSMeKKF",
+            "-----BEGIN&#32;PRIVATE KEY-----\nMIIE",
+        ] {
+            let code = CodeBlocks::KeepUrls;
+            let screened = outgoing::screen(text, &known, code, &scanner, Language::En);
+            let seen = rendered_text(&screened);
+            assert!(!scanner.has_secret(&seen) && !seen.contains("hij"), "{text} is {screened}");
+        }
+        let plain = "a **bold** word and `code` at evil.example, then\n\n- a list\n- of two";
+        let screened =
+            outgoing::screen(plain, &known, CodeBlocks::KeepUrls, &scanner, Language::En);
+        assert_eq!(screened, plain);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 //! for byte, in the conversation or in what a tool found. Otherwise it loses its scheme, so that no chat platform makes a
 //! link of it. A label never hides where a link leads.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, Range};
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::chat::to_single_line;
+use crate::chat::{AuthorKind, Message, to_single_line};
 use crate::context::Context;
 use crate::memo::Memo;
 
@@ -18,22 +18,49 @@ const TRAILING: [char; 14] =
 const WEB_SCHEMES: [&str; 2] = ["https", "http"];
 /// Longer URLs are never live, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
+/// How many URLs may stand in a row of letters that no space interrupts. Each of them is remembered up to its end.
+const MAX_URLS_IN_ROW: usize = 4;
 /// How often links are looked for before all marks that could make one are broken.
 const MAX_PASSES: usize = 6;
+/// What opens and closes a code block.
+const FENCE: &str = "```";
 
 /// URLs that may be live.
 #[derive(Clone, Debug, Default)]
-pub struct KnownUrls(BTreeSet<String>);
+pub struct KnownUrls {
+    /// What stood there, under the same without the marks at its end. Where a URL ends is not always certain, so each
+    /// part of these marks may belong to it. They are not written out: a row of marks would take its length squared.
+    by_core: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Whether code blocks keep URLs that are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeBlocks {
+    /// For a post, where no platform makes links of them.
+    KeepUrls,
+    /// For what is put elsewhere later, where it may be no code.
+    LoseUrls,
+}
 
 impl KnownUrls {
     /// The URLs of the channel's messages, of recalled messages and of memos. All of these can be looked up by everybody
     /// who reads the conversation.
     pub fn in_context(context: &Context) -> Self {
         let mut known = Self::default();
-        context.messages().for_each(|message| known.add(&message.text));
+        context.messages().for_each(|message| known.add_message(message));
         let memos = context.important_memos.iter().chain(&context.recent_memos);
         memos.for_each(|memo| known.add_memo(memo));
         known
+    }
+
+    /// In code blocks, the persona may have written URLs that nobody knew.
+    pub fn add_message(&mut self, message: &Message) {
+        match message.author.kind {
+            AuthorKind::Persona => {
+                message.text.split(FENCE).step_by(2).for_each(|text| self.add(text))
+            }
+            AuthorKind::Human | AuthorKind::Bot => self.add(&message.text),
+        }
     }
 
     /// A memo's URLs were known where it was made.
@@ -41,21 +68,41 @@ impl KnownUrls {
         [&memo.content].into_iter().chain(&memo.detail).for_each(|text| self.add(text));
     }
 
-    /// Adds the URLs of a text. Where one ends is not always certain, so that each reading of it counts.
+    /// Adds the URLs of a text.
     pub fn add(&mut self, text: &str) {
+        let (mut row_end, mut in_row) = (0, 0);
         for (separator, _) in text.match_indices("://") {
-            let url = url_run(near(&text[scheme_start(text, separator)..]));
-            let ascii = url.find(|letter: char| !letter.is_ascii()).unwrap_or(url.len());
-            for reading in readings(url).chain(readings(&url[..ascii])) {
-                if is_safe(reading) && !self.contains(reading) {
-                    self.0.insert(reading.to_owned());
-                }
+            in_row = if separator < row_end { in_row + 1 } else { 1 };
+            if in_row > MAX_URLS_IN_ROW {
+                continue;
             }
+            let start = scheme_start(text, separator);
+            let url = url_run(near(&text[start..]));
+            if in_row == 1 {
+                row_end = start + url.len();
+            }
+            self.add_url(url);
+            let ascii = url.find(|letter: char| !letter.is_ascii()).unwrap_or(url.len());
+            self.add_url(&url[..ascii]);
         }
     }
 
+    fn add_url(&mut self, url: &str) {
+        let core = without_marks(url);
+        if is_safe(core) {
+            self.by_core.entry(core.to_owned()).or_default().insert(url.to_owned());
+        }
+    }
+
+    /// Whether it stood there, perhaps with marks behind it. A closing parenthesis belongs to it only if it has an opening
+    /// one.
     fn contains(&self, url: &str) -> bool {
-        self.0.contains(url)
+        let is_closed = url.matches(')').count() <= url.matches('(').count();
+        let stood = self.by_core.get(without_marks(url)).is_some_and(|stood| {
+            let behind = (Bound::Included(url), Bound::Unbounded);
+            stood.range::<str, _>(behind).next().is_some_and(|stood| stood.starts_with(url))
+        });
+        stood && is_closed && is_safe(url)
     }
 
     /// The known URL at the start of this text, which begins like a URL. A longer one would be another URL.
@@ -71,20 +118,43 @@ impl KnownUrls {
 }
 
 /// The text with known URLs as autolinks and without any other link.
-pub fn screen_urls(text: &str, known: &KnownUrls) -> String {
+pub fn screen_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
     let mut text = text.to_owned();
     for _ in 0..MAX_PASSES {
         // Taking one link apart may bring another one to light.
-        let screened = mark_known_urls(&take_links_apart(&text, known), known);
+        let screened = mark_known_urls(&take_links_apart(&text, known), known, code);
         if screened == text {
             return text;
         }
         text = screened;
     }
     // Somebody took great pains.
-    let bare = mark_known_urls(&text, &KnownUrls::default());
+    let bare = mark_known_urls(&text, &KnownUrls::default(), code);
     let bare = bare.replace("](", "] (").replace("][", "] [").replace("]:", "] :");
     bare.replace('<', "< ")
+}
+
+/// What a reader sees of a text, without its markup. Spoilers are markup on one platform.
+pub fn rendered_text(text: &str) -> String {
+    let mut rendered = String::with_capacity(text.len());
+    for event in Parser::new_ext(text, markdown_options()) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
+                rendered.push_str(&text);
+            }
+            Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph) => {
+                rendered.push('\n')
+            }
+            Event::End(TagEnd::Item | TagEnd::Heading(_) | TagEnd::CodeBlock) => {
+                rendered.push('\n')
+            }
+            Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => {
+                rendered.push('\n')
+            }
+            _ => {}
+        }
+    }
+    rendered.replace("||", "")
 }
 
 /// Writes every link but known autolinks as its label and its target.
@@ -166,9 +236,12 @@ fn markdown_options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 
-/// Makes known URLs autolinks and takes the scheme from all others, outside code blocks.
-fn mark_known_urls(text: &str, known: &KnownUrls) -> String {
-    let code = code_blocks(text);
+/// Makes known URLs autolinks and takes the scheme from all others, outside code blocks that keep theirs.
+fn mark_known_urls(text: &str, known: &KnownUrls, code: CodeBlocks) -> String {
+    let code = match code {
+        CodeBlocks::KeepUrls => code_blocks(text),
+        CodeBlocks::LoseUrls => Vec::new(),
+    };
     let mut marked = String::with_capacity(text.len());
     let mut from = 0;
     for (separator, _) in text.match_indices("://") {
@@ -243,29 +316,28 @@ fn is_safe(url: &str) -> bool {
     is_web && !host.is_empty() && !host.contains(['@', '\\', '%'])
 }
 
-/// The URL with and without the marks at its end. A closing parenthesis belongs to it only if it has an opening one.
-fn readings(url: &str) -> impl Iterator<Item = &str> {
+/// The URL without the marks at its end.
+fn without_marks(url: &str) -> &str {
     let is_mark = |letter: char| {
         TRAILING.contains(&letter) || (!letter.is_ascii() && !letter.is_alphanumeric())
     };
-    let is_closed = |url: &&str| url.matches(')').count() <= url.matches('(').count();
-    std::iter::successors(Some(url), move |url| url.strip_suffix(is_mark)).filter(is_closed)
+    url.trim_end_matches(is_mark)
 }
 
 /// Blocks that every reader takes for code: fences at the start of a line that come in pairs, in a text without any
 /// other mark that could be a fence. Elsewhere a renderer may see a link where another one sees code.
 fn code_blocks(text: &str) -> Vec<Range<usize>> {
     let lines: Vec<&str> = text.split('\n').collect();
-    let is_fence = |line: &&str| line.starts_with("```");
+    let is_fence = |line: &&str| line.starts_with(FENCE);
     let has_other = lines.iter().any(|line| {
         line.contains("~~~")
-            || line.trim_start_matches('`').contains("```")
+            || line.trim_start_matches('`').contains(FENCE)
             || line.contains("````")
     });
-    let has_indented = lines.iter().any(|line| line.contains("```") && !line.starts_with("```"));
+    let has_indented = lines.iter().any(|line| line.contains(FENCE) && !line.starts_with(FENCE));
     let fences: Vec<&str> = lines.iter().copied().filter(is_fence).collect();
     let are_paired = fences.len().is_multiple_of(2)
-        && fences.iter().skip(1).step_by(2).all(|line| *line == "```");
+        && fences.iter().skip(1).step_by(2).all(|line| *line == FENCE);
     if has_other || has_indented || !are_paired {
         return Vec::new();
     }

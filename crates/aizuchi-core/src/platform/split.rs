@@ -13,6 +13,22 @@ const CLOSING_MARKS: [char; 14] =
 const MAX_NAME_LENGTH: usize = 30;
 const MAX_URL_LENGTH: usize = 1_000;
 
+/// How many posts one answer takes at most; the rest is left out.
+const MAX_POSTS: usize = 5;
+/// Ends an answer that is longer.
+const ELLIPSIS: &str = "\n…";
+
+/// The posts of one answer: the first of these, of at most `longest`.
+pub fn limit_posts(mut posts: Vec<String>, longest: usize) -> Vec<String> {
+    if posts.len() > MAX_POSTS {
+        posts.truncate(MAX_POSTS);
+        let last = posts.pop().unwrap_or_default();
+        let shorter = split(&last, longest.saturating_sub(ELLIPSIS.len())).into_iter().next();
+        posts.push(shorter.unwrap_or_default() + ELLIPSIS);
+    }
+    posts
+}
+
 /// The length of a text as platforms and browsers count it: in UTF-16 code units.
 pub fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_security::confusable_detection::skeleton;
 
 use crate::chat::{is_line_break, is_shaping, to_single_line, to_visible_text};
 
@@ -47,6 +49,29 @@ pub fn to_inert_text(text: &str) -> Cow<'_, str> {
 /// A name or a title on one line.
 pub fn to_inert_line(text: &str) -> String {
     to_inert_text(&to_single_line(text)).into_owned()
+}
+
+/// The text with each letter that a model reads as a Latin one, or as its mark, in that form: wide, styled, accented and
+/// look-alike letters (Unicode Technical Standard 39, section 4), and the full stop of a host. Others stay.
+pub fn to_plain_letters(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
+    let base: String = text.nfkd().filter(|letter| !is_accent(letter)).collect();
+    let mut plain = String::with_capacity(base.len());
+    for letter in base.nfc() {
+        match letter {
+            '\u{3002}' | '\u{ff61}' => plain.push('.'),
+            letter if letter.is_ascii() => plain.push(letter),
+            letter => {
+                let look: String = skeleton(letter.encode_utf8(&mut [0; 4])).collect();
+                let is_latin = look.chars().all(|letter| letter.is_ascii_alphanumeric());
+                if is_latin { plain.push_str(&look) } else { plain.push(letter) }
+            }
+        }
+    }
+    plain
 }
 
 /// Whether a letter is hidden, besides single joiners and variation selectors.

@@ -70,6 +70,28 @@ async fn why_explains_posts_and_silences() {
     ");
 }
 
+/// All of them are carried out; who sends so many reads the answers to the newest.
+#[tokio::test]
+async fn many_commands_at_once_are_answered_in_a_few_posts() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let commands =
+            ["help", "memory", "status", "why", "opt in", "mode", "mute 99 days", "stop"];
+        for number in 0..200 {
+            let marks = "!".repeat(number / commands.len());
+            let command = commands[number % (commands.len() - 1)];
+            harness.says("mallory", &format!("@Aizuchi {command}{marks}")).await;
+        }
+        harness.says("mallory", "@Aizuchi unmute").await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(60).await;
+        let posted = harness.platform.posted_texts();
+        assert!(posted.len() <= 6, "{posted:#?}");
+        assert_eq!(posted.last().map(String::as_str), Some("Here I am."));
+    })
+    .await;
+}
+
 /// Who asks about a message of before gets the decision about that message, and no other.
 #[tokio::test]
 async fn why_explains_the_message_that_is_named() {

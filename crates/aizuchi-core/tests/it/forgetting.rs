@@ -2,6 +2,8 @@
 
 pub mod world;
 
+use std::sync::Arc;
+
 use aizuchi_core::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
@@ -231,6 +233,32 @@ async fn the_newest_messages_are_gone_with_the_order() {
         let window = aizuchi_harness::harness::window(50);
         let context = harness.store.store.context(&top_level("garden"), &window).await.unwrap();
         assert_eq!(context.target_messages().len(), 0);
+    })
+    .await;
+}
+
+/// Whatever was made from the texts on the way: readings, links, prompts, an answer.
+#[tokio::test]
+async fn no_cache_of_a_running_program_holds_what_was_forgotten() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let mut heard = Vec::new();
+        for number in 0..12 {
+            let text = format!("my honey wins prize {number}?");
+            let (id, now) = (format!("z{number}"), harness.clock.now());
+            let said = message(top_level("garden"), &id, now, "zebedee", &text);
+            heard.push(said.text.clone());
+            harness.hear(said).await;
+            harness.pass(5).await;
+        }
+        harness.says("bob", "@Aizuchi which prizes?").await;
+        harness.pass(400).await;
+        let (user, asked) = (UserId::new("u-zebedee"), harness.clock.now());
+        harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
+        harness.pass(4 * DAY).await;
+        let held = heard.iter().filter(|text| Arc::strong_count(text) > 1).count();
+        assert_eq!(held, 0);
+        assert!(!format!("{:?}", harness.inbox.channel_cache).contains("honey"));
     })
     .await;
 }

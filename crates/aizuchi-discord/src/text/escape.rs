@@ -1,10 +1,24 @@
-//! Mentions that the persona does not intend are escaped. Every post already asks Discord to notify no user; this
-//! also covers what Discord displays, and a user who copies the text.
+//! Mentions that the persona does not intend are escaped, and so are invitations. Every post already asks Discord to notify
+//! no user; this also covers what Discord displays, and a user who copies the text.
 
 use aizuchi_core::chat::is_invisible;
 
 /// Looks like `@`, and mentions no user.
 const FULLWIDTH_AT: char = '＠';
+/// Looks like `.`, and is part of no address.
+const FULLWIDTH_POINT: char = '．';
+/// The addresses of invitations, of templates for servers, and of gifts.
+const CARDS: [&str; 9] = [
+    "discord.gg/",
+    "discord.new/",
+    "discord.gift/",
+    "discord.com/invite/",
+    "discord.com/template/",
+    "discord.com/gifts/",
+    "discordapp.com/invite/",
+    "discordapp.com/template/",
+    "discordapp.com/gifts/",
+];
 
 /// Escapes mentions of everyone, of roles and of unintended users. The number of letters stays the same.
 pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String {
@@ -22,6 +36,25 @@ pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String
         rest = after;
     }
     escaped + rest
+}
+
+/// Takes invitations and gifts apart, for which Discord shows a card with a button even if no scheme stands before them.
+/// Links that are written out stay. The number of letters stays the same.
+pub fn break_invitations(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut broken = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, _) in lower.match_indices("discord") {
+        let is_card = CARDS.iter().any(|card| lower[at..].starts_with(card));
+        let is_link = lower[..at].trim_end_matches("www.").ends_with("//");
+        let point = at + lower[at..].find('.').unwrap_or(0);
+        if is_card && !is_link && point >= from {
+            broken.push_str(&text[from..point]);
+            broken.push(FULLWIDTH_POINT);
+            from = point + 1;
+        }
+    }
+    broken + &text[from..]
 }
 
 fn mentions_everyone(after: &str) -> bool {
@@ -54,6 +87,27 @@ mod tests {
             ("@mio a@b.example @ everyone ＠everyone", "@mio a@b.example @ everyone ＠everyone"),
         ] {
             assert_eq!(escape_mentions(text, &|id| id == "1"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn invitations_are_broken_unless_they_are_written_out_as_links() {
+        for (text, expected) in [
+            ("join discord.gg/evil!", "join discord．gg/evil!"),
+            ("Discord.GG/evil", "Discord．GG/evil"),
+            ("www.discord.gg/evil", "www.discord．gg/evil"),
+            ("xdiscord.gg/evil", "xdiscord．gg/evil"),
+            ("discord.com/invite/evil", "discord．com/invite/evil"),
+            ("discordapp.com/invite/evil", "discordapp．com/invite/evil"),
+            ("discord.gift/evil discord.gg/evil", "discord．gift/evil discord．gg/evil"),
+            ("<https://discord.gg/known>", "<https://discord.gg/known>"),
+            ("<https://www.discord.com/invite/known>", "<https://www.discord.com/invite/known>"),
+            (
+                "discord.com/channels/1/2, discord.py, 犬discord",
+                "discord.com/channels/1/2, discord.py, 犬discord",
+            ),
+        ] {
+            assert_eq!(break_invitations(text), expected, "{text}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::text::emoji::{GuildEmoji, expand_shortcodes};
-use crate::text::escape::escape_mentions;
+use crate::text::escape::{break_invitations, escape_mentions};
 use crate::text::is_id;
 use aizuchi_core::chat::{UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::normalize_text;
@@ -82,7 +82,8 @@ fn apply_replacements(
     }
     writer.push_prose(&text[at..], lookup);
     // Last, because two adjacent parts may form a mention together.
-    escape_mentions(&writer.text, &|id| writer.mentioned.iter().any(|user| user.as_str() == id))
+    let is_intended = |id: &str| writer.mentioned.iter().any(|user| user.as_str() == id);
+    break_invitations(&escape_mentions(&writer.text, &is_intended))
 }
 
 struct TextWriter {
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
     use aizuchi_core::outgoing;
     use aizuchi_core::outgoing::secrets::SecretScanner;
-    use aizuchi_core::outgoing::urls::KnownUrls;
+    use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
     use aizuchi_core::persona::Language;
 
     fn find_user(name: &str) -> Option<UserId> {
@@ -310,7 +311,8 @@ mod tests {
             let mut known = KnownUrls::default();
             known.add("see https://known.example/a there");
             let answer = parts.concat();
-            let answer = outgoing::screen(&answer, &known, &SecretScanner::default(), Language::En);
+            let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
+            let answer = outgoing::screen(&answer, &known, code, &secrets, Language::En);
             let rendered = to_discord_markdown(&answer, &lookup());
             // Discord makes no links in code blocks.
             let outside: String = rendered.split("```").step_by(2).collect();

@@ -12,8 +12,8 @@ use jiff::tz::TimeZone;
 use crate::agent::tools::notebook::responses::shown_name;
 use crate::chat::{ChannelId, Message, UserId, Visibility};
 use crate::memo::{
-    MAX_LIST_LENGTH, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo, parse_content,
-    parse_name, parse_priority, parse_tags,
+    MAX_LIST_LENGTH, MAX_PER_USER, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo,
+    parse_content, parse_detail, parse_name, parse_priority, parse_tags,
 };
 use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
@@ -200,6 +200,10 @@ impl Notebook {
     }
 
     fn parse(&self, entry: &NewMemo, now: Timestamp) -> Result<Memo, MemoError> {
+        let is_theirs = |entry: &&NotebookEntry| entry.memo.said_by == self.origin.said_by;
+        if self.entries.iter().filter(is_theirs).count() >= MAX_PER_USER {
+            return Err(MemoError::TooMany);
+        }
         Ok(Memo {
             name: parse_name(&entry.name)?,
             content: parse_content(&entry.content)?,
@@ -243,7 +247,7 @@ impl Notebook {
             updated.tags = parse_tags(&tags)?;
         }
         if let Some(detail) = update.detail {
-            updated.detail = Some(detail.trim().to_owned()).filter(|detail| !detail.is_empty());
+            updated.detail = Some(parse_detail(&detail)?).filter(|detail| !detail.is_empty());
         }
         Ok(updated)
     }
@@ -365,6 +369,21 @@ mod tests {
         let tags = "メモタグ一覧（2種類）:\n- plants: 2件（最終更新: 2027-01-15）\n\
             - may: 1件（最終更新: 2027-01-15）";
         assert_eq!(notes.tags(), tags);
+    }
+
+    #[test]
+    fn one_user_fills_no_notebook() {
+        let said_by = Some(UserId::new("u-alice"));
+        let hers =
+            |number: usize| Memo { said_by: said_by.clone(), ..memo(&number.to_string(), 1, &[]) };
+        let mut memos: Vec<Memo> = (1..MAX_PER_USER).map(hers).collect();
+        memos.push(memo("of others", 1, &[]));
+        let mut notes = garden(&memos);
+        assert_eq!(notes.add(entry("last"), at(9)), "メモを追加しました（name: last）");
+        let refusal = "メモの作成に失敗しました: There are 100 memos of what this user said; remove one first";
+        assert_eq!(notes.add(entry("more"), at(9)), refusal);
+        notes.remove("last");
+        assert_eq!(notes.add(entry("more"), at(9)), "メモを追加しました（name: more）");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::chat::{Author, ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 
 fn known(texts: &[&str]) -> KnownUrls {
     let mut known = KnownUrls::default();
@@ -77,7 +78,7 @@ fn only_known_urls_are_live() {
             "a (javascript:alert(1)) https:evil.example",
         ),
     ] {
-        assert_eq!(screen_urls(text, &known), expected, "{text}");
+        assert_eq!(screen_urls(text, &known, CodeBlocks::KeepUrls), expected, "{text}");
     }
 }
 
@@ -85,7 +86,7 @@ fn only_known_urls_are_live() {
 fn code_blocks_keep_their_urls() {
     let none = KnownUrls::default();
     let code = "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.";
-    assert_eq!(screen_urls(code, &none), code);
+    assert_eq!(screen_urls(code, &none, CodeBlocks::KeepUrls), code);
     for (text, expected) in [
         // Not every renderer takes these for code.
         ("```\nhttps://a.example", "```\na.example"),
@@ -94,7 +95,58 @@ fn code_blocks_keep_their_urls() {
         ("<!--\n```\n-->\nhttps://a.example\n```\n```", "<!--\n```\n-->\na.example\n```\n```"),
         ("a ```\nhttps://a.example\n```", "a ```\na.example\n```"),
     ] {
-        assert_eq!(screen_urls(text, &none), expected, "{text}");
+        assert_eq!(screen_urls(text, &none, CodeBlocks::KeepUrls), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_may_become_something_else_than_code_keeps_no_urls() {
+    let code = "```sh\ncurl https://a.example https://b.example\n```";
+    assert_eq!(
+        screen_urls(code, &known(&["https://b.example"]), CodeBlocks::LoseUrls),
+        "```sh\ncurl a.example <https://b.example>\n```"
+    );
+}
+
+#[test]
+fn the_persona_makes_no_url_known_by_a_code_block() {
+    let post = |kind| Message {
+        conversation: ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: None,
+        },
+        id: MessageId::new("1"),
+        at: jiff::Timestamp::UNIX_EPOCH,
+        author: Author { id: UserId::new("u"), kind },
+        text: "<https://a.example>\n```\nhttps://b.example\n```\nhttps://c.example".into(),
+        mentions: Vec::new(),
+        edits: 0,
+    };
+    let urls = ["https://a.example", "https://b.example", "https://c.example"];
+    for (kind, expected) in [
+        (AuthorKind::Persona, [true, false, true]),
+        (AuthorKind::Human, [true; 3]),
+        (AuthorKind::Bot, [true; 3]),
+    ] {
+        let mut known = KnownUrls::default();
+        known.add_message(&post(kind));
+        assert_eq!(urls.map(|url| known.contains(url)), expected, "{kind:?}");
+    }
+}
+
+/// A member may write what is many URLs at once. What is remembered stays in proportion to what was written.
+#[test]
+fn urls_of_many_readings_take_no_more_room_than_their_text() {
+    let marks = |number: usize| format!("https://{number}.example/{} ", ".".repeat(1_900));
+    let nested = |number: usize| format!("{number}{} ", "http://a".repeat(240));
+    let rows = |number: usize| format!("http://a/{number} ");
+    for line in [&marks as &dyn Fn(usize) -> String, &nested, &rows] {
+        let text: String = (0..200).map(line).collect();
+        let known = known(&[&text]);
+        let size = |stood: &BTreeSet<String>| stood.iter().map(String::len).sum::<usize>();
+        let kept: usize = known.by_core.iter().map(|(core, stood)| core.len() + size(stood)).sum();
+        assert!(kept <= 9 * text.len(), "{kept} bytes for {}", text.len());
     }
 }
 
@@ -118,7 +170,7 @@ proptest! {
     ], 0..20)) {
         let known = known(&["see https://known.example/a there"]);
         let text = crate::outgoing::screen(
-            &parts.concat(), &known, &Default::default(), crate::persona::Language::En);
+            &parts.concat(), &known, CodeBlocks::KeepUrls, &Default::default(), crate::persona::Language::En);
         for (target, is_autolink) in live_targets(&text) {
             prop_assert!(is_autolink && target == "https://known.example/a", "{:?} in {:?}", target, text);
         }
@@ -128,6 +180,6 @@ proptest! {
         }
         let outside = outside.replace("<https://known.example/a>", "");
         prop_assert!(!outside.contains("://"), "{:?}", text);
-        prop_assert_eq!(screen_urls(&text, &known), text);
+        prop_assert_eq!(screen_urls(&text, &known, CodeBlocks::KeepUrls), text);
     }
 }

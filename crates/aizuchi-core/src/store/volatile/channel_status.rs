@@ -11,7 +11,7 @@ use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
-use crate::event::step::{OwedAnswer, Step};
+use crate::event::step::{COUNTED_EDIT, OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
@@ -163,7 +163,7 @@ impl VolatileState {
         let answered = |asker: &UserId| {
             let closed = self.closed_owed.get(&(workspace.clone(), asker.clone()));
             let recent = closed.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
-            let decisions: BTreeSet<DecisionId> = recent
+            let decisions: BTreeSet<(DecisionId, bool)> = recent
                 .filter_map(|((channel, id), (_, thread))| {
                     let conversation = ConversationId {
                         workspace: workspace.clone(),
@@ -172,10 +172,14 @@ impl VolatileState {
                     };
                     let message = self.conversations.get(&conversation)?.question(id)?;
                     let decision = self.decisions.get(&message.decision?)?;
-                    (decision.ended == Some(DecisionResult::Spoke)).then_some(decision.id)
+                    let is_counted_twice = message.message.edits >= COUNTED_EDIT;
+                    let is_answered = decision.ended == Some(DecisionResult::Spoke);
+                    is_answered.then_some((decision.id, is_counted_twice))
                 })
                 .collect();
-            decisions.len()
+            let distinct: BTreeSet<DecisionId> = decisions.iter().map(|(id, _)| *id).collect();
+            distinct.len()
+                + decisions.iter().filter(|(_, is_counted_twice)| *is_counted_twice).count()
         };
         let mut counts = BTreeMap::new();
         // Oldest first, so each user's first question here counts.

@@ -13,6 +13,9 @@ use crate::slack::workspace::{EphemeralMessage, MessageKey, Workspace};
 
 /// Longer texts are truncated.
 const MAX_TEXT_CHARS: usize = 40_000;
+/// The limits of blocks: their number, and the characters of a section's text.
+const MAX_BLOCKS: usize = 50;
+const MAX_SECTION_CHARS: usize = 3_000;
 
 pub fn post(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
     let workspace = &mut state.workspace;
@@ -65,6 +68,9 @@ fn resolve_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<S
 /// Builds the bot's message from the arguments.
 fn compose_message(workspace: &Workspace, arguments: &Arguments) -> Result<FakeMessage, ApiError> {
     let blocks = arguments.json("blocks", "invalid_blocks_format")?;
+    if blocks.as_ref().is_some_and(|blocks| !are_valid(blocks)) {
+        return Err(api_error("invalid_blocks"));
+    }
     let attachments = arguments.json("attachments", "invalid_attachments")?;
     let text = arguments.text("text").unwrap_or_default();
     if text.is_empty() && blocks.is_none() && attachments.is_none() {
@@ -85,6 +91,15 @@ fn compose_message(workspace: &Workspace, arguments: &Arguments) -> Result<FakeM
         metadata: parse_metadata(arguments)?,
         ..FakeMessage::default()
     })
+}
+
+fn are_valid(blocks: &Value) -> bool {
+    let is_section_valid = |block: &Value| {
+        let chars = block["text"]["text"].as_str().map_or(0, |text| text.chars().count());
+        block["type"] != "section" || (1..=MAX_SECTION_CHARS).contains(&chars)
+    };
+    let Some(blocks) = blocks.as_array() else { return false };
+    blocks.len() <= MAX_BLOCKS && blocks.iter().all(is_section_valid)
 }
 
 fn parse_metadata(arguments: &Arguments) -> Result<Option<Value>, ApiError> {

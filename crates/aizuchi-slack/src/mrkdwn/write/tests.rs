@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use aizuchi_core::outgoing;
 use aizuchi_core::outgoing::secrets::SecretScanner;
-use aizuchi_core::outgoing::urls::KnownUrls;
+use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_core::persona::Language;
 
 fn find_user(name: &str) -> Option<UserId> {
@@ -114,7 +114,8 @@ fn the_harmlessness_check_detects_live_brackets() {
 fn screened(answer: &str) -> String {
     let mut known = KnownUrls::default();
     known.add("see https://known.example/a there");
-    let answer = outgoing::screen(answer, &known, &SecretScanner::default(), Language::En);
+    let (code, secrets) = (CodeBlocks::KeepUrls, SecretScanner::default());
+    let answer = outgoing::screen(answer, &known, code, &secrets, Language::En);
     to_mrkdwn(&answer, &find_user)
 }
 

@@ -18,7 +18,7 @@ use crate::store::database::sql::forget as sql;
 use crate::store::database::{DatabaseStore, rows};
 
 /// How many letters of a user are looked for at once: eight bytes of memory each.
-const LETTERS_AT_ONCE: usize = 2_000_000;
+const LETTERS_AT_ONCE: usize = 1_000_000;
 
 /// What a step has done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -51,7 +51,9 @@ macro_rules! channel_status {
                 'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND ended = 'spoke' AND is_addressed = 0),
                 'answers_in_hour', (SELECT json_group_object(w.asker,
-                        (SELECT count(DISTINCT m.decision) FROM owed AS a INDEXED BY owed_by_asker
+                        (SELECT count(DISTINCT m.decision)
+                            + count(DISTINCT CASE WHEN m.edits >= 2 THEN m.decision END)
+                         FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
                             AND m.gate IS DISTINCT FROM 'command'
                          CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
