@@ -66,8 +66,6 @@ use aizuchi_core::store::{Archive, Cursors, Store};
 pub struct App {
     pub address: SocketAddr,
     started: Instant,
-    /// The limits in force, for the log.
-    limits: String,
     /// What can be replaced while it runs.
     pub live: LiveSettings,
     metrics: Arc<Metrics>,
@@ -118,7 +116,9 @@ impl App {
     /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
+        // Before the start's own text, which is the last thing to be read.
         let limits = describe_limits(&config.rulebook());
+        info!(limits, "the limits are {limits}");
         let current_config = Current::from(config.clone());
         let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
@@ -278,7 +278,6 @@ impl App {
         Ok(Self {
             address,
             started,
-            limits,
             live,
             metrics,
             models,
@@ -318,7 +317,6 @@ impl App {
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Self {
             started,
-            limits,
             metrics,
             models,
             mut writer,
@@ -338,7 +336,6 @@ impl App {
             ..
         } = self;
         room.open().await.context("opening the local room")?;
-        info!(limits, "the limits are {limits}");
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();

@@ -37,7 +37,7 @@ use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::builtin::BuiltinStandIn;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::builder::PromptBuilder;
 
@@ -141,7 +141,7 @@ impl<'a> Replay<'a> {
         let mind: Arc<dyn Llm> = match settings.judge {
             ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
             ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
-            ReplayJudge::Builtin | ReplayJudge::Model => Arc::new(BuiltinMind),
+            ReplayJudge::Builtin | ReplayJudge::Model => Arc::new(BuiltinStandIn),
         };
         let prompts = PromptBuilder::load(
             policy.config.language.own(),

@@ -369,7 +369,7 @@ impl<'a> View<'a> {
             if is_ledger { texts::mentions_ledger(l, &times) } else { texts::mentions(l, &times) }
         });
         let reactions = (policy.reacted > 0).then(|| {
-            let times = capitalized(&words::times(policy.reacted, l));
+            let times = words::times(policy.reacted, l);
             if is_ledger { texts::reactions_ledger(l, &times) } else { texts::reactions(l, &times) }
         });
         mentions.into_iter().chain(reactions).collect()
@@ -590,10 +590,4 @@ fn sum_up(channels: &[&ChannelFigures], name: String) -> ChannelFigures {
         spoke: sum(|one| one.spoke),
         wrong: sum(|one| one.wrong),
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }

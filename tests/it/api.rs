@@ -278,7 +278,7 @@ async fn a_decision_shows_its_gates_and_what_happened_next() {
         (
             &row,
             &[
-                "<dd>speaks in pauses</dd>",
+                "<dd>joins in at pauses</dd>",
                 "channel mode, muted, quiet hours",
                 "<dd>alice: my lunch was good</dd>",
                 "bob wrote ",
@@ -635,15 +635,20 @@ async fn a_wait_survives_a_restart() {
     let is_waiting =
         |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
     let program = home.start();
+    let is_own = |kind: &str, data: &Value| kind == "message" && data["persona"] == true;
+    program.says("bob", "@Aizuchi remember that bob has the key").await;
+    program.wait_for(0, is_own).await;
     program.says("alice", "who has the key?").await;
     let before = program.wait_for(0, is_waiting).await;
     program.kill();
     let program = home.start();
     let after = program.wait_for(0, is_waiting).await;
     assert_eq!(after["steps"][0]["due"], before["steps"][0]["due"]);
-    let answer =
-        program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
-    assert_eq!(answer["text"], "I don’t know that one, alice. Does anyone else know?");
+    let is_answer = |kind: &str, data: &Value| {
+        is_own(kind, data)
+            && data["text"].as_str().is_some_and(|it| it.starts_with("alice, this might help: "))
+    };
+    program.wait_for(0, is_answer).await;
 }
 
 #[tokio::test]

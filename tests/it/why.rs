@@ -49,7 +49,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Considered: 0-0-0 0:0:0 UTC  alice: my lunch was [0mgood
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: speaks in pauses
+      Mode: joins in at pauses
       Rules that did not apply: channel mode, muted, quiet hours, several turns in a row, too few messages, for someone else, spoke last, nothing new, nobody waiting, cooldown, share of the conversation, budget
       Conversation: ongoing
       Verdict: stay silent
@@ -70,7 +70,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Considered: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
-      Mode: speaks in pauses
+      Mode: joins in at pauses
       Rules that did not apply: channel mode, muted, budget
       Model call: Reply: used (Model: none, the built-in rules; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: spoke — bob asked me

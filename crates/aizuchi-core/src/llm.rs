@@ -56,13 +56,20 @@ pub struct LlmResponse {
     /// The response as the provider sent it, for providers that want it back together with the
     /// tools' results.
     pub assistant_message: Option<Arc<AssistantMessage>>,
+    /// Why it has nothing to say, where nobody waits for an answer.
+    pub silence: Option<String>,
     pub usage: Usage,
 }
 
 impl LlmResponse {
     /// A text.
     pub fn new(text: String, usage: Usage) -> Self {
-        Self { text, tool_calls: Vec::new(), assistant_message: None, usage }
+        Self { text, tool_calls: Vec::new(), assistant_message: None, silence: None, usage }
+    }
+
+    /// Nothing, for a reason, at no cost.
+    pub fn silent(why: impl Into<String>) -> Self {
+        Self { silence: Some(why.into()), ..Self::new(String::new(), Usage::default()) }
     }
 
     /// The text and the tool calls, for an operator who opens the decision.

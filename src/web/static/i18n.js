@@ -112,7 +112,7 @@ const ENGLISH = {
   manner: "How {persona} takes part in #{channel}",
   manner_button: "{state}. Change how {persona} takes part here",
   mode: "Mode",
-  mode_companion: "Speaks in pauses",
+  mode_companion: "Joins in at pauses",
   mode_companion_why: "Waits for the conversation to go quiet, then decides whether to speak.",
   mode_facilitator: "Helps discussions",
   mode_facilitator_why: "Follows a discussion as it happens, and helps it along.",

@@ -167,9 +167,7 @@ export class Models {
     }
     openDialog(this.#dialog, null);
     this.#say(this.#problem);
-    this.#refresh().then(() => {
-      if (this.#firstFound() === null) document.getElementById("model-own").open = true;
-    });
+    this.#refresh();
   }
 
   /** The offer goes; the footer still leads here. */

@@ -13,6 +13,7 @@ struct Texts {
     placeholder: &'static str,
     remark: &'static str,
     silence: &'static str,
+    kept: &'static str,
     question: &'static str,
     speech: &'static str,
     answer: &'static str,
@@ -30,9 +31,10 @@ async fn the_page_is_english() {
         placeholder: "Write a message",
         remark: "my lunch was good",
         silence: "stayed silent: nobody asked the room anything",
+        kept: "@Aizuchi remember that the ladder is in the shed",
         question: "where is the ladder?",
         speech: "spoke: hana asked the room something and nobody has answered",
-        answer: "I don’t know that one, hana.",
+        answer: "hana, this might help",
         details: "details",
         outcome: "Aizuchi spoke.",
         refusal: "there is a channel \"general\" already",
@@ -49,9 +51,10 @@ async fn the_page_is_japanese() {
         placeholder: "メッセージを入力",
         remark: "私のお昼はおいしかったです",
         silence: "黙っていました：みんなへの質問はありませんでした",
+        kept: "@Aizuchi 脚立は倉庫の中だと覚えておいて",
         question: "脚立はどこですか？",
         speech: "話した理由：hana さんの質問に、誰も答えていませんでした",
-        answer: "hana さん、私にはわかりませんでした",
+        answer: "hana さん、ご参考までに",
         details: "詳しく",
         outcome: "Aizuchi は発言しました。",
         refusal: "general",
@@ -98,10 +101,12 @@ async fn the_page_is_in_the_reader_s_language_whatever_the_chat_s() {
     let ken = browser.blank().await;
     ken.enter(&program, "健").await;
     ken.expect_result("return document.documentElement.lang", json!("en")).await;
+    program.says("美咲", "@Aizuchi 脚立は倉庫の中だと覚えておいて").await;
+    ken.expect_messages(&["", "美咲さん"]).await;
     ken.post("脚立はどこですか？").await;
     // What the persona says and gives as a reason is in the chat's language, and a Japanese name stands close.
-    ken.expect_messages(&["", "健さんの質問"]).await;
-    ken.expect_messages(&["", "spoke: 健さんの質問に、誰も答えていませんでした"]).await;
+    ken.expect_messages(&["", "", "", "健さん、ご参考までに"]).await;
+    ken.expect_messages(&["", "", "", "spoke: 健さんの質問に、誰も答えていませんでした"]).await;
     browser.close().await;
 }
 
@@ -128,9 +133,11 @@ async fn check_texts(texts: Texts) {
     hana.enter(&program, "hana").await;
     hana.post(texts.remark).await;
     hana.expect_messages(&[texts.silence]).await;
+    program.says("mia", texts.kept).await;
+    hana.expect_messages(&["", texts.kept, "mia"]).await;
     hana.post(texts.question).await;
-    hana.expect_messages(&[texts.remark, texts.question, texts.answer]).await;
-    hana.expect_messages(&["", "", texts.speech]).await;
+    hana.expect_messages(&[texts.remark, "", "", texts.question, texts.answer]).await;
+    hana.expect_messages(&["", "", "", "", texts.speech]).await;
     let link = "[data-testid=spoke] [data-testid=decision-link]";
     hana.expect_result(&text_of(link), json!(texts.details)).await;
 

@@ -19,7 +19,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
     let bob = browser.tab(&program, "bob").await;
-    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
+    alice.expect_result(STATUS, json!("Joins in at pauses")).await;
     alice.tab_back_to("manner").await;
     alice.press(Key::Enter).await;
     alice.expect_focus("mode-companion").await;
@@ -32,7 +32,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     bob.expect_result(STATUS, json!("Only when mentioned")).await;
     // Other channels keep the mode of the settings.
     bob.click("channel-random").await;
-    bob.expect_result(STATUS, json!("Speaks in pauses")).await;
+    bob.expect_result(STATUS, json!("Joins in at pauses")).await;
     let reset = "return document.getElementById('mode-reset').hidden";
     alice.expect_result(reset, json!(false)).await;
     alice.click("mode-reset").await;
@@ -41,7 +41,7 @@ async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
     alice.expect_focus("mode-companion").await;
     alice.press(Key::Escape).await;
     alice.expect_focus("manner").await;
-    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
+    alice.expect_result(STATUS, json!("Joins in at pauses")).await;
     browser.close().await;
 }
 
@@ -69,7 +69,7 @@ async fn a_mute_is_shown_and_lifted() {
     alice.click("unmute").await;
     expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
     alice.click("manner-close").await;
-    alice.expect_result(STATUS, json!("Speaks in pauses")).await;
+    alice.expect_result(STATUS, json!("Joins in at pauses")).await;
 
     // A mute of all channels includes this one.
     assert_eq!(program.send("POST", "/api/mute", Some(&json!({ "minutes": 60 }))).await.0, 204);

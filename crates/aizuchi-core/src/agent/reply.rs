@@ -49,6 +49,13 @@ fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
     about.or_else(|| context.newest_human_message()).into_iter().collect()
 }
 
+/// What the mind made of it.
+enum Thought {
+    Text(Generated),
+    /// It has nothing to say, for this reason, and nobody waits for an answer.
+    Nothing(String),
+}
+
 /// The result of the model calls.
 struct Generated {
     text: String,
@@ -115,7 +122,10 @@ impl Agent {
         };
         let is_last = claim.attempt >= super::MAX_OWED_ATTEMPTS;
         let result = match generated {
-            Ok(generated) => {
+            Ok(Thought::Nothing(why)) => {
+                StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why))
+            }
+            Ok(Thought::Text(generated)) => {
                 let due = self.due_after_typing(claim, &context, &generated.text, began);
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
                 let lineage = generated.lineage;
@@ -363,7 +373,7 @@ impl Agent {
         &self,
         context: &Arc<Context>,
         calls: &mut Calls<'_>,
-    ) -> Result<Generated, StepError> {
+    ) -> Result<Thought, StepError> {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
@@ -377,6 +387,9 @@ impl Agent {
                     Some(toolbox) => toolbox.known_urls().clone(),
                     None => self.known_urls(context),
                 };
+                if let Some(why) = answer.silence.filter(|_| context.owed.is_empty()) {
+                    return Ok(Thought::Nothing(why));
+                }
                 let text = final_text(answer.text, &prompt);
                 let text = self.screen(&text, &known_urls, CodeBlocks::KeepUrls);
                 if is_blank(&text) {
@@ -384,7 +397,7 @@ impl Agent {
                 }
                 let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
                 let lineage = prompt.lineage();
-                return Ok(Generated { text, known_urls, lineage, memo_changes });
+                return Ok(Thought::Text(Generated { text, known_urls, lineage, memo_changes }));
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());

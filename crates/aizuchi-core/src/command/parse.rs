@@ -86,6 +86,11 @@ const DID_NOT_ANSWER: &[&str] = &[
     "黙っている",
     "何も言わなかった",
     "話さなかった",
+    "静かなの",
+    "静かなんですか",
+    "話さないの",
+    "しゃべらないの",
+    "喋らないの",
 ];
 const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
 const MEMORY: [&str; 8] = [
@@ -217,9 +222,30 @@ const VAGUE: [&str; 14] = [
     "しっ",
     "hush",
 ];
-const MUTE: [&str; 8] =
-    ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
-const UNMUTE: [&str; 15] = [
+const MUTE: [&str; 15] = [
+    "mute",
+    "be quiet",
+    "be silent",
+    "stay quiet",
+    "stay silent",
+    "keep quiet",
+    "shut up",
+    "ミュート",
+    "黙っていて",
+    "黙ってて",
+    "黙って",
+    "静かにしていて",
+    "静かにしてて",
+    "静かにして",
+    "静かに",
+];
+const UNMUTE: [&str; 21] = [
+    "come back",
+    "you can come back",
+    "戻ってきて",
+    "戻ってきていいよ",
+    "しゃべっていいよ",
+    "喋っていいよ",
     "unmute",
     "start talking again",
     "talk again",
@@ -285,12 +311,34 @@ const OPT_IN: [&str; 8] = [
     "また聞いて",
     "私の発言をまた聞いて",
 ];
-const HELP: [&str; 6] = ["help", "commands", "what can you do", "ヘルプ", "コマンド", "使い方"];
+const HELP: [&str; 5] = ["help", "commands", "ヘルプ", "コマンド", "使い方"];
 const MODE: [&str; 2] = ["mode", "モード"];
 const EVERYWHERE: [&str; 5] =
     ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
 /// What may follow a command.
 const END_MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
+/// What a command may begin with and means nothing by it.
+const OPENINGS: [&str; 19] = [
+    "ok ",
+    "ok, ",
+    "okay ",
+    "okay, ",
+    "alright ",
+    "alright, ",
+    "hey ",
+    "so ",
+    "well ",
+    "now ",
+    "もう",
+    "そろそろ",
+    "じゃあ、",
+    "じゃあ",
+    "では、",
+    "ねえ、",
+    "しばらくの間",
+    "しばらく",
+    "少しの間",
+];
 /// Polite endings of a command, the longest first.
 const POLITE_ENDINGS: [&str; 14] = [
     "をお願いします",
@@ -371,6 +419,10 @@ impl Command {
             stops(clause)
                 && !candidate_forms(clause).iter().any(|form| VAGUE.contains(&form.as_str()))
         };
+        // "be quiet for an hour": for how long makes it plain.
+        let mutes = |clause: &str| {
+            matches!(Self::parse(clause), Some(Command::Mute { duration: Some(_), .. }))
+        };
         let is_name = |clause: &str, name: &str| {
             let clause = clause.strip_prefix('@').unwrap_or(clause);
             clause.strip_suffix("さん").unwrap_or(clause) == name
@@ -382,9 +434,9 @@ impl Command {
                 let called = called.map(|rest| rest.strip_prefix("さん").unwrap_or(rest));
                 let before =
                     first.strip_suffix(&*name).map(|rest| rest.trim_end_matches([' ', '@']));
-                is_name(first, &name) && stops(second)
+                is_name(first, &name) && (stops(second) || mutes(second))
                     || plainly_stops(first) && is_name(second, &name)
-                    || called.is_some_and(|rest| plainly_stops(rest.trim_start()))
+                    || called.is_some_and(|rest| plainly_stops(rest.trim_start()) || mutes(rest))
                     || before.is_some_and(plainly_stops)
             })
     }
@@ -588,7 +640,7 @@ fn without_name(text: &str, name: &str) -> String {
     ended.map_or(text, |text| text.trim_end_matches(marks)).to_owned()
 }
 
-/// The text without marks around it, followed by its forms without polite endings.
+/// The text without marks around it, followed by its forms without polite endings, and all of these without an opening.
 fn candidate_forms(text: &str) -> Vec<String> {
     let mut text = text.trim_matches(END_MARKS);
     text = text.strip_prefix("please ").unwrap_or(text);
@@ -602,6 +654,12 @@ fn candidate_forms(text: &str) -> Vec<String> {
         text = shorter.trim_end_matches(END_MARKS);
         forms.push(text.to_owned());
     }
+    let opened = |form: &String| {
+        let mut behind = OPENINGS.iter().filter_map(|opening| form.strip_prefix(opening));
+        behind.find(|rest| !rest.is_empty()).map(|rest| rest.trim_start().to_owned())
+    };
+    let shorter: Vec<String> = forms.iter().filter_map(opened).collect();
+    forms.extend(shorter);
     forms
 }
 
@@ -623,6 +681,9 @@ mod tests {
         let mode = |mode| Command::Mode(Some(mode));
         for (text, expected) in [
             ("@アイズチ 黙れ", Stop),
+            ("@Aizuchi しばらく黙ってて", Stop),
+            ("@Aizuchi ok, you can talk again", Unmute(Channel)),
+            ("@Aizuchi もう話していいよ", Unmute(Channel)),
             ("@Aizuchi why?", Why),
             ("Aizuchi, why did you say that?", Why),
             ("why @aizuchi?", Why),
@@ -720,6 +781,8 @@ mod tests {
             ("うるさいよAizuchi、誰も聞いてない", true),
             ("アイズチうるさい", true),
             ("Aizuchi、静かにして", true),
+            ("Aizuchi please be silent for 10 minutes", true),
+            ("Aizuchi、10分だけ静かにして", true),
             ("Aizuchi, stop", true),
             ("stop Aizuchi", false),
             ("shut up about Aizuchi", false),

@@ -230,7 +230,13 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
     is_said(before) && (is_empty(behind) || behind.starts_with(" for "))
-        || is_empty(before) && is_said(behind)
+        || is_empty(before) && (is_said(behind) || asks_for_presence(behind))
+}
+
+/// 「…いる？」, right behind the name.
+fn asks_for_presence(behind: &str) -> bool {
+    let asked = behind.trim_end().strip_suffix(['?', '？']);
+    asked.is_some_and(|words| PRESENCE.contains(&words.trim()))
 }
 
 /// `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.

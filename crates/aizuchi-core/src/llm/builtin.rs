@@ -7,10 +7,15 @@ mod vocabulary;
 mod phrases;
 mod request;
 mod days;
+mod sums;
+mod asked;
+mod wording;
 mod quote;
 mod ranking;
 mod quotes;
 mod judge;
+mod answer;
+mod lookup;
 mod reply;
 mod memory;
 
@@ -37,6 +42,25 @@ impl Llm for BuiltinMind {
             PromptVerb::State => text("ACTIVE".to_owned()),
         };
         Ok(response)
+    }
+}
+
+/// The built-in mind in the place of a model, for replays: they ask when it would speak, and not what it would say. Where nothing
+/// that was said helps, it brings the question back.
+pub struct BuiltinStandIn;
+
+#[async_trait]
+impl Llm for BuiltinStandIn {
+    fn model(&self) -> &str {
+        BuiltinMind.model()
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let response = BuiltinMind.ask(prompt).await?;
+        Ok(match response.silence {
+            Some(_) => text(reply::bring_back(prompt)),
+            None => response,
+        })
     }
 }
 

@@ -142,6 +142,8 @@ pub fn content_words(text: &str) -> BTreeSet<String> {
         !STOP_WORDS.contains(word) && (word.len() >= 3 || (is_number && !word.is_empty()))
     };
     let latin = latin.filter(is_content).map(|word| stem(word.to_owned()));
+    // "looking" says as little as "look".
+    let latin = latin.filter(|word| !STOP_WORDS.contains(&word.as_str()));
     let runs = text.split(|character: char| !is_ideographic(character));
     let japanese = runs.flat_map(|run| {
         let characters: Vec<char> = run.chars().collect();

@@ -11,7 +11,7 @@ texts! {
         "{name} asked the room something and nobody has answered"
         / "{name:#}の質問に、誰も答えていませんでした";
     conversation_ended: "the conversation has come to an end" / "会話が一段落していました";
-    question_told: "I’ve already asked everyone about this" / "この質問はもう皆さんに伝えていました";
+    question_told: "I’ve already said something about this" / "この質問にはもう応じていました";
     question_answered: "someone has already responded to the question" / "質問には、すでに誰かが応じていました";
     question_directed:
         "the question was put to someone else"
@@ -24,12 +24,19 @@ texts! {
     good_news: "good news calls for a reaction rather than words" / "うれしい知らせだったので、言葉の代わりにリアクションを付けました";
     bad_news: "sad news calls for a reaction rather than words" / "つらい知らせだったので、言葉の代わりにリアクションを付けました";
 
+    greeting: "a greeting calls for a smile rather than words" / "あいさつだったので、言葉の代わりにリアクションを付けました";
+
     // Unasked.
-    listening: "I’m listening." / "聞いています。";
     /// What is known about the question follows.
     perhaps_this_helps(name: Name<'_>, known: &str):
         "{name}, this might help: {known}"
         / "{name:#}、ご参考までに。{known}";
+    /// Why it says nothing after all.
+    nothing_to_say:
+        "nothing that was said here would have helped"
+        / "参考になりそうな発言が見つかりませんでした";
+
+    // In a replay, in the place of what a model would say.
     /// Right below the question.
     unknown_here(name: Name<'_>):
         "I don’t know that one, {name}. Does anyone else know?"
@@ -43,6 +50,7 @@ texts! {
     called(name: Name<'_>, persona: &str):
         "Yes, {name}? Ask me about anything that was said here, or say `@{persona} help`."
         / "はい、{name:#}、何でしょうか。ここで話されたことなら、何でもお尋ねください。使い方は `@{persona} ヘルプ` で確認できます。";
+    pleased_to_meet(name: Name<'_>): "Nice to meet you, {name}." / "{name:#}、はじめまして。よろしくお願いします。";
     good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
@@ -80,10 +88,10 @@ texts! {
     // About itself.
     identity(persona: &str):
         "I’m {persona}, a companion in this chat: a program, not a person. I listen, remember what’s said here, and answer when "
-        "I’m asked. Otherwise I stay quiet, unless a question goes unanswered. I have no language model here, so I can only "
-        "quote. Say `@{persona} help` to see what I can do."
+        "I’m asked. Otherwise I stay quiet, unless nobody answers a question and something said earlier helps. I have no language model here, "
+        "so I can only quote. Say `@{persona} help` to see what I can do."
         / "{persona} です。このチャットのメンバーで、人ではなくプログラムです。会話を覚えておいて、聞かれたらお答えします。"
-          "ふだんは黙っていて、誰も答えない質問が残ったときだけ声をかけます。"
+          "ふだんは黙っていて、誰も答えない質問に前の発言が役立ちそうなときだけ声をかけます。"
           "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で確認できます。";
     is_bot(nature: &str): "Yes, I’m a bot. {nature}" / "はい、ボットです。{nature}";
     is_no_human(nature: &str): "No, I’m a bot. {nature}" / "いいえ、人ではなくボットです。{nature}";
@@ -109,6 +117,30 @@ texts! {
           "- 時刻と日付を答える\n"
           "- 話した理由や黙っていた理由を答える：`@{persona} なぜ？`\n"
           "コマンドの一覧は `@{persona} ヘルプ` で確認できます。言語モデルをつなぐと、もっといろいろなことができます。つなぎ方もお尋ねください。";
+    privacy(persona: &str):
+        "I keep the messages of the channels I’m in, in my own database, so that I can find them again. I send them nowhere, "
+        "unless I’m connected to a language model. What’s said in a private channel or a direct message stays there. "
+        "`@{persona} opt out` and I no longer listen to you; `@{persona} forget me` deletes what you said."
+        / "参加しているチャンネルの発言を、あとで探せるように自分のデータベースに保存しています。言語モデルをつながないかぎり、外には送りません。"
+          "非公開チャンネルや DM の話を、ほかで使うことはありません。"
+          "`@{persona} オプトアウト` であなたの発言を聞かなくなり、`@{persona} 私のことを忘れて` で発言を消します。";
+    languages(persona: &str):
+        "I understand questions and commands in English and in Japanese. `@{persona} help` and `@{persona} ヘルプ` do the same."
+        / "日本語と英語の質問やコマンドがわかります。`@{persona} ヘルプ` と `@{persona} help` は同じです。";
+    personal(name: Name<'_>):
+        "There’s little to tell about me, {name}: I’m a small program, and all I know is what was said here."
+        / "{name:#}、私は小さなプログラムなので、お話しできるような身の上はありません。知っているのは、ここで話されたことだけです。";
+    forget_one(name: Name<'_>, persona: &str):
+        "I can’t forget just one thing on request, {name}. Delete the message itself, and I forget it too. "
+        "`@{persona} forget me` deletes everything you said."
+        / "{name:#}、一部の話だけを選んで忘れることはできません。元の発言を削除してもらえれば、私も忘れます。"
+          "`@{persona} 私のことを忘れて` なら、あなたの発言をすべて消します。";
+    manner(persona: &str):
+        "I answer when I’m mentioned. Otherwise I mostly keep quiet: I wait until the conversation has paused, and speak only if "
+        "a question is still open and something said earlier answers it. `@{persona} why?` tells you why I spoke or stayed "
+        "silent, and `@{persona} status` how I take part here."
+        / "メンションされたら答えます。それ以外はだいたい黙っています。会話が途切れるのを待って、質問が残っていて、前の発言が参考になりそうなときだけ話します。"
+          "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
     /// Where a model can be connected, said there and elsewhere.
     on_this_page: "on this page" / "このページ";
     on_local_page: "on the local room’s page" / "ローカルルームのページ";
@@ -132,6 +164,10 @@ texts! {
     yesterday(weekday: &str, day: &str, year: i16):
         "Yesterday was {weekday}, {day} {year}."
         / "昨日は{year}年{day}、{weekday}でした。";
+    that_day(weekday: &str, day: &str, year: i16):
+        "That’s {weekday}, {day} {year}."
+        / "{year}年{day}、{weekday}です。";
+    sum(sum: &str, result: &str): "{sum} = {result}" / "{sum} = {result}";
     /// `weekday` and `day` as below, `known` is a quotation.
     on_that_day(weekday: &str, day: &str, known: &str):
         "That’s today, {weekday} {day}. {known}"
@@ -177,14 +213,14 @@ texts! {
     /// By the asker, to the others.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you wrote: “{quote}”"
-        / "{when} に{speaker:#}から「{quote}」とありました。";
+        / "{when} に{speaker:#}が「{quote}」と書いていました。";
     /// What has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
         / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
     you_said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, you said {when}: “{quote}”"
-        / "その前は、{when} に{speaker:#}から「{quote}」と聞いていました。";
+        / "その前は、{when} に{speaker:#}が「{quote}」と書いていました。";
     both(newest: &str, before: &str): "{newest}\n{before}" / "{newest}\n{before}";
     recap: "Here are the latest messages:" / "最近のやりとりです。";
     no_summary:
@@ -203,22 +239,40 @@ texts! {
     nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
     // Where nothing answers.
-    no_answer(name: Name<'_>, only_quotes: &str, how_to_connect: &str):
-        "I don’t know, {name}: I found nothing here that answers that. {only_quotes} {how_to_connect}"
-        / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。{only_quotes}{how_to_connect}";
+    /// `none` is one of those below.
+    no_answer(none: &str, only_quotes: &str, how_to_connect: &str):
+        "{none} {only_quotes} {how_to_connect}"
+        / "{none}{only_quotes}{how_to_connect}";
     only_quotes:
         "Without a language model I can only quote this chat."
         / "いまは言語モデルなしで動いているので、ここでの発言を引用することしかできません。";
     how_to_connect(page: &str):
         "You can connect one {page}, or with `aizuchi --model ollama/qwen3:8b`."
         / "モデルは、{page}か `aizuchi --model ollama/qwen3:8b` でつなげます。";
-    no_answer_again(name: Name<'_>):
-        "I didn’t find anything about that here, {name}."
-        / "{name:#}、ここでの会話には見つかりませんでした。";
-    /// Where that was the last thing it said.
-    no_answer_either(name: Name<'_>):
-        "I found nothing on that either, {name}."
-        / "{name:#}、それも見つかりませんでした。";
+    not_found(name: Name<'_>):
+        "I don’t know, {name}. Nothing that was said here answers that."
+        / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。";
+    not_found_again(name: Name<'_>):
+        "That hasn’t come up here, {name}."
+        / "{name:#}、その話はまだここで出ていません。";
+    not_found_either(name: Name<'_>):
+        "I don’t know that one either, {name}."
+        / "{name:#}、それもわかりません。";
+    /// What was said about it without answering it follows.
+    but_related(none: &str, known: &str):
+        "{none} This is the closest I found: {known}"
+        / "{none}近い話ならありました。{known}";
+    /// What they said last follows.
+    person_writes_here(person: Name<'_>, known: &str):
+        "{person} is in this chat. {known}"
+        / "{person:#}は、このチャットに参加している方です。{known}";
+    /// Where they were mentioned follows.
+    person_mentioned(person: Name<'_>, known: &str):
+        "Nobody has told me who {person} is. {known}"
+        / "{person:#}がどなたなのかは聞いていません。{known}";
+    person_unknown(person: Name<'_>):
+        "I don’t know who {person} is: the name hasn’t come up here."
+        / "{person:#}がどなたなのかはわかりません。まだここで名前が出ていません。";
     nobody_said_when(name: Name<'_>):
         "Nobody here has said when, {name}."
         / "{name:#}、いつなのかはまだここで話に出ていません。";
@@ -235,8 +289,35 @@ texts! {
         "Nobody here has said how, {name}."
         / "{name:#}、やり方はまだここで話に出ていません。";
     nobody_said_how_much(name: Name<'_>):
-        "Nobody here has said how many or how much, {name}."
-        / "{name:#}、どれくらいなのかはまだここで話に出ていません。";
+        "I haven’t seen a number for that here, {name}."
+        / "{name:#}、数字はまだここで話に出ていません。";
+
+    // Where it is told to do something.
+    beyond_me(name: Name<'_>):
+        "I can’t do that, {name}: I only find and quote what was said here."
+        / "{name:#}、すみません、それはできません。できるのは、ここでの発言を探して引用することだけです。";
+    beyond_me_again(name: Name<'_>):
+        "That’s beyond me as well, {name}."
+        / "{name:#}、それも私にはできません。";
+    /// `connect` says how a model is connected.
+    with_hint(cannot: &str, connect: &str):
+        "{cannot} A language model could do it. {connect}"
+        / "{cannot}言語モデルがあればできます。{connect}";
+    but_this_was_said:
+        "I can’t write anything of my own without a language model, but this was said about it:"
+        / "言語モデルがないので自分では書けませんが、その話の発言はこちらです。";
+
+    // What is open.
+    open_questions: "Nobody seems to have answered these yet:" / "まだ答えが出ていないようです。";
+    no_open_questions(name: Name<'_>):
+        "I don’t see any open questions here, {name}."
+        / "{name:#}、答えを待っている質問は見当たりません。";
+    not_answered_yet(name: Name<'_>, quote: &str):
+        "Not yet, {name}. I’ve seen no answer to “{quote}”."
+        / "{name:#}、「{quote}」には、まだ誰も答えていないようです。";
+    no_question_of_yours(name: Name<'_>):
+        "I don’t see a question of yours to the others here, {name}."
+        / "{name:#}、ほかの方への質問は見当たりません。";
 
     // Where an opinion is asked for.
     no_opinion(name: Name<'_>):

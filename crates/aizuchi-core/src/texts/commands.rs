@@ -124,7 +124,7 @@ texts! {
     /// Follows [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`\n"
-        "- `mode companion` (speaks in pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
+        "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`\n"
           "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手助け）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";

@@ -12,18 +12,18 @@ texts! {
     role: "Signed in as" / "ログイン中：";
     this_machine: "this machine" / "このマシン";
     withheld:
-        "Your role does not read what was said here."
+        "Your role can’t read what was said here."
         / "あなたの役割では、ここでの発言は読めません。";
     withheld_here:
-        "What was said elsewhere than in the local room is shown to people who sign in: `aizuchi console link` makes a link."
+        "What was said outside the local room is shown only to people who have signed in: `aizuchi console link` makes a sign-in link."
         / "ローカルルーム以外での発言は、ログインした人にだけ表示します。`aizuchi console link` でログイン用のリンクを作れます。";
     skip: "Skip to the content" / "本文へ移動";
 
     // The overview.
     connected: "connected" / "接続中";
-    not_connected(why: &str): "not heard: {why}" / "受信していません：{why}";
+    not_connected(why: &str): "not connected: {why}" / "受信していません：{why}";
     catching_up(read: usize, channels: usize):
-        "caught up with {read} of {channels} channels"
+        "caught up on {read} of {channels} channels"
         / "{channels} チャンネル中 {read} チャンネルの確認が済みました";
     failing(count: usize): "{count} cannot be read" / "{count} チャンネルは読めません";
     workspace_muted: "muted everywhere" / "すべてのチャンネルでミュート中";
@@ -42,10 +42,10 @@ texts! {
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
     muted: "muted" / "ミュート中";
-    no_channels: "Nothing was heard here yet." / "まだ何も聞いていません。";
+    no_channels: "Nothing has been heard here yet." / "まだ何も聞いていません。";
     nothing: "none" / "なし";
     now: "now" / "いま";
-    owed: "asked for" / "呼びかけあり";
+    owed: "waiting for an answer" / "呼びかけあり";
 
     // Orders.
     mute_two_hours: "Mute for 2 hours" / "2 時間ミュート";
@@ -68,7 +68,7 @@ texts! {
     anything: "any" / "すべて";
     older: "Older" / "以前の発言";
     newest: "Newest" / "最新";
-    no_messages: "Nothing fits." / "該当するものはありません。";
+    no_messages: "Nothing matches." / "該当するものはありません。";
     text_withheld: "(text not shown)" / "（内容は非表示）";
     deleted: "(deleted)" / "（削除済み）";
     in_thread: "in a thread" / "スレッド内";
@@ -79,7 +79,7 @@ texts! {
         "Reasons, prompts and answers are shown to admins."
         / "理由、プロンプト、回答は管理者にだけ表示します。";
     still_open:
-        "This is not decided yet."
+        "This has not been decided yet."
         / "まだ判断していません。";
     asked: "Answer" / "返答";
     links: "What it replies to" / "返信先";
@@ -89,14 +89,14 @@ texts! {
     certain: "(the platform says so)" / "（プラットフォームの情報）";
     gates: "Rules, in their order" / "ルール（確認した順）";
     no_gates:
-        "No rule was looked at: somebody asked, or it was not judged yet."
+        "No rule was checked: somebody asked, or it has not been judged yet."
         / "ルールは確認していません。呼びかけがあったか、まだ判断前です。";
     settled_it: "settled it:" / "これで決まりました：";
     verdict: "Verdict" / "判断の内容";
     beginning: "Beginning" / "冒頭";
     about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
     said: "What was said" / "発言した内容";
-    said_after: "Who spoke then" / "その後の発言";
+    said_after: "Who spoke next" / "その後の発言";
     nothing_yet: "Nothing has followed yet." / "その後の動きはまだありません。";
 
     // Marks.
@@ -122,9 +122,9 @@ texts! {
     money_count(money: &str, per_thousand: &str):
         "{money}, {per_thousand} per 1 000 messages heard"
         / "{money}、発言 1,000 件あたり {per_thousand}";
-    delays: "How soon it answers, beside people" / "返答までの時間（人との比較）";
+    delays: "How quickly it answers, compared with people" / "返答までの時間（人との比較）";
     delays_explained:
-        "Medians. People’s are learned in each channel and follow slowly."
+        "Medians. Those of people are learned channel by channel and change slowly."
         / "中央値です。人の値はチャンネルごとに学習したもので、緩やかに変わります。";
     when_asked: "when asked" / "呼びかけへの返答";
     when_unasked: "unasked" / "自発的な発言";
@@ -141,22 +141,22 @@ texts! {
     calls_explained:
         "Calls for decisions; what memories cost is in the budget on the page of all channels."
         / "判断のための呼び出しです。記憶にかかった費用は、チャンネル一覧の合計に含まれます。";
-    no_figures: "Nothing happened in this time." / "この期間の記録はありません。";
+    no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
     dead_letters: "What could not be said" / "発言できなかったもの";
-    no_dead_letters: "Nothing was given up." / "諦めたものはありません。";
+    no_dead_letters: "Nothing was given up on." / "諦めたものはありません。";
     older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
     drop: "Drop" / "破棄";
-    steps: "What waits" / "待っている処理";
-    no_steps: "Nothing waits." / "待っている処理はありません。";
+    steps: "Waiting" / "待っている処理";
+    no_steps: "Nothing is waiting." / "待っている処理はありません。";
     due: "Due" / "予定";
     models: "Models" / "モデル";
     model: "Model" / "モデル";
-    no_calls: "No model was asked lately." / "最近、モデルへの問い合わせはありません。";
+    no_calls: "No model has been asked lately." / "最近、モデルへの問い合わせはありません。";
     works: "works" / "正常";
-    fails_since: "fails since" / "失敗が続いています：";
+    fails_since: "failing since" / "失敗が続いています：";
     failures(failed: usize, calls: usize):
         "{failed} of the last {calls} calls failed"
         / "直近 {calls} 回のうち {failed} 回失敗";
@@ -209,7 +209,6 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
     }
 }
 
-/// The pending step's verb.
 /// What did not come about, and how often it was tried.
 pub fn given_up(language: Language, verb: &str, attempts: u32) -> String {
     let what = match verb {
@@ -223,6 +222,7 @@ pub fn given_up(language: Language, verb: &str, attempts: u32) -> String {
     }
 }
 
+/// The pending step's verb.
 pub fn pending_verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "will decide", "判断待ち"),

@@ -86,7 +86,7 @@ texts! {
 pub fn mode(language: Language, mode: Mode) -> &'static str {
     match mode {
         Mode::Companion => {
-            pick(language, "companion: speaks in pauses", "companion：会話の合間に話す")
+            pick(language, "companion: joins in at pauses", "companion：会話の合間に話す")
         }
         Mode::Facilitator => {
             pick(language, "facilitator: helps discussions", "facilitator：話し合いを手助け")

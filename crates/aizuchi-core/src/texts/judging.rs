@@ -17,7 +17,7 @@ texts! {
         / "この話にはもう加わっていて、状況も変わっていませんでした";
     /// The share of a yes.
     learned(percent: f64):
-        "I was not asked: in moments like this one my judge said yes in {percent:.1} % of cases"
+        "I didn’t look closely: in moments like this I’ve decided to speak in only {percent:.1} % of cases"
         / "似た場面で発言すると判断した割合が {percent:.1}% と低いため、今回は判断を省きました";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（{limit}）";
     observe_mode:
@@ -82,7 +82,7 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
         Gate::Learned => pick(
             language,
-            "I was not asked: in moments like this one my judge hardly ever said yes",
+            "I didn’t look closely: in moments like this I’ve hardly ever decided to speak",
             "似た場面で発言すると判断したことがほとんどないため、今回は判断を省きました",
         ),
         Gate::Budget => pick(language, "my budget was used up", "利用上限に達していました"),

@@ -18,12 +18,12 @@ texts! {
     made: "made" / "作成：";
     nothing: "Nothing is remembered here yet." / "まだ何も覚えていません。";
     nothing_about(name: &str):
-        "Nothing that is remembered names {name} or comes from what they said."
+        "Nothing remembered here names {name} or comes from what they said."
         / "{name} について、または {name} の発言から覚えていることはありません。";
     hidden(entries: usize):
         "{entries} entries come from private channels and are not shown."
         / "非公開チャンネルに由来する {entries} 項目は表示していません。";
-    known_to_all: "everybody may know it" / "全員が知ってよい";
+    known_to_all: "visible to everyone" / "全員が知ってよい";
     known_here: "stays in its channel" / "このチャンネルだけ";
     pinned: "pinned" / "固定";
     sources(messages: usize): "from {messages} messages" / "もとの発言 {messages} 件";
@@ -47,9 +47,9 @@ texts! {
     revert: "Go back to this version" / "この版に戻す";
     undo: "Undo" / "取り消す";
     first_version: "The first version that is kept." / "保存されている最初の版です。";
-    unchanged(entries: usize): "{entries} entries are as they were" / "変更のない項目：{entries} 件";
+    unchanged(entries: usize): "{entries} entries unchanged" / "変更のない項目：{entries} 件";
     added: "new:" / "追加：";
-    taken_away: "gone:" / "なくなったもの：";
+    taken_away: "removed:" / "なくなったもの：";
     memos: "Memos" / "メモ";
     no_memos: "There are no memos." / "メモはありません。";
     priority: "Priority" / "優先度";
@@ -62,7 +62,7 @@ texts! {
     by: "By" / "変更者";
     by_itself: "by itself" / "自動";
     a_memo: "a memo" / "メモ";
-    version_gone: "the version before is not kept any more" / "以前の版は残っていません";
+    version_gone: "the previous version is no longer kept" / "以前の版は残っていません";
     older: "Older" / "以前のもの";
     newest: "Newest" / "最新";
     explained:

@@ -127,7 +127,7 @@ async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
         skipped.why.unwrap()
     })
     .await;
-    assert!(told.contains("I was not asked"), "{told}");
+    assert!(told.contains("I didn’t look closely"), "{told}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whether the built-in mind joins in: a question to everyone that is still open, or news that deserve a nod.
+//! Whether the built-in mind joins in: a question to everyone that is still open, or news and greetings that deserve a nod.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::context::conversation_analysis::{
 use crate::context::talk::passes_question_on;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{News, normalize};
-use crate::llm::builtin::vocabulary::truncate_quote;
+use crate::llm::builtin::request::{News, Request, normalize};
+use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::texts::{self, Name};
@@ -24,8 +24,17 @@ use aizuchi_structure::cues::Cues;
 pub fn judge(prompt: &Prompt) -> String {
     let context = &*prompt.context;
     let language = prompt.persona.language;
-    let found = find_open_question(context);
-    let judgment = match found.or_else(|reason| find_known(prompt).ok_or(reason)) {
+    let has_said = |quote: &str| {
+        let messages = context.target_messages().iter();
+        let mut own = messages.filter(|it| it.author.kind == AuthorKind::Persona);
+        own.any(|it| it.text.contains(quote))
+    };
+    let helps = |it: &Message| {
+        let quotes = Quotes::new(prompt, it);
+        quotes.helpful(&it.text).is_some_and(|known| !has_said(&known.newest.text))
+    };
+    let found = find_known(prompt).map_or_else(|| find_open_question(context, helps), Ok);
+    let judgment = match found {
         Ok(question) => {
             let name = to_single_line(context.display_name(&question.author.id));
             json!({
@@ -42,7 +51,7 @@ pub fn judge(prompt: &Prompt) -> String {
             let about = nod.map(|(message, _)| message).or(question);
             let about = about.map(|message| prompt.speakers.message_label(message));
             let reason = match nod {
-                Some((_, news)) => news_reason(news, language),
+                Some((_, nod)) => nod.reason(language),
                 None => nothing.reason(language),
             };
             json!({
@@ -53,7 +62,7 @@ pub fn judge(prompt: &Prompt) -> String {
                 "about": about,
                 // The state is a judgment that keywords cannot make.
                 "conversation_state": "active",
-                "reaction": nod.map(|(_, news)| news.emoji()),
+                "reaction": nod.map(|(_, nod)| nod.emoji()),
             })
         }
     };
@@ -78,18 +87,41 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
     quotes.tells_plainly(&message.text).then_some(&**message)
 }
 
-/// The newest human message, if it tells news that deserve a nod, and the channel allows the emoji.
-fn find_nod(prompt: &Prompt) -> Option<(&Message, News)> {
+/// The newest human message, if it tells news or greets, which deserves a nod, and the channel allows the emoji.
+fn find_nod(prompt: &Prompt) -> Option<(&Message, Nod)> {
     let message = prompt.context.newest_human_message()?;
-    let news = News::find(&message.text)?;
-    let is_allowed = prompt.judge_options.reactions.iter().any(|emoji| emoji == news.emoji());
-    (is_allowed && !message.is_addressed()).then_some((&**message, news))
+    let greets = || greets(&message.text) && !is_in_talk(message, &prompt.context);
+    let nod = match News::find(&message.text) {
+        Some(news) => Nod::News(news),
+        None if greets() => Nod::Greeting,
+        None => return None,
+    };
+    let is_allowed = prompt.judge_options.reactions.iter().any(|emoji| emoji == nod.emoji());
+    (is_allowed && !message.is_addressed()).then_some((&**message, nod))
 }
 
-fn news_reason(news: News, language: Language) -> &'static str {
-    match news {
-        News::Good => texts::builtin::good_news(language),
-        News::Bad => texts::builtin::bad_news(language),
+/// What it reacts to where words are not called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nod {
+    News(News),
+    /// One that nobody else returns.
+    Greeting,
+}
+
+impl Nod {
+    fn emoji(self) -> &'static str {
+        match self {
+            Nod::News(news) => news.emoji(),
+            Nod::Greeting => LAUGH,
+        }
+    }
+
+    fn reason(self, language: Language) -> &'static str {
+        match self {
+            Nod::News(News::Good) => texts::builtin::good_news(language),
+            Nod::News(News::Bad) => texts::builtin::bad_news(language),
+            Nod::Greeting => texts::builtin::greeting(language),
+        }
     }
 }
 
@@ -125,20 +157,31 @@ impl NoOpenQuestion {
 /// facts that a model is told. `docs/internals/eval.md` has the figures for it.
 const SURELY_OPEN: f32 = 0.65;
 
-/// The newest question to everyone that is still open. Without one, why there is none, and the question that this is said
-/// of, if it is said of one.
-fn find_open_question(context: &Context) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
+/// The newest question to everyone that is still open, of several the newest one that can be helped with. Without one, why there
+/// is none, and the question that this is said of, if it is said of one.
+fn find_open_question(
+    context: &Context,
+    helps: impl Fn(&Message) -> bool,
+) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
     let analysis = ConversationAnalysis::new(context);
     // Who tells sad news waits for sympathy, not for an answer, and small talk is for those who are there.
     let is_question = |question: &&QuestionAnalysis<'_>| {
         question.open >= SURELY_OPEN
             && News::find(&question.message.text).is_none()
             && !is_small_talk(&question.message.text)
+            && !greets(&question.message.text)
             && !is_answered_at_once(question.message, &analysis, context)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
-    if let Some(untold) = open.iter().rfind(|question| !has_told(context, question.message)) {
-        return Ok(untold.message);
+    let untold: Vec<&Message> = open
+        .iter()
+        .map(|question| &**question.message)
+        .filter(|it| !has_told(context, it))
+        .collect();
+    // Of several, one that it can help with.
+    let helped = || untold.iter().rfind(|it| helps(it)).filter(|_| untold.len() > 1);
+    if let Some(question) = helped().or(untold.last()) {
+        return Ok(question);
     }
     if let Some(question) = analysis.questions().last().filter(|it| wonders_aloud(it, context)) {
         return Ok(question.message);
@@ -258,6 +301,11 @@ fn is_in_talk(newest: &Message, context: &Context) -> bool {
     before.any(|message| message.author.id != newest.author.id)
 }
 
+/// "hello?" asks nothing.
+fn greets(text: &str) -> bool {
+    Request::parse(text, "", std::iter::empty()) == Request::Greeting
+}
+
 fn is_small_talk(text: &str) -> bool {
     let lower = normalize(text);
     List::SmallTalk.phrases().iter().any(|phrase| lower.contains(phrase))
@@ -281,7 +329,9 @@ fn has_told(context: &Context, question: &Message) -> bool {
         is_next &= is_own;
         let passes_on_unquoted =
             || !message.text.contains(['“', '「']) && passes_question_on(&message.text);
-        is_own && (message.text.contains(&*quote) || is_next && passes_on_unquoted())
+        // What stands right below it and asks nothing has helped.
+        let helps = || !passes_question_on(&message.text);
+        is_own && (message.text.contains(&*quote) || is_next && (passes_on_unquoted() || helps()))
     })
 }
 
@@ -410,7 +460,7 @@ mod tests {
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err((Ended, None))),
         ] {
             let context = context(&texts);
-            let found = find_open_question(&context).map(|message| message.id.as_str());
+            let found = find_open_question(&context, |_| false).map(|message| message.id.as_str());
             let found = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
             assert_eq!(found, expected, "{texts:?}");
         }
@@ -422,9 +472,9 @@ mod tests {
         let mut busy = crowd.to_vec();
         busy.push(("ann", "who has the key?"));
         busy.extend(crowd);
-        assert_eq!(ids(find_open_question(&context(&busy))), Ok("003".to_owned()));
+        assert_eq!(ids(find_open_question(&context(&busy), |_| false)), Ok("003".to_owned()));
         busy.push(("dan", "ann: eve has it"));
         let answered = Err((Answered, Some("003".to_owned())));
-        assert_eq!(ids(find_open_question(&context(&busy))), answered);
+        assert_eq!(ids(find_open_question(&context(&busy), |_| false)), answered);
     }
 }

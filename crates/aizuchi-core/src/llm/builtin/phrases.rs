@@ -32,12 +32,28 @@ pub enum Topic {
     Recap,
     /// The same in short.
     Summary,
+    /// Which questions wait for an answer.
+    Open,
+    /// Whether somebody answered the one who asks.
+    Answered,
+    /// What it stores, and who sees it.
+    Privacy,
+    /// To forget one matter.
+    ForgetOne,
+    /// When it speaks.
+    Manner,
+    /// Which languages it understands.
+    Languages,
+    /// What people ask one another about themselves.
+    Personal,
     /// Its answer was wrong.
     Correction,
     Insult,
     Thanks,
     Apology,
     Praise,
+    /// "I see": it asks for nothing more.
+    Acknowledgment,
     /// How it is.
     Mood,
     /// Whether it is there.
@@ -62,6 +78,13 @@ impl Topic {
             | Topic::Opinion
             | Topic::Reminder
             | Topic::Recap
+            | Topic::Open
+            | Topic::Answered
+            | Topic::Privacy
+            | Topic::ForgetOne
+            | Topic::Manner
+            | Topic::Languages
+            | Topic::Personal
             | Topic::Mood
             | Topic::Presence => true,
             Topic::Correction
@@ -69,6 +92,7 @@ impl Topic {
             | Topic::Thanks
             | Topic::Apology
             | Topic::Praise
+            | Topic::Acknowledgment
             | Topic::Goodbye => false,
         }
     }
@@ -108,11 +132,27 @@ pub enum List {
     ApologyWords,
     AfterWork,
     Night,
+    FirstMeeting,
     Morning,
     Day,
     Evening,
     Tomorrow,
     Yesterday,
+    Hours,
+    Numbers,
+    Places,
+    Reasons,
+    Undertaken,
+    CommonKana,
+    Again,
+    Interjections,
+    Softeners,
+    Orders,
+    Requests,
+    GoesOn,
+    Lookups,
+    Laughs,
+    Kinds,
 }
 
 impl List {

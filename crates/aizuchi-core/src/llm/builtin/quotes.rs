@@ -78,9 +78,56 @@ impl<'a> Quotes<'a> {
         Question::new(question, &self.people).known(self.quotes.iter().collect())
     }
 
+    /// The same, if it helps somebody who did not ask for it.
+    pub fn helpful(&self, text: &str) -> Option<Known<'_, 'a>> {
+        let question = Question::new(text, &self.people);
+        let known = question.known(self.quotes.iter().collect())?;
+        question.is_helped_by(known.newest).then_some(known)
+    }
+
     /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
     pub fn nearest_of_all(&self, question: &str) -> Option<Known<'_, 'a>> {
         Question::new(question, &self.people).known(self.all())
+    }
+
+    /// What answers a question that goes on with an earlier one.
+    pub fn nearest_following(&self, question: &str, earlier: &str) -> Option<Known<'_, 'a>> {
+        Question::new(question, &self.people).following(earlier).known(self.all())
+    }
+
+    /// What is most about a question without answering it.
+    pub fn related(&self, question: &str, earlier: Option<&str>) -> Option<&Quote<'a>> {
+        let question = Question::new(question, &self.people);
+        let question = match earlier {
+            Some(earlier) => question.following(earlier),
+            None => question,
+        };
+        question.related(self.all())
+    }
+
+    /// Whether somebody has used a word that a question is about.
+    pub fn has_word_of(&self, question: &str) -> bool {
+        rank(question, &self.all()).iter().any(|(share, _)| *share > 0.0)
+    }
+
+    /// What somebody said last.
+    pub fn newest_by(&self, name: &str) -> Option<&Quote<'a>> {
+        self.all().into_iter().rfind(|quote| quote.speaker.eq_ignore_ascii_case(name))
+    }
+
+    /// The last words of somebody else whom a text names.
+    pub fn newest_by_named(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
+        let text = text.to_lowercase();
+        self.all().into_iter().rfind(|quote| {
+            let name = quote.speaker.to_lowercase();
+            quote.message.author.id != *asker && !name.is_empty() && text.contains(&name)
+        })
+    }
+
+    /// What was said last that holds a name.
+    pub fn newest_with(&self, name: &str) -> Option<&Quote<'a>> {
+        let name = name.to_lowercase();
+        self.all().into_iter().rfind(|quote| quote.text.to_lowercase().contains(&name))
     }
 
     /// Whether what others said answers this so plainly that it is worth saying unasked.
@@ -89,7 +136,7 @@ impl<'a> Quotes<'a> {
     }
 
     /// Everything, oldest first.
-    fn all(&self) -> Vec<&Quote<'a>> {
+    pub fn all(&self) -> Vec<&Quote<'a>> {
         let mut all: Vec<&Quote<'a>> = self.quotes.iter().chain(&self.own).collect();
         all.sort_by_key(|quote| quote.message.at);
         all
@@ -146,7 +193,19 @@ impl<'a> Quotes<'a> {
             true if speaker.is_some() => said,
             true => Vec::new(),
             false => {
-                let ranked = rank(topic, &said).into_iter();
+                // Who says something about it says it in their own words, and not only in reply to it.
+                let own: Vec<Quote<'a>> = match speaker {
+                    Some(_) => Vec::new(),
+                    None => {
+                        said.iter().map(|it| Quote { question: None, ..(*it).clone() }).collect()
+                    }
+                };
+                let ranked = match speaker {
+                    Some(_) => rank(topic, &said),
+                    None => rank(topic, &own.iter().collect::<Vec<_>>()),
+                };
+                let shares: Vec<f64> = ranked.iter().map(|(share, _)| *share).collect();
+                let ranked = shares.into_iter().zip(said);
                 let is_about = |(share, quote): &(f64, &Quote<'a>)| {
                     *share > MIN_SHARE || (speaker.is_some() && self.replies_about(quote, topic))
                 };
@@ -268,6 +327,9 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
         | Request::Greeting
         | Request::Said { .. }
         | Request::Topic(_)
+        | Request::Again
+        | Request::Sum { .. }
+        | Request::Order(_)
         | Request::Laugh
         | Request::Question(_) => None,
     }

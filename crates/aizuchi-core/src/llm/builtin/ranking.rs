@@ -2,15 +2,16 @@
 //! what was asked for.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jiff::SignedDuration;
 
+use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody, tells_who_is};
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks};
-use crate::llm::builtin::request::{holds_any, normalize};
+use crate::llm::builtin::request::normalize;
+use crate::llm::builtin::wording::{as_written, faint_words};
 use crate::recall::content_words::content_words;
-use aizuchi_structure::cues::Cues;
-use aizuchi_structure::lexicon::Topic;
 
 /// An answer holds more than this share of the question's words, by weight.
 pub const MIN_SHARE: f64 = 0.5;
@@ -30,14 +31,26 @@ pub struct Known<'q, 'a> {
 /// A question to which an answer is looked for.
 pub struct Question<'a> {
     text: &'a str,
-    lower: String,
+    /// What it is about, if its own words do not say: "and when is it?".
+    topic: String,
+    asked: Asked,
     /// The names of those who are known here.
     people: &'a [&'a str],
 }
 
 impl<'a> Question<'a> {
     pub fn new(text: &'a str, people: &'a [&'a str]) -> Self {
-        Self { text, lower: normalize(text), people }
+        Self { text, topic: text.to_owned(), asked: Asked::of(text), people }
+    }
+
+    /// The same question about what an earlier one was about, if it goes on with that: "and when is it?", "what about the
+    /// drinks?".
+    pub fn following(self, earlier: &str) -> Self {
+        let asked = match self.asked {
+            Asked::Other => Asked::of(earlier),
+            asked => asked,
+        };
+        Self { topic: format!("{earlier} {}", self.topic), asked, ..self }
     }
 
     /// The statement that answers it best, if one does. Among equals, what was told to the mind and then the newest. A
@@ -45,7 +58,7 @@ impl<'a> Question<'a> {
     pub fn known<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<Known<'q, 'b>> {
         let statements: Vec<&'q Quote<'b>> =
             quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
-        let ranked = rank(self.text, &statements);
+        let ranked = rank(&self.topic, &statements);
         let is_told = |quote: &Quote<'_>| quote.kind != QuoteKind::Said;
         let mut best: Option<(f64, usize)> = None;
         for (index, (share, quote)) in ranked.iter().enumerate() {
@@ -60,11 +73,27 @@ impl<'a> Question<'a> {
         let (share, index) = best?;
         let best = statements[index];
         let says_anew = |(later, (has, quote)): &(usize, &(f64, &Quote<'_>))| {
-            let changes = changes(&quote.text);
-            // "It moved to Friday" right behind it has no word of the matter.
-            let goes_on = || *later == index + 1 && changes && is_shortly_behind(quote, best);
+            let changes = changes(&quote.text) && self.is_told_by(quote);
+            // "It moved to Friday" right behind it has no word of the matter, or of another.
+            let is_about_another = || {
+                let others = statements.iter().filter(|other| {
+                    other.message.id != quote.message.id && other.message.id != best.message.id
+                });
+                let words = content_words(&quote.text);
+                let own = content_words(&best.text);
+                let mut others = others.map(|other| content_words(&other.text));
+                others.any(|other| words.intersection(&other).any(|word| !own.contains(word)))
+            };
+            let goes_on = || {
+                *later == index + 1
+                    && changes
+                    && is_shortly_behind(quote, best)
+                    && !is_about_another()
+            };
             let is_same = *has >= share || (changes && *has > MIN_SHARE);
-            goes_on() || (is_same && (changes || self.asks_for_time() && tells_time(&quote.text)))
+            goes_on()
+                || (is_same
+                    && (changes || self.asks_for_time() && self.asked.is_told_by(&quote.text)))
         };
         let later = ranked.iter().enumerate().skip(index + 1).rfind(says_anew);
         let earlier = || {
@@ -80,122 +109,89 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Whether one of these answers it so plainly that it is worth saying unasked: it was told to the mind, or it has
-    /// all words of the question and the time that is asked for.
+    /// What is most about it without telling what is asked for.
+    pub fn related<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<&'q Quote<'b>> {
+        let statements: Vec<&'q Quote<'b>> =
+            quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
+        let mut best: Option<(f64, &'q Quote<'b>)> = None;
+        for (share, quote) in rank(&self.topic, &statements) {
+            if share > MIN_SHARE && best.is_none_or(|(known, _)| share >= known) {
+                best = Some((share, quote));
+            }
+        }
+        best.map(|(_, quote)| quote)
+    }
+
+    /// Whether one of these answers it so plainly that it is worth saying unasked in the middle of a talk: it was told to the
+    /// mind, or it has all words of the question and the time or the place that is asked for.
     pub fn is_plainly_told(&self, quotes: &[Quote<'_>]) -> bool {
         const ALL: f64 = 0.99;
         let statements: Vec<&Quote<'_>> = quotes.iter().filter(|it| !asks(&it.text)).collect();
-        rank(self.text, &statements).iter().any(|(share, quote)| match quote.kind {
+        rank(&self.topic, &statements).iter().any(|(share, quote)| match quote.kind {
             QuoteKind::Kept | QuoteKind::Told => *share > MIN_SHARE,
-            QuoteKind::Said => *share > ALL && self.asks_for_time() && tells_time(&quote.text),
+            QuoteKind::Said => {
+                let is_plain = matches!(self.asked, Asked::Time | Asked::Place);
+                *share > ALL && is_plain && self.asked.is_told_by(&quote.text)
+            }
         })
     }
 
+    /// Whether what is known helps somebody who did not ask the mind. Where the form of a text does not show that it
+    /// answers, it has to share more than a word with the question.
+    pub fn is_helped_by(&self, known: &Quote<'_>) -> bool {
+        const FEWEST: usize = 2;
+        let shared = || {
+            let wanted = content_words(&self.topic);
+            wanted.intersection(&content_words(&known.text)).count()
+        };
+        match self.asked {
+            Asked::Time | Asked::Amount | Asked::Person | Asked::Place | Asked::Reason => true,
+            Asked::Way | Asked::Other => known.kind != QuoteKind::Said || shared() >= FEWEST,
+        }
+    }
+
     fn asks_for_time(&self) -> bool {
-        Topic::find(&self.lower) == Topic::Time
+        self.asked == Asked::Time
     }
 
-    /// Whether a message tells what is asked for, as far as its form shows. "The cache is slow" does not tell who looks
-    /// at the cache.
+    /// Whether a message tells what is asked for, as far as its form shows. What was told to the mind is taken for what it is
+    /// worth.
     fn is_told_by(&self, quote: &Quote<'_>) -> bool {
-        let is_said = quote.kind == QuoteKind::Said;
-        match &quote.question {
-            Some(_) => !self.asks_for_time() || tells_time(&quote.text),
-            None => !is_said || !asks_who(self.text) || self.tells_who(&quote.text),
+        match (self.asked, &quote.question) {
+            _ if quote.kind != QuoteKind::Said => true,
+            (Asked::Time, Some(_)) => self.asked.is_told_by(&quote.text),
+            (_, Some(_)) => true,
+            (Asked::Person, None) => match person_asked_about(self.text) {
+                Some(person) => tells_who_is(&person, &quote.text),
+                None => tells_of_somebody(&quote.text, self.text, self.people),
+            },
+            (asked, None) => asked.is_told_by(&quote.text),
         }
     }
-
-    /// Whether a text tells of its author, of somebody else than the question does, or says who the one is that is asked
-    /// about.
-    fn tells_who(&self, text: &str) -> bool {
-        let lower = normalize(text);
-        let names_other = || {
-            self.people.iter().map(|name| name.to_lowercase()).any(|name| {
-                !name.is_empty() && lower.contains(&name) && !self.lower.contains(&name)
-            })
-        };
-        match self.subject() {
-            Some(subject) => {
-                let defines = |form: &str| lower.contains(&format!("{subject}{form}"));
-                [" is ", "'s ", "は"].into_iter().any(defines)
-            }
-            None => {
-                Cues::of(text).intersects(Cues::FIRST_PERSON | Cues::OFFERS)
-                    || names_other()
-                    || self.names_stranger(text)
-            }
-        }
-    }
-
-    /// The person that it asks about: "who is Mia?", 「佐藤さんって誰？」, but not "who is on call?".
-    fn subject(&self) -> Option<&str> {
-        let behind = ["who is ", "who's ", "who was "];
-        let before = ["って誰", "って、誰", "は誰", "ってだれ", "はだれ"];
-        let behind = behind.iter().find_map(|start| self.lower.split_once(start)).map(|it| it.1);
-        let before = before.iter().find_map(|end| self.lower.split_once(end)).map(|it| it.0);
-        let subject = behind.or(before)?.trim_matches(|letter: char| !letter.is_alphanumeric());
-        let is_capital = || self.text.match_indices(|letter: char| letter.is_uppercase());
-        let is_written_as_name = is_capital().any(|(at, _)| {
-            self.text[at..].to_lowercase().starts_with(subject) && !subject.contains(' ')
-        });
-        let has_honorific =
-            ["さん", "くん", "君", "ちゃん", "氏"].iter().any(|it| subject.ends_with(it));
-        (!subject.is_empty() && (is_written_as_name || has_honorific)).then_some(subject)
-    }
-
-    /// Whether a text names somebody, as its letters show, whom the question does not name.
-    fn names_stranger(&self, text: &str) -> bool {
-        let is_new = |name: &str| !name.is_empty() && !self.lower.contains(&name.to_lowercase());
-        let mut honorifics = text.match_indices("さん");
-        let is_name = |at: usize| {
-            let before: Vec<char> = text[..at].chars().rev().take(2).collect();
-            is_new(&before.iter().rev().collect::<String>())
-        };
-        if honorifics.any(|(at, _)| is_name(at)) {
-            return true;
-        }
-        let mut words = text.split_whitespace().map(|word| {
-            word.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
-        });
-        // A sentence begins with a capital letter, too.
-        let first = words.next().unwrap_or_default();
-        let mut words = words.peekable();
-        let tells = ["is", "has", "was", "will", "can", "does", "did", "takes", "had", "owns"];
-        let is_subject = words.peek().is_some_and(|next| tells.contains(next));
-        let is_named = |word: &str| {
-            word.starts_with(|letter: char| letter.is_ascii_uppercase())
-                && !content_words(word).is_empty()
-                && !List::Days.phrases().contains(&&*word.to_lowercase())
-                && is_new(word)
-        };
-        (is_subject && is_named(first)) || words.any(is_named)
-    }
-}
-
-/// "who has the key?", 「誰が当番？」, but not "does anyone know …?" and 「誰か知ってる？」.
-pub fn asks_who(question: &str) -> bool {
-    let lower = normalize(question);
-    let is_somebody = |rest: &str| rest.starts_with(['か', 'も']);
-    let asks_japanese = ["誰", "だれ", "どなた"].iter().any(|who| {
-        let mut places = lower.match_indices(who);
-        places.any(|(at, who)| !is_somebody(&lower[at + who.len()..]))
-    });
-    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
-    asks_japanese || words.any(|word| ["who", "whose", "whom"].contains(&word))
 }
 
 /// How much of the topic's words each quote holds, by weight: the fewer quotes hold a word, the more it weighs.
 pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quote<'a>)> {
-    let wanted = content_words(topic);
-    let words = |quote: &&Quote<'a>| {
-        let asked = quote.question.as_ref().map(|question| content_words(question));
-        (content_words(&quote.text), asked.unwrap_or_default())
+    let words = |text: &str| -> BTreeSet<String> {
+        content_words(text).into_iter().chain(faint_words(text)).collect()
     };
-    let held: Vec<(BTreeSet<String>, BTreeSet<String>)> = quotes.iter().map(words).collect();
-    let weight = |word: &String| {
-        let having = held.iter().filter(|(own, _)| own.contains(word)).count();
-        (1.0 + quotes.len() as f64 / (having as f64 + 0.5)).ln()
+    let of_quote = |quote: &&Quote<'a>| {
+        let asked = quote.question.as_ref().map(|question| words(question));
+        (words(&quote.text), asked.unwrap_or_default())
     };
+    let held: Vec<(BTreeSet<String>, BTreeSet<String>)> = quotes.iter().map(of_quote).collect();
+    let having = |word: &String| held.iter().filter(|(own, _)| own.contains(word)).count();
+    let topic = as_written(topic, quotes.iter().map(|quote| &*quote.text));
+    let faint = faint_words(&topic).into_iter().filter(|word| having(word) > 0);
+    static KINDS: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| content_words(&List::Kinds.phrases().join(" ")));
+    let kinds = &*KINDS;
+    let firm = content_words(&topic);
+    // Alone, even such a word is a matter.
+    let is_matter = |word: &String| !kinds.contains(word) || firm.is_subset(kinds);
+    let firm = firm.iter().filter(|word| is_matter(word)).cloned();
+    let wanted: BTreeSet<String> = firm.chain(faint).collect();
+    let weight = |word: &String| (1.0 + quotes.len() as f64 / (having(word) as f64 + 0.5)).ln();
     let weights: Vec<(&String, f64)> = wanted.iter().map(|word| (word, weight(word))).collect();
     let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let share = |(own, asked): &(BTreeSet<String>, BTreeSet<String>)| {
@@ -215,14 +211,6 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
 fn changes(text: &str) -> bool {
     let lower = normalize(text);
     List::Changes.phrases().iter().any(|phrase| lower.contains(phrase))
-}
-
-/// Whether a text names a time, a day or a number.
-fn tells_time(text: &str) -> bool {
-    let lower = normalize(text);
-    Cues::of(text).contains(Cues::NUMBER)
-        || lower.contains(|letter: char| letter.is_ascii_digit())
-        || holds_any(&lower, List::Days.phrases())
 }
 
 /// Whether it was said in the same conversation soon after.

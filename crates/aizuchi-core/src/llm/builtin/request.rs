@@ -1,6 +1,11 @@
 //! What a message wants of the built-in mind.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use crate::llm::builtin::phrases::{List, Place, Topic, topics};
+use crate::llm::builtin::sums;
+use crate::llm::builtin::wording::corrected;
 use crate::persona::spelling::spellings;
 use aizuchi_structure::cues::Cues;
 
@@ -17,11 +22,20 @@ pub enum Request {
         topic: String,
     },
     Topic(Topic),
+    /// The same once more: "another one".
+    Again,
+    /// A sum, and what it makes.
+    Sum {
+        sum: String,
+        result: String,
+    },
     News(News),
     /// It laughs.
     Laugh,
     /// A question that what was said here may answer, without the call.
     Question(String),
+    /// To do something, without the call: "write me a poem".
+    Order(String),
     Statement,
 }
 
@@ -68,8 +82,12 @@ impl Request {
         }
         let lower = normalize(rest);
         let asks = Cues::of(rest).contains(Cues::ASKS);
+        let orders = orders(&lower);
         let may_ask = asks || begins_like_question(rest);
-        if let Some(said) = find_said(&lower, people).filter(|_| may_ask) {
+        if let Some((sum, result)) = sums::solve(rest) {
+            return Request::Sum { sum, result };
+        }
+        if let Some(said) = find_said(&lower, people).filter(|_| may_ask || orders) {
             return said;
         }
         if let Some(topic) = find_topic(&lower)
@@ -77,8 +95,12 @@ impl Request {
         {
             return Request::Topic(topic);
         }
-        match News::find(rest) {
+        if List::Again.phrases().iter().any(|phrase| is_alone(&lower, phrase)) {
+            return Request::Again;
+        }
+        match News::find(rest).or_else(|| News::find(&text)) {
             Some(news) => Request::News(news),
+            None if orders => Request::Order(rest.to_owned()),
             None if may_ask => Request::Question(rest.to_owned()),
             None if is_laugh(rest) => Request::Laugh,
             None => Request::Statement,
@@ -89,10 +111,19 @@ impl Request {
 fn find_topic(lower: &str) -> Option<Topic> {
     let not_meant = List::NotMeant.phrases().iter();
     let lower = not_meant.fold(lower.to_owned(), |text, phrase| text.replace(phrase, " "));
+    let spelled_out = [(" u ", " you "), (" r ", " are "), (" ur ", " your ")]
+        .iter()
+        .fold(format!(" {lower} "), |text, (short, long)| text.replace(short, long));
+    topic_of(&lower)
+        .or_else(|| topic_of(spelled_out.trim()))
+        .or_else(|| topic_of(&corrected(spelled_out.trim(), topic_words())))
+}
+
+fn topic_of(lower: &str) -> Option<Topic> {
     let alone = lower.trim_matches(is_mark);
     let fits = |place: Place, phrase: &str| match place {
-        Place::Within => holds(&lower, phrase),
-        Place::Alone => alone == phrase,
+        Place::Within => holds(lower, phrase),
+        Place::Alone => is_alone(lower, phrase),
         Place::OfYou => is_said_of_you(alone, phrase),
         Place::AtHeart => is_hardly_more_than(alone, phrase),
     };
@@ -101,17 +132,113 @@ fn find_topic(lower: &str) -> Option<Topic> {
     found.map(|found| found.topic)
 }
 
+/// The words of all phrases by which something is wanted of it.
+fn topic_words() -> &'static BTreeSet<&'static str> {
+    static WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+        let phrases = topics().iter().flat_map(|topic| &topic.phrases);
+        phrases.flat_map(|phrase| phrase.split(' ')).collect()
+    });
+    &WORDS
+}
+
+/// Whether the text is nothing but the phrase, with what people say around it: "no, that's wrong", "and now summarize
+/// please", 「いや、違うよ」.
+fn is_alone(lower: &str, phrase: &str) -> bool {
+    let mut rest = lower.trim_matches(is_mark);
+    loop {
+        if rest == phrase || without_softener(rest).is_some_and(|shorter| shorter == phrase) {
+            return true;
+        }
+        match without_interjection(rest) {
+            Some(shorter) => rest = shorter,
+            None => return false,
+        }
+    }
+}
+
+/// "ok, …", "so …", 「いや、…」, unless nothing is left.
+fn without_interjection(text: &str) -> Option<&str> {
+    let behind = List::Interjections.phrases().iter().find_map(|word| {
+        let rest = text.strip_prefix(word)?;
+        let is_cut = word.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
+        (!is_cut).then(|| rest.trim_start_matches(is_mark))
+    });
+    behind.filter(|rest| !rest.is_empty())
+}
+
+/// "… please", 「…よ」.
+fn without_softener(text: &str) -> Option<&str> {
+    let before = List::Softeners.phrases().iter().find_map(|word| {
+        let rest = text.strip_suffix(word)?;
+        let is_cut = word.is_ascii() && !rest.ends_with(is_mark);
+        (!is_cut).then(|| rest.trim_end_matches(is_mark))
+    });
+    before.filter(|rest| !rest.is_empty())
+}
+
+/// Whether it is told or politely asked to do something: "write me a poem", "could you book a room?", 「詩を書いて」.
+fn orders(lower: &str) -> bool {
+    const POLITE: [&str; 7] =
+        ["please ", "can you ", "could you ", "would you ", "will you ", "can u ", "pls "];
+    const VERBS: [&str; 7] = [" is", " are", " was", " has", " will", " can", "'s"];
+    let text = lower.trim_matches(is_mark);
+    let text = without_interjection(text).filter(|_| text.is_ascii()).unwrap_or(text);
+    let rest = without_prefixes(text, &POLITE);
+    let is_polite = rest.len() < text.len();
+    let does = List::Orders.phrases().iter().any(|verb| {
+        rest.strip_prefix(verb).is_some_and(|behind| {
+            !behind.starts_with(|letter: char| letter.is_alphanumeric() || letter == '-')
+                && !VERBS.iter().any(|verb| behind.starts_with(verb))
+        })
+    });
+    does && (is_polite || !lower.contains('?')) || orders_in_japanese(text)
+}
+
+/// 「詩を書いて」, 「調べてくれる」, 「作ってください」, but not 「健さんが来るって」.
+fn orders_in_japanese(text: &str) -> bool {
+    let body = without_softener(text).filter(|body| body.ends_with(['て', 'で'])).unwrap_or(text);
+    let polite = List::Requests.phrases().iter().find_map(|end| body.strip_suffix(end));
+    let body = polite.unwrap_or(body);
+    let is_verb = |before: &str| before.ends_with(|letter: char| !letter.is_ascii());
+    let is_heard = |body: &str| {
+        // 「来るって」 tells what somebody said, 「作って」 and 「やって」 want something.
+        body.strip_suffix("って").is_some_and(|before| {
+            !before.ends_with('や') && before.ends_with(|letter| ('ぁ'..='ん').contains(&letter))
+        })
+    };
+    let ends = body.strip_suffix('て').or_else(|| body.strip_suffix("んで"));
+    ends.is_some_and(is_verb) && !is_heard(body) && !body.ends_with("教えて")
+}
+
 /// "stupid", "you are really stupid", "stupid bot", but not "a stupid mistake"; 「君は本当に賢いね」, but not 「賢い買い物」.
 fn is_said_of_you(alone: &str, phrase: &str) -> bool {
     match phrase.is_ascii() {
         true => {
-            const BEFORE: [&str; 6] =
-                ["you are ", "you're ", "youre ", "you were ", "bot is ", "this thing is "];
+            const BEFORE: [&str; 7] =
+                ["you are ", "you're ", "youre ", "you were ", "ur ", "bot is ", "this thing is "];
+            const VERY: [&str; 19] = [
+                "so ",
+                "such ",
+                "really ",
+                "very ",
+                "just ",
+                "pretty ",
+                "kinda ",
+                "kind of ",
+                "sort of ",
+                "a bit ",
+                "a little ",
+                "quite ",
+                "rather ",
+                "too ",
+                "totally ",
+                "a ",
+                "not very ",
+                "actually ",
+                "still ",
+            ];
             let is_next = |rest: &str| {
-                let rest = without_prefixes(
-                    rest,
-                    &["so ", "such ", "really ", "very ", "just ", "pretty "],
-                );
+                let rest = without_prefixes(rest, &VERY);
                 rest.starts_with(phrase) && holds(rest, phrase)
             };
             let behind = BEFORE.iter().flat_map(|word| {
@@ -207,6 +334,10 @@ fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<R
         "誰が",
         "だれが",
         "誰か",
+        "人いる",
+        "人はいる",
+        "人いた",
+        "人はいた",
     ]
     .iter()
     .any(|word| lower.contains(word));
@@ -237,7 +368,7 @@ fn text_to_keep(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     // Where letters change their length in lower case, places cannot be compared.
     let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
-    let polite = ["please ", "can you ", "could you ", "would you "];
+    let polite = ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you "];
     let skipped = polite.iter().find(|word| lower.starts_with(**word)).map_or(0, |word| word.len());
     let (lower, text) = (&lower[skipped..], &text[skipped..]);
     let behind = List::KeepBefore.phrases().iter().find_map(|phrase| {
@@ -306,9 +437,14 @@ fn without_name(text: &str, name: &str) -> String {
 
 /// Where a name stands that does not go on: `Aizuchi` is not in `Aizuchi-two`. Latin letters of either case are the same.
 fn find_word(text: &str, word: &str) -> Option<usize> {
+    // 「Aizuchiいる？」: behind a Latin name, another script begins another word.
+    let is_part = |next: char| match word.is_ascii() {
+        true => next.is_ascii_alphanumeric(),
+        false => next.is_alphanumeric(),
+    };
     let goes_on = |rest: &str| {
         let rest = rest.strip_prefix("さん").unwrap_or(rest);
-        rest.starts_with(|next: char| next.is_alphanumeric() || "-_".contains(next))
+        rest.starts_with(|next: char| is_part(next) || "-_".contains(next))
     };
     text.char_indices().map(|(at, _)| at).find(|at| {
         let found = text.get(*at..at + word.len());
@@ -362,7 +498,9 @@ fn begins_like_question(text: &str) -> bool {
 /// A laugh and hardly anything else.
 fn is_laugh(text: &str) -> bool {
     const MAX_LETTERS: usize = 12;
-    Cues::of(text).contains(Cues::LAUGHS) && text.chars().count() <= MAX_LETTERS
+    let laughs = Cues::of(text).contains(Cues::LAUGHS)
+        || holds_any(&normalize(text), List::Laughs.phrases());
+    laughs && text.chars().count() <= MAX_LETTERS
 }
 
 /// Lower case, straight quotes, single spaces.
@@ -380,9 +518,15 @@ pub fn holds_any(lower: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| holds(lower, phrase))
 }
 
-/// Whether the text holds the phrase; one in Latin letters as whole words.
+/// Whether the text holds the phrase; one in Latin letters as whole words. At a star, anything may stand between.
 fn holds(lower: &str, phrase: &str) -> bool {
-    lower.match_indices(phrase).any(|(at, _)| is_whole_word(lower, at, phrase))
+    let mut rest = lower;
+    phrase.split('*').map(str::trim).all(|part| {
+        let mut places = rest.match_indices(part).map(|(at, _)| at);
+        let found = places.find(|at| is_whole_word(rest, *at, part));
+        rest = found.map_or(rest, |at| &rest[at + part.len()..]);
+        found.is_some()
+    })
 }
 
 /// Whether the phrase at this place is no part of a longer word in Latin letters.
@@ -496,6 +640,28 @@ mod tests {
             ("@Aizuchi can you summarize the thread?", topic(Topic::Summary)),
             ("アイズチ、今何時ですか？", topic(Topic::Time)),
             ("@相槌 会議は何時ですか", question("会議は何時ですか")),
+            ("@Aizuchi no, that's wrong", topic(Topic::Correction)),
+            ("@Aizuchi いや、違うよ", topic(Topic::Correction)),
+            ("@Aizuchi summarize please", topic(Topic::Summary)),
+            ("@Aizuchi thnaks a lot", topic(Topic::Thanks)),
+            ("@Aizuchi can u help me with something", topic(Topic::Abilities)),
+            ("@Aizuchi you're kinda dumb", topic(Topic::Insult)),
+            ("@Aizuchi do you store what I write?", topic(Topic::Privacy)),
+            ("@Aizuchi another one", Request::Again),
+            ("@Aizuchi なるほど", topic(Topic::Acknowledgment)),
+            ("Aizuchiいる？", topic(Topic::Presence)),
+            ("@Aizuchi ちょっと落ち込んでる", Request::News(News::Bad)),
+            ("@Aizuchi pls remember my locker is 42", keep("my locker is 42")),
+            (
+                "@Aizuchi write me a poem about mondays",
+                Request::Order("write me a poem about mondays".to_owned()),
+            ),
+            (
+                "@Aizuchi could you translate this?",
+                Request::Order("could you translate this?".to_owned()),
+            ),
+            ("@Aizuchi 月曜日の詩を書いて", Request::Order("月曜日の詩を書いて".to_owned())),
+            ("@Aizuchi 健さんが来るって", Statement),
         ] {
             assert_eq!(parse(text), expected, "{text}");
         }
@@ -678,7 +844,9 @@ mod tests {
     fn everyday_sentences_want_nothing_else_of_it() {
         for text in EVERYDAY_ENGLISH.into_iter().chain(EVERYDAY_JAPANESE) {
             let request = parse(&format!("@Aizuchi {text}"));
-            let is_plain = matches!(request, Request::Statement | Request::Question(_));
+            // 「お先に食べてください」 is an order, if not one for it.
+            let is_plain =
+                matches!(request, Request::Statement | Request::Question(_) | Request::Order(_));
             assert!(is_plain, "{text}: {request:?}");
         }
     }

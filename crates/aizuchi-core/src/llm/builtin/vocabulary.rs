@@ -17,6 +17,9 @@ const SECRECY_PHRASES: [&str; 14] = [
     "忘れて",
 ];
 const MAX_QUOTE_CHARS: usize = 160;
+/// What it nods with at thanks and at "I see", and at a laugh or a greeting.
+pub const WELCOME: &str = "👍";
+pub const LAUGH: &str = "😄";
 
 /// Whether the author asks not to be repeated or remembered.
 pub fn asks_for_secrecy(text: &str) -> bool {

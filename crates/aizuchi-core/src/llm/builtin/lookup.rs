@@ -1,0 +1,346 @@
+//! What an answer of the built-in mind looks up: who said what, what answers a question, what was said last, what is open.
+
+use std::collections::BTreeSet;
+
+use crate::chat::to_single_line;
+use crate::context::conversation_analysis::{
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus,
+};
+use crate::llm::builtin::answer::Answer;
+use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody};
+use crate::llm::builtin::days;
+use crate::llm::builtin::phrases::List;
+use crate::llm::builtin::quote::Quote;
+use crate::llm::builtin::quotes::Quotes;
+use crate::llm::builtin::request::{Request, holds_any, normalize, without_call};
+use crate::llm::builtin::vocabulary::truncate_quote;
+use crate::recall::content_words::content_words;
+use crate::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
+
+/// How much of the last talk a recap quotes.
+const RECAP_MESSAGES: usize = 6;
+/// How much of the talk about one matter a summary quotes.
+const TOPIC_MESSAGES: usize = 8;
+/// How many quotes answer who said what.
+const SAID_MESSAGES: usize = 3;
+
+impl<'a> Answer<'a> {
+    fn quotes(&self) -> Quotes<'a> {
+        Quotes::new(self.prompt, self.message)
+    }
+
+    /// What was said last, or what others said, if that is what was missed.
+    pub fn recap(&self) -> String {
+        let quotes = self.quotes();
+        let text = normalize(&self.message.text);
+        let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
+        let newest = match has_missed {
+            true => quotes.newest_of_others(RECAP_MESSAGES),
+            false => quotes.newest_of_all(RECAP_MESSAGES),
+        };
+        self.listed(texts::builtin::recap(self.language), &quotes, &newest)
+    }
+
+    /// What was said last, or all that was said about what is to be summarized.
+    pub fn summary(&self) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let words = content_words(&without_call(&self.message.text, &self.prompt.persona.name));
+        let common = content_words(&List::SummaryWords.phrases().join(" "));
+        let topic: BTreeSet<String> = words.difference(&common).cloned().collect();
+        let about = quotes.talk_about(&topic, TOPIC_MESSAGES);
+        match about.is_empty() {
+            true => {
+                let newest = quotes.newest_of_all(RECAP_MESSAGES);
+                self.listed(texts::builtin::no_summary(language), &quotes, &newest)
+            }
+            false => self.listed(texts::builtin::no_summary_of_topic(language), &quotes, &about),
+        }
+    }
+
+    fn listed(&self, heading: &str, quotes: &Quotes<'_>, listed: &[&Quote<'_>]) -> String {
+        if listed.is_empty() {
+            return texts::builtin::nothing_to_recap(self.language, Name(&self.name));
+        }
+        let lines: Vec<String> = listed.iter().map(|quote| quotes.line(quote)).collect();
+        format!("{heading}\n{}", lines.join("\n"))
+    }
+
+    pub fn said(&self, speaker: Option<&str>, topic: &str) -> String {
+        let quotes = self.quotes();
+        match &quotes.about(speaker, topic, SAID_MESSAGES)[..] {
+            [] => match speaker {
+                Some(speaker) => texts::builtin::speaker_said_nothing(self.language, Name(speaker)),
+                None => texts::builtin::nobody_said(self.language).to_owned(),
+            },
+            [quote] => quotes.sentence(quote, self.asker),
+            several => {
+                let lines: Vec<String> = several.iter().map(|quote| quotes.line(quote)).collect();
+                format!("{}\n{}", texts::builtin::found(self.language), lines.join("\n"))
+            }
+        }
+    }
+
+    /// What was said that answers the question, or that nothing does. Why it can only quote is said once in a
+    /// conversation.
+    pub fn question(&self, question: &str) -> String {
+        let quotes = self.quotes();
+        if let Some(days) = self.days_until(question, &quotes) {
+            return days;
+        }
+        let earlier = self.goes_on_with(question);
+        let known = quotes.nearest_of_all(question);
+        let known = known.or_else(|| quotes.nearest_following(question, earlier.as_ref()?));
+        match known {
+            Some(known) => quotes.tell(&known, self.asker),
+            None => self.no_answer(question, earlier.as_deref(), &quotes),
+        }
+    }
+
+    /// The question that this one goes on with: "and when is it?".
+    fn goes_on_with(&self, question: &str) -> Option<String> {
+        let lower = normalize(question);
+        let goes_on =
+            content_words(question).is_empty() || holds_any(&lower, List::GoesOn.phrases());
+        let (_, request) = self.earlier_request().filter(|_| goes_on)?;
+        match request {
+            Request::Question(earlier) => Some(earlier),
+            Request::Said { topic, .. } => Some(topic),
+            _ => None,
+        }
+    }
+
+    /// How many days it is until something whose day was said, or until a day.
+    fn days_until(&self, question: &str, quotes: &Quotes<'_>) -> Option<String> {
+        let topic = days::days_until(question)?;
+        let today = self.prompt.now.date();
+        let (date, told) = match days::named_day(&topic, today) {
+            Some(date) => (date, String::new()),
+            None => {
+                let known = quotes.nearest_of_all(&format!("when {topic}"))?;
+                let zone = self.prompt.now.time_zone().clone();
+                let written = known.newest.message.at.to_zoned(zone).date();
+                let date = days::named_day(&known.newest.text, written)?;
+                (date, quotes.tell(&known, self.asker))
+            }
+        };
+        let left = today.until(date).ok()?.get_days();
+        let language = self.language;
+        let weekday = texts::builtin::weekday(language, date.weekday());
+        let day = texts::builtin::day(language, date);
+        let text = match left {
+            0 => texts::builtin::on_that_day(language, weekday, &day, &told),
+            1 => texts::builtin::in_one_day(language, weekday, &day, &told),
+            left if left > 1 => texts::builtin::in_days(language, left, weekday, &day, &told),
+            -1 => texts::builtin::one_day_ago(language, weekday, &day, &told),
+            past => texts::builtin::days_ago(language, -past, weekday, &day, &told),
+        };
+        Some(text.trim_end().to_owned())
+    }
+
+    /// What nobody has said, in other words than the last time, with what comes closest.
+    fn no_answer(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> String {
+        let language = self.language;
+        // Else the last words of somebody whom the question names.
+        let named = || quotes.newest_by_named(question, self.asker);
+        let related = quotes.related(question, earlier).or_else(named);
+        // What it has just quoted is no news.
+        let has_told = |quote: &Quote<'_>| {
+            self.own_messages().next_back().is_some_and(|last| last.text.contains(&quote.text))
+        };
+        let none = match person_asked_about(question) {
+            Some(person) => return self.unknown_person(&person, quotes),
+            None if quotes.has_word_of(question) => self.nobody_said(question),
+            // What nobody has talked about is no matter of this room.
+            None => self.not_found(),
+        };
+        match related.filter(|quote| !has_told(quote)) {
+            Some(quote) => {
+                texts::builtin::but_related(language, &none, &quotes.sentence(quote, self.asker))
+            }
+            None => self.with_explanation(none),
+        }
+    }
+
+    /// Why it can only quote is said once in a conversation.
+    fn with_explanation(&self, none: String) -> String {
+        let language = self.language;
+        let only_quotes = texts::builtin::only_quotes(language);
+        let connect = &texts::builtin::how_to_connect(language, self.page());
+        match self.own_messages().any(|message| message.text.contains(connect)) {
+            true => none,
+            false => texts::builtin::no_answer(language, &none, only_quotes, connect),
+        }
+    }
+
+    fn nobody_said(&self, question: &str) -> String {
+        let (language, name) = (self.language, Name(&self.name));
+        match Asked::of(question) {
+            Asked::Time => texts::builtin::nobody_said_when(language, name),
+            Asked::Place => texts::builtin::nobody_said_where(language, name),
+            Asked::Person => texts::builtin::nobody_said_who(language, name),
+            Asked::Reason => texts::builtin::nobody_said_why(language, name),
+            Asked::Way => texts::builtin::nobody_said_how(language, name),
+            Asked::Amount => texts::builtin::nobody_said_how_much(language, name),
+            Asked::Other => self.not_found(),
+        }
+    }
+
+    fn not_found(&self) -> String {
+        let (language, name) = (self.language, Name(&self.name));
+        self.in_other_words(&[
+            texts::builtin::not_found(language, name),
+            texts::builtin::not_found_again(language, name),
+            texts::builtin::not_found_either(language, name),
+        ])
+    }
+
+    /// The first of these that stands in none of its last messages, so that it does not repeat itself.
+    fn in_other_words(&self, choices: &[String]) -> String {
+        const LAST: usize = 4;
+        let last: Vec<_> = self.own_messages().rev().take(LAST).collect();
+        let is_new =
+            |choice: &&String| !last.iter().any(|message| message.text.contains(&***choice));
+        choices.iter().find(is_new).or(choices.last()).cloned().unwrap_or_default()
+    }
+
+    /// What is known of somebody of whom nobody has said who it is.
+    fn unknown_person(&self, person: &str, quotes: &Quotes<'_>) -> String {
+        let bare = person.trim_end_matches("さん");
+        let (language, person) = (self.language, Name(bare));
+        if let Some(newest) = quotes.newest_by(bare) {
+            let quoted = quotes.sentence(newest, self.asker);
+            return texts::builtin::person_writes_here(language, person, &quoted);
+        }
+        match quotes.newest_with(bare) {
+            Some(newest) => {
+                let quoted = quotes.sentence(newest, self.asker);
+                texts::builtin::person_mentioned(language, person, &quoted)
+            }
+            None => self.with_explanation(texts::builtin::person_unknown(language, person)),
+        }
+    }
+
+    /// The questions to everyone that nobody has answered.
+    pub fn open_questions(&self) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let analysis = ConversationAnalysis::new(self.context);
+        let waits = |question: &&QuestionAnalysis<'_>| {
+            !question.message.is_addressed() && may_wait(question, &quotes)
+        };
+        let is_open = |quote: &&Quote<'a>| {
+            let mut waiting = analysis.questions().iter().filter(waits);
+            waiting.any(|question| question.message.id == quote.message.id)
+        };
+        let open: Vec<&Quote<'a>> = quotes.all().into_iter().filter(is_open).collect();
+        match open.is_empty() {
+            true => texts::builtin::no_open_questions(language, Name(&self.name)),
+            false => self.listed(texts::builtin::open_questions(language), &quotes, &open),
+        }
+    }
+
+    /// What became of its asker's last question to the others.
+    pub fn whether_answered(&self) -> String {
+        let (language, name) = (self.language, Name(&self.name));
+        let analysis = ConversationAnalysis::new(self.context);
+        let is_own = |it: &&QuestionAnalysis<'_>| {
+            it.message.author.id == *self.asker && !it.message.is_addressed()
+        };
+        let Some(question) = analysis.questions().iter().rfind(is_own) else {
+            return texts::builtin::no_question_of_yours(language, name);
+        };
+        let quote = truncate_quote(&to_single_line(&question.message.text));
+        let QuestionStatus::TakenUp(by, _) = &question.status else {
+            return texts::builtin::not_answered_yet(language, name, &quote);
+        };
+        let quotes = self.quotes();
+        let is_answer =
+            |it: &&Quote<'a>| it.message.author.id == *by && it.message.at >= question.message.at;
+        match quotes.all().into_iter().find(is_answer) {
+            Some(answer) => quotes.sentence(answer, self.asker),
+            None => texts::builtin::not_answered_yet(language, name, &quote),
+        }
+    }
+
+    /// That it cannot do it, with what was said about the matter.
+    pub fn order(&self, order: &str) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let question = orders_removed(order);
+        let looks_up = List::Lookups.phrases().iter().any(|it| normalize(order).starts_with(it));
+        if looks_up && quotes.nearest_of_all(&question).is_some() {
+            return self.question(&question);
+        }
+        let is_known = quotes.related(&question, None).is_some();
+        let about = match is_known {
+            true => quotes.talk_about(&content_words(&question), TOPIC_MESSAGES),
+            false => Vec::new(),
+        };
+        if !about.is_empty() {
+            return self.listed(texts::builtin::but_this_was_said(language), &quotes, &about);
+        }
+        let name = Name(&self.name);
+        let cannot = self.in_other_words(&[
+            texts::builtin::beyond_me(language, name),
+            texts::builtin::beyond_me_again(language, name),
+        ]);
+        let connect = texts::builtin::how_to_connect(language, self.page());
+        match self.own_messages().any(|message| message.text.contains(&connect)) {
+            true => cannot,
+            false => texts::builtin::with_hint(language, &cannot, &connect),
+        }
+    }
+
+    /// That it has none, with what was said about the matter.
+    pub fn opinion(&self) -> String {
+        let (language, quotes) = (self.language, self.quotes());
+        let none = texts::builtin::no_opinion(language, Name(&self.name));
+        match quotes.nearest(&without_call(&self.message.text, &self.prompt.persona.name)) {
+            Some(known) => {
+                texts::builtin::but_known(language, &none, &quotes.tell(&known, self.asker))
+            }
+            None => none,
+        }
+    }
+}
+
+/// Whether a question to everyone may still wait. Whoever writes next about another matter has not answered it, even if that
+/// seems to be the case.
+fn may_wait(question: &QuestionAnalysis<'_>, quotes: &Quotes<'_>) -> bool {
+    let is_put_to_one =
+        matches!(question.status, QuestionStatus::Directed(_) | QuestionStatus::InThread);
+    if question.status == QuestionStatus::Open || is_put_to_one {
+        return !is_put_to_one;
+    }
+    let later = quotes.all().into_iter();
+    let mut later = later.skip_while(|it| it.message.id != question.message.id).skip(1);
+    let next = later.find(|it| it.message.author.id != question.message.author.id);
+    next.is_none_or(|next| !seems_to_answer(&next.text, &question.message.text))
+}
+
+fn seems_to_answer(text: &str, question: &str) -> bool {
+    const ANSWERS: Cues = Cues::YES
+        .union(Cues::NO)
+        .union(Cues::ACKNOWLEDGES)
+        .union(Cues::OFFERS)
+        .union(Cues::ADDRESS)
+        .union(Cues::CODE)
+        .union(Cues::SHORT);
+    let tells = match Asked::of(question) {
+        Asked::Other | Asked::Way => false,
+        Asked::Person => tells_of_somebody(text, question, &[]),
+        asked => asked.is_told_by(text),
+    };
+    tells
+        || Cues::of(text).intersects(ANSWERS)
+        || !content_words(text).is_disjoint(&content_words(question))
+}
+
+/// What an order is about: without the words that make it one.
+fn orders_removed(order: &str) -> String {
+    let lower = normalize(order);
+    let common = List::Orders.phrases().iter().chain(List::SummaryWords.phrases());
+    common.fold(lower, |text, word| match holds_any(&text, &[word]) {
+        true => text.replace(word, " "),
+        false => text,
+    })
+}
