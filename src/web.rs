@@ -9,6 +9,7 @@ pub mod sign_in_link;
 mod sessions;
 mod access;
 mod language;
+mod compression;
 mod problem_page;
 pub mod auth;
 mod sign_in;
@@ -242,6 +243,7 @@ fn router(web: Arc<Web>) -> Router {
             post(webhooks::slack).layer(DefaultBodyLimit::max(MAX_WEBHOOK_BYTES)),
         )
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn(compression::compress))
         .with_state(web)
 }
 

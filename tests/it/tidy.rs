@@ -53,7 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("schemars", &["aizuchi/config"]),
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
-    ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi-fakes"]),
+    ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi/web", "aizuchi-fakes"]),
     ("zip", &["aizuchi/replay"]),
     ("tempfile", &["aizuchi/replay"]),
 ];
