@@ -30,6 +30,9 @@ mod marks;
 mod page;
 pub mod health;
 mod console;
+mod api_routes;
+mod openapi;
+mod api_page;
 mod webhooks;
 
 use std::net::SocketAddr;
@@ -39,10 +42,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, patch, post, put};
+use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -159,50 +162,14 @@ pub fn standby_health_server(
 }
 
 fn router(web: Arc<Web>) -> Router {
-    Router::new()
+    api_routes::router()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
-        .route("/api/room", get(api::room))
-        .route("/api/channels", get(api::channels).post(api::add_channel))
-        .route("/api/people", get(api::users).post(api::add_user))
-        .route("/api/messages", get(api::messages).post(api::post_message))
-        .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
-        .route("/api/reactions", post(api::react))
-        .route("/api/decisions", get(api::decisions))
-        .route("/api/decisions/{id}/mark", post(marks::mark))
-        .route("/api/mute", post(orders::mute))
-        .route("/api/unmute", post(orders::unmute))
-        .route("/api/stop", post(orders::stop))
-        .route("/api/mode", post(orders::set_mode))
-        .route("/api/opt-out", post(orders::opt_out))
-        .route("/api/spending", get(orders::spending))
-        .route(
-            "/api/models",
-            get(models::models).post(models::choose).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
-        )
-        .route("/api/models/look", post(models::look))
-        .route("/api/demo", post(demo::start).delete(demo::skip))
-        .route("/api/dead-letters", get(dead_letters::list))
-        .route("/api/dead-letters/{id}", delete(dead_letters::drop))
-        .route("/api/dead-letters/{id}/retry", post(dead_letters::retry))
-        .route(
-            "/api/memories",
-            get(memories::list).post(memories::order).layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
-        )
-        .route("/api/memory-changes", get(memories::journal))
-        .route(
-            "/api/memos/{id}",
-            put(memories::put_memo)
-                .delete(memories::delete_memo)
-                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
-        )
-        .route("/api/workspaces", get(workspaces::workspaces))
-        .route("/api/status", get(console::api::status))
-        .route("/api/health", get(console::api::health))
-        .route("/api/private-reads", get(console::api::private_reads))
         .route("/console", get(console::overview::page))
         .route("/console/queue", get(console::queue::page))
         .route("/console/figures", get(console::figures::page))
+        .route("/console/api", get(api_page::page))
+        .route("/api/openapi.json", get(openapi::serve))
         .route(
             "/console/memory",
             get(console::memory::page)
@@ -248,7 +215,7 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 /// What the API answers.
-type ApiResult = Result<Json<Value>, ApiProblem>;
+type ApiResult<T> = Result<Json<T>, ApiProblem>;
 
 /// An error response with a message for the user.
 #[derive(Clone, Debug)]

@@ -70,6 +70,8 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/console/queue",
         "/console/figures",
         "/console/memory",
+        "/console/api",
+        "/api/openapi.json",
         "/api/memories",
         "/api/memory-changes",
         "/metrics",

@@ -30,6 +30,7 @@ mod metrics;
 mod persistence;
 mod model_settings;
 mod models;
+mod openapi;
 mod orders;
 mod program;
 mod prompt_command;

@@ -34,6 +34,7 @@ pub enum Section {
     Queue,
     Figures,
     Memory,
+    Api,
 }
 
 impl<'a> Layout<'a> {
@@ -64,8 +65,21 @@ impl<'a> Layout<'a> {
                 | (Section::Queue, "queue")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::Api, "api")
         );
         if is_here { "page" } else { "false" }
+    }
+
+    /// Whether the page stays as it is, whatever happens meanwhile.
+    pub fn is_still(&self) -> bool {
+        match self.section {
+            Section::Api => true,
+            Section::Overview
+            | Section::Channel
+            | Section::Queue
+            | Section::Figures
+            | Section::Memory => false,
+        }
     }
 }
 
