@@ -4,6 +4,8 @@
 pub mod peer;
 pub mod server;
 mod attempts;
+pub mod computations;
+pub mod shadow;
 pub mod holder;
 pub mod sign_in_link;
 mod sessions;
@@ -53,10 +55,12 @@ use tokio_util::sync::CancellationToken;
 use crate::demo::Demo;
 use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
+use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
+use crate::web::shadow::RecentAnswers;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
@@ -102,6 +106,9 @@ pub struct Web {
     pub zone: TimeZone,
     /// Where the database is, without credentials.
     pub database: String,
+    /// Computes what takes long.
+    pub computations: Computations,
+    pub shadow_answers: RecentAnswers,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
     /// What the health port says.
@@ -170,6 +177,8 @@ fn router(web: Arc<Web>) -> Router {
         .route("/console/figures", get(console::figures::page))
         .route("/console/api", get(api_page::page))
         .route("/api/openapi.json", get(openapi::serve))
+        .route("/console/report", get(console::report::page))
+        .route("/console/report.css", get(console::report::style))
         .route(
             "/console/memory",
             get(console::memory::page)
@@ -178,6 +187,12 @@ fn router(web: Arc<Web>) -> Router {
         )
         .route("/console/memory/versions", get(console::memory::versions::page))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
+        .route(
+            "/console/channels/{workspace}/{channel}/what-if",
+            get(console::what_if::page)
+                .post(console::what_if::ask)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route("/console/events", get(console::events::events))
         .route(

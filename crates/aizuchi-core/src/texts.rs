@@ -54,6 +54,7 @@ pub mod ledger;
 pub mod pages;
 pub mod console;
 pub mod memories;
+pub mod what_if;
 pub mod api;
 pub mod report;
 pub mod demo;
