@@ -26,11 +26,13 @@ use crate::demo::Demo;
 use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
+use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
+use crate::web::shadow::RecentAnswers;
 use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey, random_hex};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
@@ -80,6 +82,7 @@ pub struct App {
     backup: Option<ScheduledBackup>,
     forgetter: Forgetter,
     learner: Learner,
+    computing: ComputingThread,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
@@ -246,7 +249,10 @@ impl App {
         let page_limits = ServerLimits::pages(max_files, &proxies);
         let revisions = store.revisions();
         let newest = *revisions.borrow();
+        let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
+            computations,
+            shadow_answers: RecentAnswers::default(),
             room: room.clone(),
             demo: demo.clone(),
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
@@ -290,6 +296,7 @@ impl App {
             backup,
             forgetter,
             learner,
+            computing,
             room,
             demo,
             remotes,
@@ -326,6 +333,7 @@ impl App {
             backup,
             forgetter,
             learner,
+            computing,
             room,
             demo,
             remotes,
@@ -361,6 +369,11 @@ impl App {
                 }
             };
             ("learner".to_owned(), handle.block_on(learning))
+        });
+        let handle = tokio::runtime::Handle::current();
+        tasks.spawn_blocking(move || {
+            computing.run(&handle);
+            ("computing".to_owned(), Ok(()))
         });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });

@@ -14,6 +14,9 @@ pub mod replay;
 pub mod tune;
 pub mod eval;
 
+// What other settings would have changed lately.
+pub mod what_if;
+
 // The ledger as text, how everything stands, a report for a team, a scripted minute, the pages, the assembled
 // application and its command line.
 pub mod ledger;

@@ -99,6 +99,17 @@ impl ModelsInUse {
         self.response() == builtin && self.judgment() == builtin
     }
 
+    /// The config as it is in force.
+    pub fn config(&self) -> Arc<Config> {
+        self.config.read()
+    }
+
+    /// The judge's model by itself, and the parameters of its requests, to be asked in shadow.
+    pub fn shadow_judge(&self) -> anyhow::Result<(Arc<dyn Llm>, String)> {
+        let model = &self.config.read().minds.judgment.model;
+        Ok((build_model(model, &self.clock)?, format!("{:?}", model.params)))
+    }
+
     pub fn origin(&self) -> ModelOrigin {
         self.config.read().model_sources.origin
     }

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -132,6 +133,7 @@ pub struct Replay<'a> {
     learning: Arc<ReplayLearning>,
     threads: usize,
     is_observed: bool,
+    stop: CancellationToken,
 }
 
 impl<'a> Replay<'a> {
@@ -157,6 +159,7 @@ impl<'a> Replay<'a> {
             learning: Arc::new(ReplayLearning::new(purpose)),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             is_observed: false,
+            stop: CancellationToken::new(),
         })
     }
 
@@ -178,6 +181,11 @@ impl<'a> Replay<'a> {
     /// Takes down what was decided and why, for a report.
     pub fn observed(self) -> Self {
         Self { is_observed: true, ..self }
+    }
+
+    /// Ends with an error as soon as this is cancelled.
+    pub fn until(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
     }
 
     /// Replays the channels from the one with the number `first` on, and passes on what happened in each.
@@ -220,6 +228,7 @@ impl<'a> Replay<'a> {
     ) -> anyhow::Result<Record> {
         let mut record = empty_record(channel, self.policy, events);
         record.moments = self.is_observed.then(Moments::default);
+        record.stop = self.stop.clone();
         let recorder = Arc::new(Recorder::new(record));
         let Self { policy, settings, mind, prompts, learning, .. } = self;
         simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)?;
@@ -269,6 +278,7 @@ fn empty_record(
         moments: None,
         output,
         elapsed_seconds: 0.0,
+        stop: CancellationToken::new(),
         first_error: None,
     }
 }

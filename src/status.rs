@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
@@ -13,7 +14,7 @@ use aizuchi_core::store::{Archive, ChannelActivity, Spending, StandingOrders, St
 
 const PUBLIC: &str = "public";
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Status {
     pub version: &'static str,
     /// Where the database is, without credentials.
@@ -23,7 +24,7 @@ pub struct Status {
     pub dead_letters: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkspaceStatus {
     pub workspace: WorkspaceId,
     /// Only the running program knows.
@@ -39,7 +40,7 @@ pub struct WorkspaceStatus {
 }
 
 /// Whether a workspace is heard.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConnectionStatus {
     /// As users call the platform; `None` is the local room.
     pub platform: Option<&'static str>,
@@ -52,7 +53,7 @@ pub struct ConnectionStatus {
     pub failing: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChannelStatus {
     pub id: ChannelId,
     pub name: String,
@@ -69,7 +70,7 @@ pub struct ChannelStatus {
 }
 
 /// A step that waits.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PendingStatus {
     pub verb: &'static str,
     pub thread: Option<String>,

@@ -4,11 +4,14 @@
 pub mod peer;
 pub mod server;
 mod attempts;
+pub mod computations;
+pub mod shadow;
 pub mod holder;
 pub mod sign_in_link;
 mod sessions;
 mod access;
 mod language;
+mod compression;
 mod problem_page;
 pub mod auth;
 mod sign_in;
@@ -29,6 +32,9 @@ mod marks;
 mod page;
 pub mod health;
 mod console;
+mod api_routes;
+mod openapi;
+mod api_page;
 mod webhooks;
 
 use std::net::SocketAddr;
@@ -38,10 +44,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, patch, post, put};
+use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -49,10 +55,12 @@ use tokio_util::sync::CancellationToken;
 use crate::demo::Demo;
 use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
+use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
+use crate::web::shadow::RecentAnswers;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
@@ -98,6 +106,9 @@ pub struct Web {
     pub zone: TimeZone,
     /// Where the database is, without credentials.
     pub database: String,
+    /// Computes what takes long.
+    pub computations: Computations,
+    pub shadow_answers: RecentAnswers,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
     /// What the health port says.
@@ -158,50 +169,16 @@ pub fn standby_health_server(
 }
 
 fn router(web: Arc<Web>) -> Router {
-    Router::new()
+    api_routes::router()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
-        .route("/api/room", get(api::room))
-        .route("/api/channels", get(api::channels).post(api::add_channel))
-        .route("/api/people", get(api::users).post(api::add_user))
-        .route("/api/messages", get(api::messages).post(api::post_message))
-        .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
-        .route("/api/reactions", post(api::react))
-        .route("/api/decisions", get(api::decisions))
-        .route("/api/decisions/{id}/mark", post(marks::mark))
-        .route("/api/mute", post(orders::mute))
-        .route("/api/unmute", post(orders::unmute))
-        .route("/api/stop", post(orders::stop))
-        .route("/api/mode", post(orders::set_mode))
-        .route("/api/opt-out", post(orders::opt_out))
-        .route("/api/spending", get(orders::spending))
-        .route(
-            "/api/models",
-            get(models::models).post(models::choose).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
-        )
-        .route("/api/models/look", post(models::look))
-        .route("/api/demo", post(demo::start).delete(demo::skip))
-        .route("/api/dead-letters", get(dead_letters::list))
-        .route("/api/dead-letters/{id}", delete(dead_letters::drop))
-        .route("/api/dead-letters/{id}/retry", post(dead_letters::retry))
-        .route(
-            "/api/memories",
-            get(memories::list).post(memories::order).layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
-        )
-        .route("/api/memory-changes", get(memories::journal))
-        .route(
-            "/api/memos/{id}",
-            put(memories::put_memo)
-                .delete(memories::delete_memo)
-                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
-        )
-        .route("/api/workspaces", get(workspaces::workspaces))
-        .route("/api/status", get(console::api::status))
-        .route("/api/health", get(console::api::health))
-        .route("/api/private-reads", get(console::api::private_reads))
         .route("/console", get(console::overview::page))
         .route("/console/queue", get(console::queue::page))
         .route("/console/figures", get(console::figures::page))
+        .route("/console/api", get(api_page::page))
+        .route("/api/openapi.json", get(openapi::serve))
+        .route("/console/report", get(console::report::page))
+        .route("/console/report.css", get(console::report::style))
         .route(
             "/console/memory",
             get(console::memory::page)
@@ -210,6 +187,12 @@ fn router(web: Arc<Web>) -> Router {
         )
         .route("/console/memory/versions", get(console::memory::versions::page))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
+        .route(
+            "/console/channels/{workspace}/{channel}/what-if",
+            get(console::what_if::page)
+                .post(console::what_if::ask)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route("/console/events", get(console::events::events))
         .route(
@@ -242,11 +225,12 @@ fn router(web: Arc<Web>) -> Router {
             post(webhooks::slack).layer(DefaultBodyLimit::max(MAX_WEBHOOK_BYTES)),
         )
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn(compression::compress))
         .with_state(web)
 }
 
 /// What the API answers.
-type ApiResult = Result<Json<Value>, ApiProblem>;
+type ApiResult<T> = Result<Json<T>, ApiProblem>;
 
 /// An error response with a message for the user.
 #[derive(Clone, Debug)]

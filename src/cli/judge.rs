@@ -86,6 +86,7 @@ pub struct PreparedModel {
     llm: Arc<dyn Llm>,
     parameters: String,
     cache: Arc<AnswerCache>,
+    cache_file: PathBuf,
     limits: CallLimits,
     currency: String,
     threads: usize,
@@ -153,6 +154,7 @@ impl JudgeArgs {
             llm,
             parameters: format!("{:?}", resolved.model.params),
             cache: Arc::new(AnswerCache::open(&path)?),
+            cache_file: path,
             limits,
             currency: config.models.currency.0.clone(),
             threads: self.parallel as usize,
@@ -291,7 +293,7 @@ impl PreparedModel {
     }
 
     fn describe_estimate(&self, estimate: &CallCounts) -> String {
-        let (model, file) = (self.llm.model(), self.cache.path().display());
+        let (model, file) = (self.llm.model(), self.cache_file.display());
         if estimate.calls == 0 {
             return format!("{model}: all {} answers are in {file}", estimate.from_cache);
         }

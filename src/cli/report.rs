@@ -10,13 +10,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::cli::report_page::{PageArgs, report_options, write_page};
+use crate::cli::report_page::{PageArgs, write_page};
 use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::report::builder::{BuiltReport, ReportBuilder};
+use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use crate::report::figures::{LeftOut, ReportSource};
-use crate::report::from_ledger::{add_channel, has_messages};
+use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::summary::summary;
 use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
@@ -77,7 +77,7 @@ impl ReportArgs {
         let database = ReadOnlyDatabase::open(&config.database_address()).await?;
         let channels = self.find_channels(&database).await?;
         let archive = database.into_store();
-        let options = report_options(config, ReportSource::Ledger, zone.clone());
+        let options = ReportOptions::new(config, ReportSource::Ledger, zone.clone());
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let (mut decisions, mut private_channels) = (0, 0);
@@ -89,7 +89,8 @@ impl ReportArgs {
                 private_channels += usize::from(has_any);
                 continue;
             }
-            decisions += add_channel(&mut builder, &archive, workspace, channel, since).await?;
+            let ledger = ChannelLedger::read(&archive, workspace, channel, since).await?;
+            decisions += ledger.add_to(&mut builder, channel);
         }
         anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
         builder.include(now, now);

@@ -11,11 +11,9 @@ use crate::config::language::LanguageSetting;
 use crate::replay::{Policy, ReplayJudge};
 use crate::report::anonymous::{Anonymity, anonymize};
 use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
-use crate::report::cost::CostBasis;
 use crate::report::figures::{LeftOut, Report, ReportSource};
 use crate::report::page::page;
 use crate::report::summary::summary;
-use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 
 #[derive(Clone, Debug, Args)]
@@ -114,7 +112,7 @@ impl ReplayReportArgs {
         Some(ReportBuilder::new(ReportOptions {
             latency_ms: Some(latency_ms),
             policies: policies.len(),
-            ..report_options(config, source, zone)
+            ..ReportOptions::new(config, source, zone)
         }))
     }
 
@@ -134,24 +132,6 @@ impl ReplayReportArgs {
         }
         let summary = summary(&report, &zone, language, self.report.is_some());
         Ok(Some((report, summary)))
-    }
-}
-
-/// What a report on this config is made with.
-pub fn report_options(config: &Config, source: ReportSource, zone: TimeZone) -> ReportOptions {
-    let minds = [&config.minds.judgment.model.id, &config.minds.response.model.id];
-    let hosted = minds.into_iter().filter(|id| **id != ModelId::Builtin);
-    ReportOptions {
-        source,
-        persona: config.persona.name.0.clone(),
-        zone,
-        costs: CostBasis {
-            prices: config.models.prices(),
-            currency: config.models.currency.0.clone(),
-            configured: hosted.map(ToString::to_string).collect(),
-        },
-        latency_ms: None,
-        policies: 1,
     }
 }
 

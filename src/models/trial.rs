@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::models::ModelsInUse;
+use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{Attempt, AttemptResult, Usage};
 use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
 use aizuchi_core::llm::LlmError;
@@ -32,11 +33,22 @@ impl ModelsInUse {
         if tokens == 0 {
             return;
         }
+        self.book(&local::workspace_id(), CallCost { tokens, micros }, attempt.at).await;
+    }
+
+    /// Counts what was asked in shadow for a workspace, like any other spending there.
+    pub async fn book_shadow(&self, workspace: &WorkspaceId, cost: CallCost) {
+        if cost.tokens > 0 {
+            self.book(workspace, cost, self.clock.now()).await;
+        }
+    }
+
+    async fn book(&self, workspace: &WorkspaceId, cost: CallCost, at: Timestamp) {
         // A reservation whose time is over is booked by the next one.
-        for cost in [CallCost { tokens, micros }, CallCost::default()] {
-            let call = planned_call(cost, attempt.at);
+        for cost in [cost, CallCost::default()] {
+            let call = planned_call(workspace, cost, at);
             if let Err(error) = self.store.reserve(&call, self.clock.now()).await {
-                warn!(error = %error, "what the trial of {model} cost could not be booked: {error}");
+                warn!(error = %error, "what a trial cost could not be booked: {error}");
             }
         }
     }
@@ -75,7 +87,7 @@ fn attempt(
 }
 
 /// A call of the workspace that no limit holds back, since it was made already.
-fn planned_call(cost: CallCost, at: Timestamp) -> PlannedCall {
+fn planned_call(workspace: &WorkspaceId, cost: CallCost, at: Timestamp) -> PlannedCall {
     let limits = CallLimits {
         workspace: BudgetLimits::default(),
         channel: BudgetLimits::default(),
@@ -87,7 +99,7 @@ fn planned_call(cost: CallCost, at: Timestamp) -> PlannedCall {
     let owner = CallOwner {
         // Claims have positive tokens. The call that books another one has a token of its own.
         token: -at.as_millisecond() - i64::from(cost == CallCost::default()),
-        workspace: local::workspace_id(),
+        workspace: workspace.clone(),
         channel: None,
         decision: None,
         is_unsolicited: false,

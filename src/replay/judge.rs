@@ -5,6 +5,7 @@
 pub mod answer_cache;
 pub mod model;
 pub mod recorded;
+pub mod ledger;
 
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::PromptVerb;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::replay::moments::Moments;
 use crate::replay::timing::UnsolicitedPost;
@@ -105,6 +106,8 @@ pub struct Record {
     pub output: Option<Box<dyn Write + Send>>,
     /// Wall-clock seconds that the replay of the channel took.
     pub elapsed_seconds: f64,
+    /// Nobody wants the result any more.
+    pub stop: CancellationToken,
     /// The first error. It ends the replay.
     pub first_error: Option<anyhow::Error>,
 }

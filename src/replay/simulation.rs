@@ -170,6 +170,7 @@ pub fn run(
     })?;
     simulation.hear_channel(&workspace);
     for recorded in &channel.messages {
+        anyhow::ensure!(!recorder.lock().stop.is_cancelled(), "the replay was stopped");
         simulation.advance_to(recorded.at());
         simulation.hear_recorded(&workspace, recorded, &policy.config.persona.name.0);
     }

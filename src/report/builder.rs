@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use crate::config::Config;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names};
@@ -18,6 +19,7 @@ use crate::report::figures::{
     CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
     PolicyFigures, Report, ReportSource, Spent, Unanswered,
 };
+use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::LIST_DATE;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
@@ -32,6 +34,26 @@ pub struct ReportOptions {
     pub latency_ms: Option<u64>,
     /// The number of policies that will be compared.
     pub policies: usize,
+}
+
+impl ReportOptions {
+    /// For this config.
+    pub fn new(config: &Config, source: ReportSource, zone: TimeZone) -> Self {
+        let minds = [&config.minds.judgment.model.id, &config.minds.response.model.id];
+        let hosted = minds.into_iter().filter(|id| **id != ModelId::Builtin);
+        Self {
+            source,
+            persona: config.persona.name.0.clone(),
+            zone,
+            costs: CostBasis {
+                prices: config.models.prices(),
+                currency: config.models.currency.0.clone(),
+                configured: hosted.map(ToString::to_string).collect(),
+            },
+            latency_ms: None,
+            policies: 1,
+        }
+    }
 }
 
 pub struct ReportBuilder {

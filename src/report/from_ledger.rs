@@ -1,13 +1,13 @@
 //! A report on what really happened: from the messages and decisions of the installation's own database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moment, MomentKind, Moments, Reason};
 use crate::report::builder::ReportBuilder;
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId, WorkspaceId};
+use aizuchi_core::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, Decision, DecisionResult};
 use aizuchi_core::prompt::PromptVerb;
@@ -19,35 +19,62 @@ use aizuchi_core::store::{
 /// Messages are read in pages of this size.
 const PAGE: usize = 1000;
 
-/// Adds a channel since a time. Says how many decisions there were.
-pub async fn add_channel(
-    builder: &mut ReportBuilder,
-    archive: &dyn Archive,
-    workspace: &WorkspaceId,
-    channel: &Channel,
-    since: Timestamp,
-) -> Result<usize, StoreError> {
-    let query =
-        DecisionQuery::Since { workspace: workspace.clone(), channel: channel.id.clone(), since };
-    let decisions = archive.decisions(query).await?;
-    let stored = load_messages(archive, workspace, channel, since).await?;
-    let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
-    let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
-    let messages = recorded_messages(channel, &stored);
-    if messages.is_empty() && decisions.is_empty() {
-        return Ok(0);
+/// What was said and decided in a channel since a time.
+pub struct ChannelLedger {
+    pub messages: Vec<StoredMessage>,
+    pub decisions: Vec<Decision>,
+}
+
+impl ChannelLedger {
+    pub async fn read(
+        archive: &dyn Archive,
+        workspace: &WorkspaceId,
+        channel: &Channel,
+        since: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let query = DecisionQuery::Since {
+            workspace: workspace.clone(),
+            channel: channel.id.clone(),
+            since,
+        };
+        let decisions = archive.decisions(query).await?;
+        Ok(Self { messages: load_messages(archive, workspace, channel, since).await?, decisions })
     }
-    let by_id: HashMap<&MessageId, &StoredMessage> =
-        stored.iter().map(|stored| (&stored.message.id, stored)).collect();
-    let mut moments = Moments::default();
-    for attempt in attempts() {
-        add_call(&mut moments, attempt);
+
+    /// Without what was said in private, and what was decided about it.
+    pub fn public(mut self) -> Self {
+        let is_public = |stored: &StoredMessage| stored.visibility == Visibility::Public;
+        let private = self.messages.iter().filter(|stored| !is_public(stored));
+        let private: HashSet<MessageId> = private.map(|it| it.message.id.clone()).collect();
+        self.messages.retain(is_public);
+        self.decisions.retain(|decision| {
+            let mut about = decision.messages.iter().chain(&decision.posted_messages);
+            !about.any(|message| private.contains(message))
+        });
+        self
     }
-    moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
-    moments.moments.sort_by_key(|moment| moment.at);
-    builder.add(&RecordedChannel { name: channel.name.to_string(), messages }, &moments);
-    builder.add_spent(micros);
-    Ok(decisions.len())
+
+    /// Adds it to a report. Says how many decisions there were.
+    pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> usize {
+        let Self { messages: stored, decisions } = self;
+        let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
+        let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
+        let messages = recorded_messages(channel, stored);
+        if messages.is_empty() && decisions.is_empty() {
+            return 0;
+        }
+        let by_id: HashMap<&MessageId, &StoredMessage> =
+            stored.iter().map(|stored| (&stored.message.id, stored)).collect();
+        let mut moments = Moments::default();
+        for attempt in attempts() {
+            add_call(&mut moments, attempt);
+        }
+        moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
+        moments.moments.sort_by_key(|moment| moment.at);
+        builder.add(&RecordedChannel { name: channel.name.to_string(), messages }, &moments);
+        builder.add_spent(micros);
+        decisions.len()
+    }
 }
 
 /// Whether anything was said in a channel since then.

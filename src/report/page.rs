@@ -24,6 +24,7 @@ struct ReportPage<'a> {
     tag: &'a str,
     ink: &'static str,
     style: &'static str,
+    frame: Option<&'a PageFrame>,
     title: String,
     kicker: &'static str,
     headline: String,
@@ -93,6 +94,17 @@ struct PoliciesView {
     stories: Vec<StoryView>,
 }
 
+/// What the page has around it where it is not alone.
+pub struct PageFrame {
+    /// The addresses of the styles, in place of a style inside.
+    pub styles: Vec<&'static str>,
+    /// What stands above it, as HTML.
+    pub head: String,
+}
+
+/// The style of a page in a frame, besides the inks.
+pub const STYLE: &str = include_str!("templates/report.css");
+
 /// Renders the page.
 pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Result<String> {
     let Some(policy) = report.policies.first() else {
@@ -100,6 +112,20 @@ pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Res
     };
     let view = View { report, policy, zone, language };
     Ok(view.page().render()?)
+}
+
+/// Renders the page in a frame.
+pub fn page_within(
+    report: &Report,
+    zone: &TimeZone,
+    language: Language,
+    frame: &PageFrame,
+) -> anyhow::Result<String> {
+    let Some(policy) = report.policies.first() else {
+        anyhow::bail!("there is nothing to report");
+    };
+    let view = View { report, policy, zone, language };
+    Ok(ReportPage { frame: Some(frame), ..view.page() }.render()?)
 }
 
 struct View<'a> {
@@ -133,7 +159,8 @@ impl<'a> View<'a> {
             l,
             tag: l.tag(),
             ink: include_str!("../web/static/ink.css"),
-            style: include_str!("templates/report.css"),
+            style: STYLE,
+            frame: None,
             title: texts::title(l, &report.persona),
             kicker: match self.is_ledger() {
                 true => texts::kicker_ledger(l),

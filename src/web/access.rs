@@ -106,7 +106,7 @@ impl Access {
 
 /// What consists of figures, or leaves text out by itself.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 12] = [
+    const READ: [&str; 13] = [
         "/console",
         "/metrics",
         "/api/workspaces",
@@ -119,6 +119,7 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
         "/api/memories",
         "/api/memory-changes",
         "/api/health",
+        "/api/openapi.json",
     ];
     let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
     match *method {

@@ -6,10 +6,13 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::views::{
+    AddedChannelView, ChannelView, MarkedDecisionView, MessageView, PersonView,
+};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
 use aizuchi_core::chat::{
@@ -36,7 +39,39 @@ const NAME_FORMAT: &str = r#"{"name": "…"}"#;
 /// The most talks of another workspace in one response.
 const MAX_TALKS: usize = 50;
 
-#[derive(Deserialize)]
+/// The channels of a workspace.
+#[derive(Serialize, JsonSchema)]
+pub struct ChannelsAnswer {
+    persona: PersonaView,
+    channels: Vec<ChannelView>,
+    /// The end of a mute of the whole workspace.
+    muted_until: Option<f64>,
+    revision: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct PersonaView {
+    name: String,
+}
+
+/// All that a page shows at first.
+#[derive(Serialize, JsonSchema)]
+pub struct RoomAnswer {
+    channels: Vec<ChannelView>,
+    muted_until: Option<f64>,
+    talks: Vec<TalkView>,
+    revision: u64,
+}
+
+/// The newest messages of a channel, and the decisions about them.
+#[derive(Serialize, JsonSchema)]
+pub struct TalkView {
+    channel: ChannelId,
+    messages: Vec<MessageView>,
+    decisions: Vec<MarkedDecisionView>,
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub struct WorkspaceQuery {
     workspace: Option<String>,
 }
@@ -52,16 +87,12 @@ pub async fn channels(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult {
+) -> ApiResult<ChannelsAnswer> {
     let workspace = named_workspace(&web, query).await?;
     let revision = *web.revisions.borrow();
     let (channels, muted_until) = participation(&web, &visitor.access, &workspace).await?;
-    Ok(Json(json!({
-        "persona": { "name": web.persona.name },
-        "channels": channels,
-        "muted_until": muted_until,
-        "revision": revision,
-    })))
+    let persona = PersonaView { name: web.persona.name.clone() };
+    Ok(Json(ChannelsAnswer { persona, channels, muted_until, revision }))
 }
 
 /// The mode and mute of each channel, and the end of a mute of the whole workspace.
@@ -69,7 +100,7 @@ async fn participation(
     web: &Web,
     access: &Access,
     workspace: &WorkspaceId,
-) -> Result<(Vec<Value>, Option<f64>), ApiProblem> {
+) -> Result<(Vec<ChannelView>, Option<f64>), ApiProblem> {
     if *workspace == workspace_id() {
         return Ok(views::participation(&web.room.controls().await?));
     }
@@ -77,14 +108,14 @@ async fn participation(
     let cache = &web.inbox.channel_cache;
     let view = |channel: &Channel| {
         let mute = orders.channel_mute(&channel.id, now);
-        json!({
-            "id": channel.id,
-            "name": access.may_name(channel.visibility).then_some(&channel.name),
-            "visibility": channel.visibility,
-            "mode": cache.mode(workspace, &channel.id),
-            "ordered": cache.ordered_mode(workspace, &channel.id).is_some(),
-            "muted_until": mute.map(|mute| views::seconds(mute.until)),
-        })
+        ChannelView {
+            id: channel.id.clone(),
+            name: access.may_name(channel.visibility).then(|| channel.name.clone()),
+            visibility: Some(channel.visibility),
+            mode: cache.mode(workspace, &channel.id),
+            ordered: cache.ordered_mode(workspace, &channel.id).is_some(),
+            muted_until: mute.map(|mute| views::seconds(mute.until)),
+        }
     };
     let channels = web.archive.channels(workspace).await?.iter().map(view).collect();
     Ok((channels, orders.workspace_mute(now).map(|mute| views::seconds(mute.until))))
@@ -96,7 +127,7 @@ pub async fn room(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult {
+) -> ApiResult<RoomAnswer> {
     let workspace = named_workspace(&web, query).await?;
     if workspace != workspace_id() {
         return other_room(&web, &visitor.access, &workspace).await;
@@ -109,15 +140,10 @@ pub async fn room(
         talks.push(talk(&web, &visitor.access, channel).await?);
     }
     let (channels, muted_until) = views::participation(&controls);
-    Ok(Json(json!({
-        "channels": channels,
-        "muted_until": muted_until,
-        "talks": talks,
-        "revision": revision,
-    })))
+    Ok(Json(RoomAnswer { channels, muted_until, talks, revision }))
 }
 
-async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiResult {
+async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiResult<RoomAnswer> {
     let revision = *web.revisions.borrow();
     let readable = web.archive.channels(workspace).await?.into_iter();
     let readable = readable.filter(|channel| access.may_read(workspace, channel.visibility));
@@ -126,15 +152,10 @@ async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiR
         talks.push(talk(web, access, &channel).await?);
     }
     let (channels, muted_until) = participation(web, access, workspace).await?;
-    Ok(Json(json!({
-        "channels": channels,
-        "muted_until": muted_until,
-        "talks": talks,
-        "revision": revision,
-    })))
+    Ok(Json(RoomAnswer { channels, muted_until, talks, revision }))
 }
 
-async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<Value, ApiProblem> {
+async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<TalkView, ApiProblem> {
     let query = MessageQuery {
         workspace: channel.workspace.clone(),
         channel: channel.id.clone(),
@@ -145,7 +166,7 @@ async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<Value, Ap
     let stored = web.archive.messages(query).await?;
     let messages = message_views(web, access, &stored).await?;
     let decisions = decisions_about(web, access, channel, &stored).await?;
-    Ok(json!({ "channel": channel.id, "messages": messages, "decisions": decisions }))
+    Ok(TalkView { channel: channel.id.clone(), messages, decisions })
 }
 
 /// The messages as this visitor may read them. Reads of private ones are recorded.
@@ -153,7 +174,7 @@ async fn message_views(
     web: &Web,
     access: &Access,
     stored: &[StoredMessage],
-) -> Result<Vec<Value>, ApiProblem> {
+) -> Result<Vec<MessageView>, ApiProblem> {
     if let Some(first) = stored.first() {
         let workspace = &first.message.conversation.workspace;
         workspaces::record_look(web, access, workspace, Shown::Messages(stored)).await?;
@@ -170,7 +191,7 @@ async fn decisions_about(
     access: &Access,
     channel: &Channel,
     messages: &[StoredMessage],
-) -> Result<Vec<Value>, ApiProblem> {
+) -> Result<Vec<MarkedDecisionView>, ApiProblem> {
     let messages = messages.iter().map(|message| message.message.id.clone()).collect();
     let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
     let query = DecisionQuery::Messages { workspace, channel: id, messages };
@@ -184,7 +205,7 @@ async fn decision_views(
     access: &Access,
     workspace: &WorkspaceId,
     decisions: Vec<Decision>,
-) -> Result<Vec<Value>, ApiProblem> {
+) -> Result<Vec<MarkedDecisionView>, ApiProblem> {
     let ids: Vec<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
     let marks = web.archive.marks(workspace, &ids).await?;
     let view = |decision: &Decision| {
@@ -199,7 +220,7 @@ async fn decision_views(
     Ok(decisions.iter().map(view).collect())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct NameBody {
     name: String,
     workspace: Option<String>,
@@ -208,7 +229,7 @@ pub struct NameBody {
 pub async fn add_channel(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+) -> Result<(StatusCode, Json<AddedChannelView>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
     workspaces::require_local(body.workspace.as_deref())?;
     let added = web.room.add_channel(&body.name).await;
@@ -216,53 +237,79 @@ pub async fn add_channel(
     Ok((StatusCode::CREATED, Json(views::channel(&channel))))
 }
 
+/// The people of a workspace.
+#[derive(Serialize, JsonSchema)]
+pub struct PeopleAnswer {
+    people: Vec<PersonView>,
+}
+
 pub async fn users(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult {
+) -> ApiResult<PeopleAnswer> {
     let workspace = named_workspace(&web, query).await?;
     if workspace == workspace_id() {
-        return Ok(Json(json!({ "people": views::users(&web.room.user_names()) })));
+        let people = views::users(&web.room.user_names());
+        return Ok(Json(PeopleAnswer { people }));
     }
     if visitor.access.role().is_none() {
         let sentence = "the people of other workspaces are named to those who sign in";
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
     }
     let users = web.archive.users(&workspace).await?;
-    let view = |user: &User| json!({ "id": user.id, "name": user.name, "bot": user.kind != AuthorKind::Human });
-    Ok(Json(json!({ "people": users.iter().map(view).collect::<Vec<_>>() })))
+    let view = |user: &User| PersonView {
+        id: Some(user.id.to_string()),
+        name: user.name.clone(),
+        bot: Some(user.kind != AuthorKind::Human),
+    };
+    Ok(Json(PeopleAnswer { people: users.iter().map(view).collect() }))
 }
 
 pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+) -> Result<(StatusCode, Json<PersonView>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
     workspaces::require_local(body.workspace.as_deref())?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(|error| local_room_problem(&web, &error))?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(json!({ "name": name }))))
+    Ok((status, Json(PersonView { id: None, name, bot: None })))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {
     workspace: Option<String>,
     channel: String,
     thread: Option<String>,
+    /// The id of a message, or a time in epoch seconds.
     after: Option<String>,
+    /// The id of a message.
     before: Option<String>,
     /// Also return the decisions on these messages.
     #[serde(default)]
     decisions: bool,
 }
 
+/// Messages, oldest first.
+#[derive(Serialize, JsonSchema)]
+pub struct MessagesAnswer {
+    messages: Vec<MessageView>,
+    revision: u64,
+    /// If a thread was asked for: the message that it is under, or null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<Option<MessageView>>,
+    /// If they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<Vec<MarkedDecisionView>>,
+}
+
 pub async fn messages(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<MessagesQuery>, QueryRejection>,
-) -> ApiResult {
+) -> ApiResult<MessagesAnswer> {
     let Query(query) =
         query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
     // Read the revision before the messages, so that these are at least as new.
@@ -282,20 +329,35 @@ pub async fn messages(
     };
     let stored = web.archive.messages(query).await?;
     let messages = message_views(&web, &visitor.access, &stored).await?;
-    let mut response = json!({ "messages": messages, "revision": revision });
-    if let Some(parent) = parent {
-        let parent = web.archive.message(&workspace, &channel.id, &parent).await?;
-        let parent: Vec<StoredMessage> = parent.into_iter().collect();
-        response["parent"] = json!(message_views(&web, &visitor.access, &parent).await?.pop());
-    }
-    if wants_decisions {
-        let decisions = decisions_about(&web, &visitor.access, &channel, &stored).await?;
-        response["decisions"] = decisions.into();
-    }
-    Ok(Json(response))
+    let parent = match parent {
+        Some(parent) => {
+            let parent = web.archive.message(&workspace, &channel.id, &parent).await?;
+            let parent: Vec<StoredMessage> = parent.into_iter().collect();
+            Some(message_views(&web, &visitor.access, &parent).await?.pop())
+        }
+        None => None,
+    };
+    let decisions = match wants_decisions {
+        true => Some(decisions_about(&web, &visitor.access, &channel, &stored).await?),
+        false => None,
+    };
+    Ok(Json(MessagesAnswer { messages, revision, parent, decisions }))
 }
 
-#[derive(Deserialize)]
+/// A message that was written or changed.
+#[derive(Serialize, JsonSchema)]
+pub struct WrittenAnswer {
+    id: MessageId,
+    ts: f64,
+}
+
+/// A message that was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedAnswer {
+    id: MessageId,
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub struct PostBody {
     workspace: Option<String>,
     id: Option<String>,
@@ -308,7 +370,7 @@ pub struct PostBody {
 pub async fn post_message(
     State(web): State<Arc<Web>>,
     body: Result<Json<PostBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+) -> Result<(StatusCode, Json<WrittenAnswer>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
     workspaces::require_local(body.workspace.as_deref())?;
     let message = LocalMessage {
@@ -320,10 +382,10 @@ pub async fn post_message(
     };
     let sent = web.room.send_message(message).await;
     let (id, at) = sent.map_err(|error| local_room_problem(&web, &error))?;
-    Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": views::seconds(at) }))))
+    Ok((StatusCode::CREATED, Json(WrittenAnswer { id, ts: views::seconds(at) })))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct EditBody {
     workspace: Option<String>,
     channel: String,
@@ -335,7 +397,7 @@ pub async fn edit(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     body: Result<Json<EditBody>, JsonRejection>,
-) -> ApiResult {
+) -> ApiResult<WrittenAnswer> {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, EDIT_FORMAT))?;
     workspaces::require_local(body.workspace.as_deref())?;
@@ -346,10 +408,10 @@ pub async fn edit(
         .edit_message(own, &body.text)
         .await
         .map_err(|error| local_room_problem(&web, &error))?;
-    Ok(Json(json!({ "id": id, "ts": views::seconds(at) })))
+    Ok(Json(WrittenAnswer { id, ts: views::seconds(at) }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct DeleteQuery {
     workspace: Option<String>,
     channel: String,
@@ -360,7 +422,7 @@ pub async fn delete(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     query: Result<Query<DeleteQuery>, QueryRejection>,
-) -> ApiResult {
+) -> ApiResult<DeletedAnswer> {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let usage = "say where and whose it is: /api/messages/…?channel=…&user=…";
     let Query(query) = query.map_err(|_| bad_request(usage))?;
@@ -369,10 +431,10 @@ pub async fn delete(
     let own =
         OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
     web.room.delete_message(own).await.map_err(|error| local_room_problem(&web, &error))?;
-    Ok(Json(json!({ "id": id })))
+    Ok(Json(DeletedAnswer { id }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct ReactBody {
     workspace: Option<String>,
     channel: String,
@@ -400,18 +462,25 @@ pub async fn react(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct DecisionsQuery {
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
 }
 
+/// Rows of the ledger, oldest first.
+#[derive(Serialize, JsonSchema)]
+pub struct DecisionsAnswer {
+    decisions: Vec<MarkedDecisionView>,
+    revision: u64,
+}
+
 pub async fn decisions(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
-) -> ApiResult {
+) -> ApiResult<DecisionsAnswer> {
     let usage = "say of what: /api/decisions?message=… or ?channel=…";
     let Query(query) = query.map_err(|_| bad_request(usage))?;
     let revision = *web.revisions.borrow();
@@ -429,7 +498,7 @@ pub async fn decisions(
     };
     let decisions = web.archive.decisions(query).await?;
     let decisions = decision_views(&web, &visitor.access, &workspace, decisions).await?;
-    Ok(Json(json!({ "decisions": decisions, "revision": revision })))
+    Ok(Json(DecisionsAnswer { decisions, revision }))
 }
 
 async fn known_channel(

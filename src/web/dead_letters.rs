@@ -7,20 +7,30 @@ use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::views::DeadLetterView;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::store::{DeadLetterQuery, Order, StoreError};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct LettersQuery {
     workspace: Option<String>,
     before: Option<i64>,
+}
+
+/// What waits for the operator, oldest first.
+#[derive(Serialize, JsonSchema)]
+pub struct LettersAnswer {
+    dead_letters: Vec<DeadLetterView>,
+    /// The value of `before` for the page before, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<i64>,
 }
 
 /// How many letters are on one page.
@@ -45,7 +55,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<LettersQuery>, QueryRejection>,
-) -> ApiResult {
+) -> ApiResult<LettersAnswer> {
     let usage = "before is the id of a dead letter, a number";
     let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
     let workspace = match query.workspace {
@@ -58,12 +68,8 @@ pub async fn list(
         true => views::dead_letter(letter),
         false => views::dead_letter_without_text(letter),
     };
-    let letters: Vec<Value> = letters.iter().map(view).collect();
-    let mut answer = json!({ "dead_letters": letters });
-    if let Some(DeadLetterId(before)) = older {
-        answer["older"] = json!(before);
-    }
-    Ok(Json(answer))
+    let dead_letters = letters.iter().map(view).collect();
+    Ok(Json(LettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
 }
 
 /// The newest letters before one of them. Looks at private ones are recorded.

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use crate::demo::script::SCENES;
 use crate::demo::{DemoStatus, Phase};
 use crate::web::room_feed::event;
+use crate::web::views::AddedChannelView;
 use crate::web::{ApiResult, Web, views};
 use aizuchi_core::platform::local::stage;
 
 /// Starts a play, or joins the one that is going on. Answers with its channel.
-pub async fn start(State(web): State<Arc<Web>>) -> ApiResult {
+pub async fn start(State(web): State<Arc<Web>>) -> ApiResult<AddedChannelView> {
     Ok(Json(views::channel(&web.demo.start().await?)))
 }
 

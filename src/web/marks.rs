@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
@@ -18,7 +19,7 @@ use aizuchi_core::store::{Order, StoreError};
 const MARK_FORMAT: &str =
     r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MarkBody {
     workspace: Option<String>,

@@ -7,17 +7,20 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
+use aizuchi_core::chat::{
+    ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId, to_single_line,
+};
 use aizuchi_core::memo::{Memo, parse_content, parse_priority, parse_tags};
-use aizuchi_core::memory::change::{JournalEntry, MemoEdit, MemoryChange};
+use aizuchi_core::memory::change::{JournalEntry, JournalKind, MemoEdit, MemoryChange};
 use aizuchi_core::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
@@ -271,7 +274,7 @@ fn malformed() -> ApiProblem {
     ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("send {ORDER_FORMAT}"))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct MemoriesQuery {
     workspace: Option<String>,
     channel: Option<String>,
@@ -298,70 +301,142 @@ fn invalid_query(_: QueryRejection) -> ApiProblem {
     ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
 }
 
+/// What is remembered.
+#[derive(Serialize, JsonSchema)]
+pub struct MemoriesAnswer {
+    memories: Vec<MemoryAnswer>,
+    memos: Vec<MemoAnswer>,
+}
+
+/// Which memory it is.
+#[derive(Serialize, JsonSchema)]
+pub struct KeyAnswer {
+    /// `workspace`, `channel` or `thread`.
+    scope: String,
+    channel: Option<String>,
+    thread: Option<String>,
+    /// `long_term` or `short_term`.
+    term: String,
+}
+
+/// The newest version of a memory, as far as the visitor may read it.
+#[derive(Serialize, JsonSchema)]
+pub struct MemoryAnswer {
+    #[serde(flatten)]
+    key: KeyAnswer,
+    /// How many entries are not shown.
+    hidden: usize,
+    entries: Vec<EntryAnswer>,
+    removed: Vec<EntryAnswer>,
+    version: MemoryId,
+    ts: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct EntryAnswer {
+    /// As long as the entry stays as it is.
+    id: String,
+    date: String,
+    text: Arc<str>,
+    visibility: Visibility,
+    pinned: bool,
+    /// Those behind it: channel and id of each.
+    messages: Vec<MessageRef>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct MemoAnswer {
+    id: MemoryId,
+    name: String,
+    content: String,
+    priority: u8,
+    tags: Vec<String>,
+    detail: Option<String>,
+    channel: ChannelId,
+    visibility: Visibility,
+    said_by: Option<UserId>,
+    ts: f64,
+}
+
 /// `GET /api/memories`: of a workspace, or of one of its channels with its threads.
 pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult {
+) -> ApiResult<MemoriesAnswer> {
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     let access = &visitor.access;
     let memories = read(&web, &workspace, channel.as_ref()).await?;
     workspaces::record_look(&web, access, &workspace, Shown::Memories(&memories)).await?;
     let memos = read_memos(&web, access, &workspace, channel.as_ref()).await?;
-    let entry = |entry: &MemoryEntry| {
-        json!({
-            "id": entry_id(entry),
-            "date": entry.date,
-            "text": entry.text,
-            "visibility": entry.visibility,
-            "pinned": entry.pinned,
-            "messages": entry.messages,
-        })
+    let entry = |entry: &MemoryEntry| EntryAnswer {
+        id: entry_id(entry),
+        date: entry.date.to_string(),
+        text: entry.text.clone(),
+        visibility: entry.visibility,
+        pinned: entry.pinned,
+        messages: entry.messages.iter().cloned().collect(),
     };
     let memory = |memory: &Memory| {
-        let readable = |entries: &[MemoryEntry]| -> Vec<Value> {
+        let readable = |entries: &[MemoryEntry]| -> Vec<EntryAnswer> {
             let readable = entries.iter().filter(|it| may_read(access, &workspace, it));
             readable.map(entry).collect()
         };
-        let mut view = key_view(&memory.key);
-        let (entries, removed) = (readable(&memory.entries), readable(&memory.removed));
-        view["hidden"] = json!(memory.entries.len() - entries.len());
-        view["entries"] = json!(entries);
-        view["removed"] = json!(removed);
-        view["version"] = json!(memory.id);
-        view["ts"] = json!(views::seconds(memory.created));
-        view
+        let entries = readable(&memory.entries);
+        MemoryAnswer {
+            key: key_view(&memory.key),
+            hidden: memory.entries.len() - entries.len(),
+            entries,
+            removed: readable(&memory.removed),
+            version: memory.id,
+            ts: views::seconds(memory.created),
+        }
     };
-    let memo = |(id, memo): &(MemoryId, Memo)| {
-        json!({
-            "id": id,
-            "name": memo.name,
-            "content": memo.content,
-            "priority": memo.priority,
-            "tags": memo.tags,
-            "detail": memo.detail,
-            "channel": memo.channel,
-            "visibility": memo.visibility,
-            "said_by": memo.said_by,
-            "ts": views::seconds(memo.updated),
-        })
+    let memo = |(id, memo): &(MemoryId, Memo)| MemoAnswer {
+        id: *id,
+        name: memo.name.to_string(),
+        content: memo.content.to_string(),
+        priority: memo.priority,
+        tags: memo.tags.iter().map(ToString::to_string).collect(),
+        detail: memo.detail.as_ref().map(ToString::to_string),
+        channel: memo.channel.clone(),
+        visibility: memo.visibility,
+        said_by: memo.said_by.clone(),
+        ts: views::seconds(memo.updated),
     };
-    Ok(Json(json!({
-        "memories": memories.iter().map(memory).collect::<Vec<_>>(),
-        "memos": memos.iter().map(memo).collect::<Vec<_>>(),
-    })))
+    Ok(Json(MemoriesAnswer {
+        memories: memories.iter().map(memory).collect(),
+        memos: memos.iter().map(memo).collect(),
+    }))
 }
 
-fn key_view(key: &MemoryKey) -> Value {
-    let fields = KeyFields::new(key);
-    json!({
-        "scope": fields.scope,
-        "channel": fields.channel,
-        "thread": fields.thread,
-        "term": fields.term,
-    })
+fn key_view(key: &MemoryKey) -> KeyAnswer {
+    let KeyFields { scope, channel, thread, term, .. } = KeyFields::new(key);
+    KeyAnswer { scope, channel, thread, term }
+}
+
+/// What changed memories and memos, newest first.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangesAnswer {
+    changes: Vec<ChangeAnswer>,
+    /// The value of `before` for the page before, if there is one.
+    older: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ChangeAnswer {
+    number: i64,
+    memory: Option<KeyAnswer>,
+    /// If it is of a memo.
+    memo: Option<MemoryId>,
+    ts: f64,
+    /// Who it was. Viewers do not learn it.
+    by: Option<Arc<str>>,
+    kind: JournalKind,
+    /// The versions.
+    before: Option<MemoryId>,
+    after: MemoryId,
 }
 
 /// `GET /api/memory-changes`: what changed memories and memos, newest first.
@@ -369,26 +444,22 @@ pub async fn journal(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult {
-    // Who it was, viewers do not learn.
+) -> ApiResult<ChangesAnswer> {
     let names_people = visitor.access.may_order();
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     let (changes, older) = journal_page(&web, &workspace, channel.as_ref(), query.before).await?;
-    let view = |entry: &JournalEntry| {
-        let memory = entry.key.as_ref().map(key_view);
-        json!({
-            "number": entry.number,
-            "memory": memory,
-            "memo": entry.key.is_none().then_some(entry.after),
-            "ts": views::seconds(entry.at),
-            "by": names_people.then_some(&entry.by),
-            "kind": entry.kind,
-            "before": entry.before,
-            "after": entry.after,
-        })
+    let view = |entry: &JournalEntry| ChangeAnswer {
+        number: entry.number,
+        memory: entry.key.as_ref().map(key_view),
+        memo: entry.key.is_none().then_some(entry.after),
+        ts: views::seconds(entry.at),
+        by: names_people.then(|| entry.by.clone()),
+        kind: entry.kind,
+        before: entry.before,
+        after: entry.after,
     };
-    Ok(Json(json!({ "changes": changes.iter().map(view).collect::<Vec<_>>(), "older": older })))
+    Ok(Json(ChangesAnswer { changes: changes.iter().map(view).collect(), older }))
 }
 
 /// The newest changes before one of them, and where the page before ends.
@@ -406,9 +477,9 @@ pub async fn journal_page(
     Ok((found, older))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct OrderBody {
+pub struct MemoryOrderBody {
     workspace: Option<String>,
     scope: String,
     channel: Option<String>,
@@ -425,18 +496,28 @@ pub struct OrderBody {
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-    body: Result<Json<OrderBody>, JsonRejection>,
+    body: Result<Json<MemoryOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, ORDER_FORMAT))?;
-    let OrderBody { workspace, scope, channel, thread, term, version, order, entry, text, to } =
-        body;
+    let MemoryOrderBody {
+        workspace,
+        scope,
+        channel,
+        thread,
+        term,
+        version,
+        order,
+        entry,
+        text,
+        to,
+    } = body;
     let key = KeyFields { workspace, scope, channel, thread, term };
     let order = MemoryOrder { key, version, order, entry, text, to };
     carry_out(&web, &visitor.access, order).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoBody {
     workspace: Option<String>,

@@ -6,7 +6,8 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::http::AccessRole;
@@ -20,6 +21,7 @@ use crate::web::auth::is_direct;
 use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
 use crate::web::{ApiProblem, ApiResult, Web};
+use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_core::persona::Language;
@@ -28,13 +30,74 @@ use aizuchi_core::texts;
 const CHOICE_FORMAT: &str = r#"{"kind": "builtin"}, {"kind": "local", "server": "…", "model": "…"} or {"kind": "hosted", "provider": "…", "model": "…"} or {"kind": "compatible", "api_base": "…", "model": "…"} and, unless it stands in the environment, "key": "…""#;
 
 /// What is chosen. It has no `Debug` that could show a key.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChoiceBody {
     Builtin,
-    Local { server: String, model: ModelId },
-    Hosted { provider: String, model: String, key: Option<Secret> },
-    Compatible { api_base: String, model: String, key: Option<Secret> },
+    Local {
+        server: String,
+        #[schemars(with = "String")]
+        model: ModelId,
+    },
+    Hosted {
+        provider: String,
+        model: String,
+        #[schemars(with = "Option<String>")]
+        key: Option<Secret>,
+    },
+    Compatible {
+        api_base: String,
+        model: String,
+        #[schemars(with = "Option<String>")]
+        key: Option<Secret>,
+    },
+}
+
+/// Which models are used, what is wrong with them, and which could be used.
+#[derive(Serialize, JsonSchema)]
+pub struct ModelsAnswer {
+    response: String,
+    judgment: String,
+    /// Where the model is, if not at its provider's own address.
+    address: Option<String>,
+    builtin: bool,
+    problems: Vec<ProblemView>,
+    found: Vec<ServerView>,
+    providers: Vec<ProviderView>,
+    may_choose: bool,
+    why_not: Option<String>,
+}
+
+/// What is wrong with a model.
+#[derive(Serialize, JsonSchema)]
+pub struct ProblemView {
+    pub model: String,
+    pub problem: ModelProblem,
+    pub told: &'static str,
+}
+
+/// A model server on this machine.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerView {
+    server: &'static str,
+    models: Vec<ServerModelView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ServerModelView {
+    id: String,
+    name: String,
+    command: String,
+}
+
+/// A provider that takes a key.
+#[derive(Serialize, JsonSchema)]
+pub struct ProviderView {
+    provider: &'static str,
+    /// The variable of the environment that holds the key.
+    variable: &'static str,
+    example: &'static str,
+    has_key: bool,
 }
 
 impl ChoiceBody {
@@ -60,7 +123,7 @@ pub async fn models(
     Extension(client): Extension<Client>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
-) -> Json<Value> {
+) -> Json<ModelsAnswer> {
     Json(view(&web, language, is_on_this_machine(&web, client, &headers)))
 }
 
@@ -72,7 +135,7 @@ pub async fn choose(
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     body: Result<Json<ChoiceBody>, JsonRejection>,
-) -> ApiResult {
+) -> ApiResult<ModelsAnswer> {
     require_own_page(&web, client, &headers, language)?;
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role does not choose models"));
@@ -91,7 +154,7 @@ pub async fn look(
     Extension(client): Extension<Client>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
-) -> ApiResult {
+) -> ApiResult<ModelsAnswer> {
     require_own_page(&web, client, &headers, language)?;
     web.models.look_around(&[web.address]).await;
     Ok(Json(view(&web, language, true)))
@@ -109,16 +172,16 @@ pub fn summary(models: &ModelsInUse) -> Value {
 }
 
 /// What is wrong with each model, for those who look after the program.
-pub fn problems(models: &ModelsInUse, language: Language) -> Vec<Value> {
+pub fn problems(models: &ModelsInUse, language: Language) -> Vec<ProblemView> {
     let problems = models.problems().into_iter();
     let problem = |(model, problem)| {
         let told = texts::models::problem(language, problem);
-        json!({ "model": model, "problem": problem, "told": told })
+        ProblemView { model, problem, told }
     };
     problems.map(problem).collect()
 }
 
-fn view(web: &Web, language: Language, is_here: bool) -> Value {
+fn view(web: &Web, language: Language, is_here: bool) -> ModelsAnswer {
     let models = &web.models;
     let is_open = models.is_open_to_choice();
     let why_not = match (is_open, is_here) {
@@ -127,41 +190,43 @@ fn view(web: &Web, language: Language, is_here: bool) -> Value {
         (false, _) => Some(ChoiceError::NamedBy(models.origin()).describe(language)),
     };
     let with_key = models.providers_with_key();
-    json!({
-        "response": models.response(),
-        "judgment": models.judgment(),
-        "address": models.address(),
-        "builtin": models.is_builtin(),
-        "problems": problems(models, language),
-        "found": models.found().iter().map(server_view).collect::<Vec<_>>(),
-        "providers": PROVIDERS.into_iter().filter_map(|it| provider_view(it, &with_key)).collect::<Vec<_>>(),
-        "may_choose": why_not.is_none(),
-        "why_not": why_not,
-    })
+    let providers = PROVIDERS.into_iter();
+    ModelsAnswer {
+        response: models.response(),
+        judgment: models.judgment(),
+        address: models.address(),
+        builtin: models.is_builtin(),
+        problems: problems(models, language),
+        found: models.found().iter().map(server_view).collect(),
+        providers: providers.filter_map(|it| provider_view(it, &with_key)).collect(),
+        may_choose: why_not.is_none(),
+        why_not,
+    }
 }
 
-fn server_view(found: &FoundServer) -> Value {
+fn server_view(found: &FoundServer) -> ServerView {
     let model = |model: &ModelId| match model {
-        ModelId::Hosted { name, .. } => {
-            Some(json!({ "id": model.to_string(), "name": name, "command": command(found, model) }))
-        }
+        ModelId::Hosted { name, .. } => Some(ServerModelView {
+            id: model.to_string(),
+            name: name.to_string(),
+            command: command(found, model),
+        }),
         ModelId::Builtin => None,
     };
-    json!({
-        "server": found.place.server.name(),
-        "models": found.models.iter().filter_map(model).collect::<Vec<_>>(),
-    })
+    ServerView {
+        server: found.place.server.name(),
+        models: found.models.iter().filter_map(model).collect(),
+    }
 }
 
-/// A provider that takes a key. `has_key` says that one stands in the environment.
-fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<Value> {
-    let variable = provider.key_variable()?;
-    Some(json!({
-        "provider": provider.name(),
-        "variable": variable,
-        "example": example_model(provider),
-        "has_key": with_key.contains(&provider),
-    }))
+/// `has_key` says that one stands in the environment.
+fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<ProviderView> {
+    Some(ProviderView {
+        provider: provider.name(),
+        variable: provider.key_variable()?,
+        example: example_model(provider),
+        has_key: with_key.contains(&provider),
+    })
 }
 
 fn choice_problem(error: &ChoiceError, language: Language) -> ApiProblem {

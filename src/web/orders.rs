@@ -7,10 +7,12 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::{invalid_body, local_room_problem};
+use crate::web::views::SpendingView;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_core::command::STOP_DURATION;
@@ -161,7 +163,7 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
 }
 
 /// Unknown fields are rejected: a misspelled `channel` must not mute every channel.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MuteBody {
     workspace: Option<String>,
@@ -179,7 +181,7 @@ pub async fn mute(
     ordered(&web, &visitor, body.workspace, command).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnmuteBody {
     workspace: Option<String>,
@@ -195,7 +197,7 @@ pub async fn unmute(
     ordered(&web, &visitor, body.workspace, Command::Unmute { channel: body.channel }).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopBody {
     workspace: Option<String>,
@@ -211,7 +213,7 @@ pub async fn stop(
     ordered(&web, &visitor, body.workspace, Command::Stop { channel: body.channel }).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
     workspace: Option<String>,
@@ -242,7 +244,7 @@ async fn ordered(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptOutBody {
     workspace: Option<String>,
@@ -270,7 +272,7 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
     Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct SpendingQuery {
     workspace: Option<String>,
 }
@@ -278,7 +280,7 @@ pub struct SpendingQuery {
 pub async fn spending(
     State(web): State<Arc<Web>>,
     query: Result<Query<SpendingQuery>, QueryRejection>,
-) -> ApiResult {
+) -> ApiResult<SpendingView> {
     let workspace = query.ok().and_then(|Query(query)| query.workspace);
     let workspace = workspaces::find(&web, workspace.as_deref()).await?;
     let spendings = web.archive.spending(&workspace, web.clock.now()).await?;

@@ -22,7 +22,9 @@ struct ProblemPage<'a> {
 pub fn is_for_people(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let is_page = accepted.is_some_and(|accepted| accepted.contains("text/html"));
-    (*method == Method::GET || path == "/console/orders") && is_page && !path.starts_with("/api/")
+    (*method == Method::GET || path.starts_with("/console/"))
+        && is_page
+        && !path.starts_with("/api/")
 }
 
 /// The page for a response that is an error, or the response itself.

@@ -270,8 +270,10 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
         let revision = change.revision();
         let id = (next != Some(revision)).then_some(revision);
         let event = match change {
-            RoomChange::Message(message) => event("message", &views::message(message), id),
-            RoomChange::Decision(decision) => event("decision", &views::decision(decision), id),
+            RoomChange::Message(message) => event("message", &json!(views::message(message)), id),
+            RoomChange::Decision(decision) => {
+                event("decision", &json!(views::decision(decision)), id)
+            }
         };
         Change { revision, subject: change.subject(), event, is_command: change.is_command() }
     };

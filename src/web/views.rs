@@ -3,48 +3,104 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::web::markdown;
-use aizuchi_core::chat::{AuthorKind, Channel, ChannelId};
-use aizuchi_core::decision::gate::BudgetStatus;
-use aizuchi_core::decision::mark::DecisionMark;
-use aizuchi_core::decision::{Attempt, Decision, DecisionFollowUp};
+use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::gate::{BudgetStatus, Gate};
+use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::decision::{
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, Judgment,
+    PromptOmission, Usage,
+};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{DeadLetter, Event};
 use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
-use aizuchi_core::rules::{BudgetLimits, Rulebook};
+use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
 use aizuchi_core::store::{ReactionGroup, Spending, StoredMessage};
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0
 }
 
-pub fn channel(channel: &Channel) -> Value {
-    json!({ "id": channel.id, "name": channel.name })
+/// A channel that was added.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AddedChannelView {
+    id: ChannelId,
+    name: Arc<str>,
+}
+
+pub fn channel(channel: &Channel) -> AddedChannelView {
+    AddedChannelView { id: channel.id.clone(), name: channel.name.clone() }
+}
+
+/// A channel, and what holds in it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChannelView {
+    pub id: ChannelId,
+    /// Null for a private one, unless an admin asks.
+    pub name: Option<Arc<str>>,
+    /// Outside the local room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<Visibility>,
+    pub mode: Mode,
+    /// Whether somebody ordered the mode; otherwise it is as configured.
+    pub ordered: bool,
+    pub muted_until: Option<f64>,
 }
 
 /// The mode and mute of each channel, and the end of a mute of the whole room.
-pub fn participation(controls: &RoomControls) -> (Vec<Value>, Option<f64>) {
-    let channel = |channel: &ChannelControls| {
-        json!({
-            "id": channel.channel.id,
-            "name": channel.channel.name,
-            "mode": channel.mode,
-            "ordered": channel.is_overridden,
-            "muted_until": channel.muted_until.map(seconds),
-        })
+pub fn participation(controls: &RoomControls) -> (Vec<ChannelView>, Option<f64>) {
+    let channel = |channel: &ChannelControls| ChannelView {
+        id: channel.channel.id.clone(),
+        name: Some(channel.channel.name.clone()),
+        visibility: None,
+        mode: channel.mode,
+        ordered: channel.is_overridden,
+        muted_until: channel.muted_until.map(seconds),
     };
     (controls.channels.iter().map(channel).collect(), controls.muted_until.map(seconds))
 }
 
-/// The spending and its limits, for the workspace and for each channel. A price that is not known is `null`.
+/// What models used up, and the limits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SpendingView {
+    currency: String,
+    workspace: BudgetView,
+    channels: Vec<BudgetView>,
+}
+
+/// Of a workspace, or of one of its channels. A price that is not known is null.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BudgetView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<ChannelId>,
+    tokens_in_day: u64,
+    tokens_in_month: u64,
+    price_in_day: Option<f64>,
+    price_in_month: Option<f64>,
+    limits: LimitsView,
+    reached: BudgetStatus,
+}
+
+/// Null: there is no limit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LimitsView {
+    tokens_per_day: Option<u64>,
+    price_per_day: Option<f64>,
+    price_per_month: Option<f64>,
+}
+
+/// The spending and its limits, for the workspace and for each channel.
 pub fn spending(
     spendings: &[Spending],
     channels: &[Channel],
     book: &Rulebook,
     currency: &str,
-) -> Value {
+) -> SpendingView {
     let budget = |channel: Option<&ChannelId>, limits: &BudgetLimits| {
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
@@ -52,114 +108,225 @@ pub fn spending(
         // Tokens that cost nothing are those of a model without a price.
         let price = |micros: u64, tokens: u64| (micros > 0 || tokens == 0).then(|| money(micros));
         let tokens_in_month = found.map_or(0, |found| found.tokens_in_month);
-        json!({
-            "tokens_in_day": spent.tokens_in_day,
-            "tokens_in_month": tokens_in_month,
-            "price_in_day": price(spent.micros_in_day, spent.tokens_in_day),
-            "price_in_month": price(spent.micros_in_month, tokens_in_month),
-            "limits": {
-                "tokens_per_day": limits.tokens_per_day,
-                "price_per_day": limits.micros_per_day.map(money),
-                "price_per_month": limits.micros_per_month.map(money),
+        BudgetView {
+            id: channel.cloned(),
+            tokens_in_day: spent.tokens_in_day,
+            tokens_in_month,
+            price_in_day: price(spent.micros_in_day, spent.tokens_in_day),
+            price_in_month: price(spent.micros_in_month, tokens_in_month),
+            limits: LimitsView {
+                tokens_per_day: limits.tokens_per_day,
+                price_per_day: limits.micros_per_day.map(money),
+                price_per_month: limits.micros_per_month.map(money),
             },
-            "reached": BudgetStatus::new(&spent, limits, book.soft_share),
-        })
+            reached: BudgetStatus::new(&spent, limits, book.soft_share),
+        }
     };
     let channel_budget = |channel: &Channel| {
-        let mut spending = budget(
-            Some(&channel.id),
-            &book.channel_rules(&channel.id, &channel.name).budget_limits,
-        );
-        spending["id"] = json!(channel.id);
-        spending
+        let rules = book.channel_rules(&channel.id, &channel.name);
+        budget(Some(&channel.id), &rules.budget_limits)
     };
-    json!({
-        "currency": currency,
-        "workspace": budget(None, &book.workspace_limits),
-        "channels": channels.iter().map(channel_budget).collect::<Vec<_>>(),
-    })
+    SpendingView {
+        currency: currency.to_owned(),
+        workspace: budget(None, &book.workspace_limits),
+        channels: channels.iter().map(channel_budget).collect(),
+    }
 }
 
-pub fn users(names: &[Arc<str>]) -> Vec<Value> {
-    names.iter().map(|name| json!({ "name": name })).collect()
+/// Somebody who writes. In the local room a person is known by the name alone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PersonView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub name: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bot: Option<bool>,
 }
 
-pub fn message(stored: &StoredMessage) -> Value {
+pub fn users(names: &[Arc<str>]) -> Vec<PersonView> {
+    names.iter().map(|name| PersonView { id: None, name: name.clone(), bot: None }).collect()
+}
+
+/// A message. What a visitor may not read has null for `user`, `text` and `html`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MessageView {
+    id: MessageId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    ts: f64,
+    user: Option<Arc<str>>,
+    bot: bool,
+    persona: bool,
+    text: Option<Arc<str>>,
+    /// Of the persona's messages; those of users are shown as they were written.
+    html: Option<String>,
+    edited: bool,
+    deleted: bool,
+    /// The rule that settled it when it was heard.
+    gate: Option<Gate>,
+    reactions: Vec<ReactionView>,
+    revision: u64,
+}
+
+/// Everyone who reacted to a message with one emoji.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReactionView {
+    emoji: Arc<str>,
+    users: Vec<Arc<str>>,
+    /// Whether the persona is among them.
+    own: bool,
+}
+
+pub fn message(stored: &StoredMessage) -> MessageView {
     let message = &stored.message;
-    let kind = message.author.kind;
-    json!({
-        "id": message.id,
-        "channel": message.conversation.channel,
-        "thread": message.conversation.thread,
-        "ts": seconds(message.at),
-        "user": stored.author_name,
-        "bot": kind != AuthorKind::Human,
-        "persona": kind == AuthorKind::Persona,
-        "text": message.text,
-        // Messages of users are shown as they were written.
-        "html": (kind == AuthorKind::Persona).then(|| markdown::html(&message.text)),
-        "edited": message.edits > 0,
-        "deleted": stored.is_deleted,
-        "gate": stored.gate,
-        "reactions": stored.reactions.iter().map(reaction_group).collect::<Vec<_>>(),
-        "revision": stored.revision,
-    })
+    let is_own = message.author.kind == AuthorKind::Persona;
+    MessageView {
+        user: Some(stored.author_name.clone()),
+        text: Some(message.text.clone()),
+        html: is_own.then(|| markdown::html(&message.text)),
+        reactions: stored.reactions.iter().map(reaction_group).collect(),
+        ..message_without_text(stored)
+    }
 }
 
 /// The same without what was said, and by whom.
-pub fn message_without_text(stored: &StoredMessage) -> Value {
+pub fn message_without_text(stored: &StoredMessage) -> MessageView {
     let message = &stored.message;
     let kind = message.author.kind;
-    json!({
-        "id": message.id,
-        "channel": message.conversation.channel,
-        "thread": message.conversation.thread,
-        "ts": seconds(message.at),
-        "user": null,
-        "bot": kind != AuthorKind::Human,
-        "persona": kind == AuthorKind::Persona,
-        "text": null,
-        "html": null,
-        "edited": message.edits > 0,
-        "deleted": stored.is_deleted,
-        "gate": stored.gate,
-        "reactions": [],
-        "revision": stored.revision,
-    })
+    MessageView {
+        id: message.id.clone(),
+        channel: message.conversation.channel.clone(),
+        thread: message.conversation.thread.clone(),
+        ts: seconds(message.at),
+        user: None,
+        bot: kind != AuthorKind::Human,
+        persona: kind == AuthorKind::Persona,
+        text: None,
+        html: None,
+        edited: message.edits > 0,
+        deleted: stored.is_deleted,
+        gate: stored.gate,
+        reactions: Vec::new(),
+        revision: stored.revision,
+    }
 }
 
-fn reaction_group(reaction: &ReactionGroup) -> Value {
-    let users: Vec<&str> = reaction.users.iter().map(|user| &*user.name).collect();
-    let is_own = reaction.users.iter().any(|user| user.kind == AuthorKind::Persona);
-    json!({ "emoji": reaction.emoji, "users": users, "own": is_own })
+fn reaction_group(reaction: &ReactionGroup) -> ReactionView {
+    ReactionView {
+        emoji: reaction.emoji.clone(),
+        users: reaction.users.iter().map(|user| user.name.clone()).collect(),
+        own: reaction.users.iter().any(|user| user.kind == AuthorKind::Persona),
+    }
 }
 
-pub fn decision(decision: &Decision) -> Value {
+/// A row of the ledger. Reasons are empty for those who may not read them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DecisionView {
+    id: DecisionId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    opened: f64,
+    closed: Option<f64>,
+    messages: Vec<MessageId>,
+    addressed: bool,
+    about: Option<MessageId>,
+    mode: Option<Mode>,
+    /// The rules that let it pass, in order.
+    passed: Option<Vec<Gate>>,
+    /// The rule that settled it.
+    gate: Option<Gate>,
+    conversation_state: Option<ConversationState>,
+    verdict: Option<Judgment>,
+    state: Option<String>,
+    ended: Option<DecisionResult>,
+    why: Option<String>,
+    said: Option<MessageId>,
+    all_said: Vec<MessageId>,
+    reacted: Option<ReactedView>,
+    next: NextView,
+    attempts: Vec<AttemptView>,
+    revision: u64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReactedView {
+    message: MessageId,
+    emoji: Arc<str>,
+}
+
+/// What happened after a decision was closed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NextView {
+    answered: Option<AnsweredView>,
+    reactions: u64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AnsweredView {
+    message: MessageId,
+    seconds: f64,
+}
+
+/// A model call.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AttemptView {
+    verb: Arc<str>,
+    ts: f64,
+    model: Arc<str>,
+    prompt_hash: Arc<str>,
+    prompt_bytes: u64,
+    usage: Usage,
+    price: Option<f64>,
+    latency_ms: i64,
+    end: AttemptResult,
+    verdict: Option<Judgment>,
+    error: Option<String>,
+    left_out: Vec<PromptOmission>,
+}
+
+/// A decision with what it was marked as.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MarkedDecisionView {
+    #[serde(flatten)]
+    decision: DecisionView,
+    mark: Option<MarkView>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MarkView {
+    mark: Mark,
+    /// For those who mark decisions themselves.
+    by: Option<Arc<str>>,
+    ts: f64,
+}
+
+pub fn decision(decision: &Decision) -> DecisionView {
     let evaluation = decision.evaluation.as_ref();
-    json!({
-        "id": decision.id,
-        "channel": decision.conversation.channel,
-        "thread": decision.conversation.thread,
-        "opened": seconds(decision.opened),
-        "closed": decision.closed.map(seconds),
-        "messages": decision.messages,
-        "addressed": decision.is_addressed,
-        "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
-        "mode": evaluation.map(|evaluation| evaluation.mode),
-        "passed": evaluation.map(|evaluation| &evaluation.passed_gates),
-        "gate": decision.gate,
-        "conversation_state": evaluation.and_then(|evaluation| evaluation.conversation_state),
-        "verdict": decision.judgment,
-        "state": decision.state_hash.map(|state| state.to_string()),
-        "ended": decision.ended,
-        "why": decision.why,
-        "said": decision.posted_messages.first(),
-        "all_said": decision.posted_messages,
-        "reacted": decision.reaction.as_ref().map(|(message, emoji)| json!({ "message": message, "emoji": emoji })),
-        "next": next(&decision.follow_up),
-        "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
-        "revision": decision.revision,
-    })
+    let reacted = decision.reaction.clone();
+    DecisionView {
+        id: decision.id,
+        channel: decision.conversation.channel.clone(),
+        thread: decision.conversation.thread.clone(),
+        opened: seconds(decision.opened),
+        closed: decision.closed.map(seconds),
+        messages: decision.messages.clone(),
+        addressed: decision.is_addressed,
+        about: decision.judgment.as_ref().and_then(|judgment| judgment.about.clone()),
+        mode: evaluation.map(|evaluation| evaluation.mode),
+        passed: evaluation.map(|evaluation| evaluation.passed_gates.clone()),
+        gate: decision.gate,
+        conversation_state: evaluation.and_then(|evaluation| evaluation.conversation_state),
+        verdict: decision.judgment.clone(),
+        state: decision.state_hash.map(|state| state.to_string()),
+        ended: decision.ended,
+        why: decision.why.clone(),
+        said: decision.posted_messages.first().cloned(),
+        all_said: decision.posted_messages.clone(),
+        reacted: reacted.map(|(message, emoji)| ReactedView { message, emoji }),
+        next: next(&decision.follow_up),
+        attempts: decision.attempts.iter().map(attempt).collect(),
+        revision: decision.revision,
+    }
 }
 
 /// A decision with what it was marked as, or null. `with_name` as in [`mark`].
@@ -167,25 +334,40 @@ pub fn marked_decision(
     decision: &Decision,
     marked: Option<&DecisionMark>,
     with_name: bool,
-) -> Value {
-    let mut view = self::decision(decision);
-    view["mark"] = json!(marked.map(|marked| mark(marked, with_name)));
-    view
+) -> MarkedDecisionView {
+    let mark = marked.map(|marked| mark(marked, with_name));
+    MarkedDecisionView { decision: self::decision(decision), mark }
 }
 
 /// What a decision was marked as. `by` is for those who mark decisions themselves.
-pub fn mark(mark: &DecisionMark, with_name: bool) -> Value {
+pub fn mark(mark: &DecisionMark, with_name: bool) -> MarkView {
     let by = Some(&mark.by).filter(|by| with_name && !by.is_empty());
-    json!({ "mark": mark.mark, "by": by, "ts": seconds(mark.at) })
+    MarkView { mark: mark.mark, by: by.cloned(), ts: seconds(mark.at) }
 }
 
-/// What happened after the decision was closed.
-fn next(next: &DecisionFollowUp) -> Value {
-    let answered = next
-        .first_reply
-        .as_ref()
-        .map(|reply| json!({ "message": reply.message, "seconds": reply.delay.as_secs_f64() }));
-    json!({ "answered": answered, "reactions": next.reactions })
+fn next(next: &DecisionFollowUp) -> NextView {
+    let answered = next.first_reply.as_ref().map(|reply| AnsweredView {
+        message: reply.message.clone(),
+        seconds: reply.delay.as_secs_f64(),
+    });
+    NextView { answered, reactions: next.reactions }
+}
+
+fn attempt(attempt: &Attempt) -> AttemptView {
+    AttemptView {
+        verb: attempt.verb.clone(),
+        ts: seconds(attempt.at),
+        model: attempt.model.clone(),
+        prompt_hash: attempt.prompt_hash.clone(),
+        prompt_bytes: attempt.prompt_bytes,
+        usage: attempt.usage,
+        price: attempt.price.map(|price| price.micros as f64 / 1e6),
+        latency_ms: attempt.latency.as_millis() as i64,
+        end: attempt.result,
+        verdict: attempt.judgment.clone(),
+        error: attempt.error.clone(),
+        left_out: attempt.omissions.clone(),
+    }
 }
 
 pub fn step(step: &Step, now: Timestamp) -> Value {
@@ -205,39 +387,36 @@ pub fn step(step: &Step, now: Timestamp) -> Value {
     })
 }
 
-pub fn dead_letter(letter: &DeadLetter) -> Value {
-    let mut view = dead_letter_without_text(letter);
-    view["text"] = json!(letter.text);
-    view
+/// What could not be posted and waits for the operator.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeadLetterView {
+    id: i64,
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    verb: String,
+    ts: f64,
+    attempts: u32,
+    error: String,
+    /// Null if it is gone, or for those who may not read it.
+    text: Option<String>,
 }
 
-pub fn dead_letter_without_text(letter: &DeadLetter) -> Value {
-    json!({
-        "id": letter.id.0,
-        "workspace": letter.conversation.workspace,
-        "channel": letter.conversation.channel,
-        "thread": letter.conversation.thread,
-        "verb": letter.verb,
-        "ts": seconds(letter.at),
-        "attempts": letter.attempts,
-        "error": letter.error,
-        "text": null,
-    })
+pub fn dead_letter(letter: &DeadLetter) -> DeadLetterView {
+    let text = letter.text.as_ref().map(ToString::to_string);
+    DeadLetterView { text, ..dead_letter_without_text(letter) }
 }
 
-fn attempt(attempt: &Attempt) -> Value {
-    json!({
-        "verb": attempt.verb,
-        "ts": seconds(attempt.at),
-        "model": attempt.model,
-        "prompt_hash": attempt.prompt_hash,
-        "prompt_bytes": attempt.prompt_bytes,
-        "usage": attempt.usage,
-        "price": attempt.price.map(|price| price.micros as f64 / 1e6),
-        "latency_ms": attempt.latency.as_millis() as i64,
-        "end": attempt.result,
-        "verdict": attempt.judgment,
-        "error": attempt.error,
-        "left_out": attempt.omissions,
-    })
+pub fn dead_letter_without_text(letter: &DeadLetter) -> DeadLetterView {
+    DeadLetterView {
+        id: letter.id.0,
+        workspace: letter.conversation.workspace.clone(),
+        channel: letter.conversation.channel.clone(),
+        thread: letter.conversation.thread.clone(),
+        verb: letter.verb.to_string(),
+        ts: seconds(letter.at),
+        attempts: letter.attempts,
+        error: letter.error.to_string(),
+        text: None,
+    }
 }

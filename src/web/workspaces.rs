@@ -6,7 +6,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
@@ -206,26 +207,43 @@ async fn public_channels(
     Ok(public.map(|channel| channel.id).collect())
 }
 
+/// The workspaces that something is known of, the local room first.
+#[derive(Serialize, JsonSchema)]
+pub struct WorkspacesAnswer {
+    workspaces: Vec<WorkspaceView>,
+    /// What the visitor may do: `viewer`, `operator`, `admin`; null without a sign-in.
+    role: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct WorkspaceView {
+    id: WorkspaceId,
+    /// As users call it; null for the local room, or where it is not connected.
+    platform: Option<&'static str>,
+    local: bool,
+    connected: bool,
+    /// Why it is not heard, if so.
+    outage: Option<String>,
+}
+
 /// `GET /api/workspaces`.
 pub async fn workspaces(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-) -> ApiResult {
-    let mut views = Vec::new();
+) -> ApiResult<WorkspacesAnswer> {
+    let mut workspaces = Vec::new();
     for workspace in all(&web).await? {
         let outage = outage(&web, &workspace);
-        views.push(json!({
-            "id": workspace,
-            "platform": platform_name(&web, &workspace),
-            "local": workspace == workspace_id(),
-            "connected": outage.is_none(),
-            "outage": outage,
-        }));
+        workspaces.push(WorkspaceView {
+            platform: platform_name(&web, &workspace),
+            local: workspace == workspace_id(),
+            connected: outage.is_none(),
+            outage,
+            id: workspace,
+        });
     }
-    Ok(Json(json!({
-        "workspaces": views,
-        "role": visitor.access.role().map(AccessRole::name),
-    })))
+    let role = visitor.access.role().map(AccessRole::name);
+    Ok(Json(WorkspacesAnswer { workspaces, role }))
 }
 
 /// Why a workspace cannot be heard now, if so.

@@ -1,5 +1,6 @@
 //! The local room in a real browser: with a mouse, a keyboard, an input method, and on a phone.
 
+mod accessibility;
 mod backfill;
 mod chat;
 mod composition;

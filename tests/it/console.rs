@@ -70,6 +70,9 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/console/queue",
         "/console/figures",
         "/console/memory",
+        "/console/report",
+        "/console/api",
+        "/api/openapi.json",
         "/api/memories",
         "/api/memory-changes",
         "/metrics",
@@ -93,8 +96,16 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     for days in [7, 30, 90] {
         pages.push(format!("/console/figures?workspace={workspace}&days={days}"));
     }
+    for days in [1, 30] {
+        let report = format!("/console/report?workspace={workspace}&days={days}");
+        pages.push(format!("{report}&private=true"));
+        pages.push(report);
+    }
     pages.push(format!("/console/memory?workspace={workspace}&person=Mio"));
     for channel in [&harness.tea, &harness.attic] {
+        let what_if = format!("/console/channels/{workspace}/{channel}/what-if");
+        pages.push(format!("{what_if}?days=1&min_confidence=0.9"));
+        pages.push(what_if);
         pages.push(format!("/console/memory?workspace={workspace}&channel={channel}"));
         pages.push(format!("/api/memories?workspace={workspace}&channel={channel}"));
         for path in ["messages", "decisions"] {

@@ -50,10 +50,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["aizuchi/cli"]),
     ("indicatif", &["aizuchi/cli"]),
     ("serde_saphyr", &["aizuchi/config"]),
-    ("schemars", &["aizuchi/config"]),
+    ("schemars", &["aizuchi-core", "aizuchi/config", "aizuchi/web", "aizuchi/status"]),
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
-    ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi-fakes"]),
+    ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi/web", "aizuchi-fakes"]),
     ("zip", &["aizuchi/replay"]),
     ("tempfile", &["aizuchi/replay"]),
 ];

@@ -23,7 +23,19 @@ use crate::memory::Lineage;
 use crate::rules::Mode;
 
 /// The number of a ledger row, ascending in the order in which decisions were opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct DecisionId(pub i64);
 
@@ -34,7 +46,7 @@ impl fmt::Display for DecisionId {
 }
 
 /// The judge's answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judgment {
     pub should_respond: bool,
     pub reason: String,
@@ -61,6 +73,7 @@ pub struct Judgment {
     pub situation_changed: Option<bool>,
     /// When the persona means to post, if the judge left the timing open.
     #[serde(rename = "moment", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub post_at: Option<Timestamp>,
 }
 
@@ -89,7 +102,17 @@ impl Evaluation {
 }
 
 /// How a decision ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionResult {
@@ -114,7 +137,17 @@ impl DecisionResult {
 }
 
 /// What became of a model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptResult {
@@ -133,7 +166,9 @@ impl AttemptResult {
 }
 
 /// The tokens that a model call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Usage {
     pub input_tokens: u64,
     /// The part of the input that came from the provider's prefix cache.
@@ -182,7 +217,7 @@ pub struct Attempt {
 }
 
 /// What was left out of a section of a prompt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PromptOmission {
     /// The section of the prompt.
     pub section: Arc<str>,

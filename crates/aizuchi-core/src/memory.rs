@@ -14,7 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 
 /// Identifies one version of a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct MemoryId(pub i64);
 
@@ -60,7 +72,9 @@ pub enum MemoryTerm {
 }
 
 /// A message anywhere in its workspace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct MessageRef(pub ChannelId, pub MessageId);
 
 /// The sources of a text. When a source message is edited or deleted, or a source memory is touched by that,

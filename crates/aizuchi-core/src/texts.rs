@@ -54,6 +54,8 @@ pub mod ledger;
 pub mod pages;
 pub mod console;
 pub mod memories;
+pub mod what_if;
+pub mod api;
 pub mod report;
 pub mod demo;
 pub mod command_line;

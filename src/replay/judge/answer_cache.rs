@@ -15,10 +15,16 @@ use crate::replay::json_lines::read_lines;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::prompt::Prompt;
 
-/// A file with one answer a line. It may quote chat, so only its owner may read it.
+/// The answers, in memory and, if they are to last, in a file with one answer a line. They may quote chat, so only the
+/// file's owner may read it.
+#[derive(Default)]
 pub struct AnswerCache {
-    path: PathBuf,
     answers: Mutex<HashMap<String, CachedAnswer>>,
+    file: Option<AnswerFile>,
+}
+
+struct AnswerFile {
+    path: PathBuf,
     file: Mutex<File>,
 }
 
@@ -73,11 +79,12 @@ impl AnswerCache {
         if !is_whole {
             file.write_all(b"\n").with_context(|| format!("cannot write {shown}"))?;
         }
-        Ok(Self { path: path.to_owned(), answers: Mutex::new(answers), file: Mutex::new(file) })
+        let file = AnswerFile { path: path.to_owned(), file: Mutex::new(file) };
+        Ok(Self { answers: Mutex::new(answers), file: Some(file) })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn count(&self) -> usize {
+        self.answers.lock().len()
     }
 
     pub fn find(&self, key: &str) -> Option<CachedAnswer> {
@@ -86,13 +93,19 @@ impl AnswerCache {
 
     pub fn insert(&self, key: &str, prompt: &Prompt, answer: CachedAnswer) -> anyhow::Result<()> {
         let line = Line { key: key.to_owned(), prompt_hash: prompt.hash(), answer };
-        let mut bytes = serde_json::to_vec(&line)?;
-        bytes.push(b'\n');
-        self.file
-            .lock()
-            .write_all(&bytes)
-            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        if let Some(file) = &self.file {
+            file.append(&line)?;
+        }
         self.answers.lock().insert(line.key, line.answer);
         Ok(())
+    }
+}
+
+impl AnswerFile {
+    fn append(&self, line: &Line) -> anyhow::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        let written = self.file.lock().write_all(&bytes);
+        written.with_context(|| format!("cannot write {}", self.path.display()))
     }
 }

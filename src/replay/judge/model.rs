@@ -1,5 +1,6 @@
 //! A model as the judge of a replay. What it costs is limited before each call, so the cap holds whatever a replay is.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -43,11 +44,15 @@ pub struct ModelJudge {
     bystander: ScriptedMind,
     clock: Clock,
     state: Mutex<CallState>,
+    /// What was counted and not asked.
+    priced: Mutex<HashSet<String>>,
 }
 
 enum Asking {
     /// Nothing is asked; what the cache does not have counts as a no.
     Dry,
+    /// Nothing is asked; what the cache does not have is unknown.
+    Never,
     /// The calls run there, while the replay waits.
     Live(Handle),
 }
@@ -86,6 +91,16 @@ impl ModelJudge {
         Self::new(llm, parameters, cache, limits, Asking::Dry)
     }
 
+    /// Answers from the cache, and counts what else would be asked.
+    pub fn pricing(
+        llm: Arc<dyn Llm>,
+        parameters: String,
+        cache: Arc<AnswerCache>,
+        limits: CallLimits,
+    ) -> Self {
+        Self::new(llm, parameters, cache, limits, Asking::Never)
+    }
+
     /// Asks. The runtime must be another than that of the caller.
     pub fn live(
         llm: Arc<dyn Llm>,
@@ -105,7 +120,17 @@ impl ModelJudge {
         asking: Asking,
     ) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());
-        Self { llm, parameters, cache, limits, asking, bystander, clock, state: Mutex::default() }
+        Self {
+            llm,
+            parameters,
+            cache,
+            limits,
+            asking,
+            bystander,
+            clock,
+            state: Mutex::default(),
+            priced: Mutex::default(),
+        }
     }
 
     pub fn counts(&self) -> CallCounts {
@@ -217,6 +242,13 @@ impl Llm for ModelJudge {
             Asking::Dry => {
                 self.count(prompt);
                 return self.bystander.ask(prompt).await;
+            }
+            Asking::Never => {
+                // Under several policies the same is asked once.
+                if self.priced.lock().insert(key) {
+                    self.count(prompt);
+                }
+                return Err(LlmError::Refused("there is no answer on record".to_owned()));
             }
         };
         let response = self.call(prompt, runtime)?;

@@ -15,7 +15,7 @@ use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
 use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::Usage;
+use aizuchi_core::decision::{Judgment, Usage};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -58,6 +58,10 @@ struct RecordedJudgment {
     about: Option<String>,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    reaction: Option<String>,
+    #[serde(default)]
+    look_again_seconds: Option<u32>,
 }
 
 impl RecordedAnswers {
@@ -98,6 +102,8 @@ impl RecordedAnswers {
                 delay_seconds: None,
                 about: Some(about),
                 reason: String::new(),
+                reaction: None,
+                look_again_seconds: None,
             };
             ((room, message), judgment)
         };
@@ -111,11 +117,27 @@ impl RecordedAnswers {
         }
     }
 
+    /// The verdicts of a ledger, by the newest message that each was about. What is not here is unknown.
+    pub fn of_verdicts(room: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
+        let verdict = |(message, judgment): (MessageId, Judgment)| {
+            let key = (room.to_owned(), message.to_string());
+            (key, RecordedJudgment::new(room, &message, judgment))
+        };
+        Self {
+            by_prompt: HashMap::new(),
+            by_message: verdicts.into_iter().map(verdict).collect(),
+            is_complete: false,
+            bad_lines: Vec::new(),
+            bystander: bystander(),
+            counts: Mutex::default(),
+        }
+    }
+
     pub fn counts(&self) -> RecordedCounts {
         *self.counts.lock()
     }
 
-    fn find(&self, prompt: &Prompt) -> Option<String> {
+    pub(super) fn find(&self, prompt: &Prompt) -> Option<String> {
         if !self.by_prompt.is_empty()
             && let Some(answer) = self.by_prompt.get(&prompt.hash())
         {
@@ -130,6 +152,20 @@ impl RecordedAnswers {
 }
 
 impl RecordedJudgment {
+    fn new(room: &str, message: &MessageId, judgment: Judgment) -> Self {
+        Self {
+            room: room.to_owned(),
+            message: message.to_string(),
+            should_respond: judgment.should_respond,
+            confidence: Some(judgment.confidence),
+            delay_seconds: judgment.delay_seconds,
+            about: judgment.about.map(|about| about.to_string()),
+            reason: judgment.reason,
+            reaction: judgment.reaction,
+            look_again_seconds: judgment.look_again_seconds,
+        }
+    }
+
     /// As a judge that reads this prompt would write it.
     fn answer(&self, prompt: &Prompt) -> String {
         let about = self.about.as_ref().and_then(|about| {
@@ -143,6 +179,8 @@ impl RecordedJudgment {
             "confidence": self.confidence.unwrap_or(1.0),
             "delay_seconds": self.delay_seconds,
             "about": about,
+            "reaction": self.reaction,
+            "look_again_seconds": self.look_again_seconds,
         });
         answer.to_string()
     }

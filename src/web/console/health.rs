@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::web::{ApiProblem, Web, views, workspaces};
@@ -12,7 +13,7 @@ use aizuchi_core::decision::AttemptResult;
 use aizuchi_core::event::step::Step;
 use aizuchi_core::store::RecentCall;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Health {
     pub version: &'static str,
     pub database: String,
@@ -24,7 +25,7 @@ pub struct Health {
 }
 
 /// How a model's newest calls went.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModelHealth {
     pub model: Arc<str>,
     pub calls: usize,
@@ -37,7 +38,7 @@ pub struct ModelHealth {
 }
 
 /// A pending step of a conversation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WaitingStep {
     pub workspace: WorkspaceId,
     pub channel: String,

@@ -34,6 +34,9 @@ pub enum Section {
     Queue,
     Figures,
     Memory,
+    Trial,
+    Report,
+    Api,
 }
 
 impl<'a> Layout<'a> {
@@ -64,8 +67,22 @@ impl<'a> Layout<'a> {
                 | (Section::Queue, "queue")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::Report, "report")
+                | (Section::Api, "api")
         );
         if is_here { "page" } else { "false" }
+    }
+
+    /// Whether the page stays as it is, whatever happens meanwhile.
+    pub fn is_still(&self) -> bool {
+        match self.section {
+            Section::Trial | Section::Report | Section::Api => true,
+            Section::Overview
+            | Section::Channel
+            | Section::Queue
+            | Section::Figures
+            | Section::Memory => false,
+        }
     }
 }
 
@@ -96,6 +113,11 @@ pub fn memory_address(workspace: &WorkspaceId, channel: Option<&ChannelId>) -> S
     let channel = channel.map(|channel| format!("&channel={}", encode(channel.as_str())));
     let channel = channel.unwrap_or_default();
     format!("/console/memory?workspace={}{channel}", encode(workspace.as_str()))
+}
+
+/// The address at which other settings are tried on a channel.
+pub fn what_if_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
+    format!("{}/what-if", channel_address(workspace, channel))
 }
 
 /// The address of a decision's page.

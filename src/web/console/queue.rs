@@ -15,6 +15,7 @@ use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
 use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
+use crate::web::models::ProblemView;
 use crate::web::{ApiProblem, Web, dead_letters, models, views, workspaces};
 use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
@@ -106,10 +107,7 @@ pub async fn page(
     };
     let now = views::seconds(web.clock.now());
     let problems = models::problems(&web.models, language).into_iter();
-    let problem = |problem: serde_json::Value| {
-        let text = |key: &str| problem[key].as_str().unwrap_or_default().to_owned();
-        format!("{}: {}", text("model"), text("told"))
-    };
+    let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let steps = health.steps.iter().take(MAX_STEPS);
     render(&QueuePage {
         layout: Layout::new(&web, &visitor, language, Section::Queue),

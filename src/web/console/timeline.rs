@@ -12,7 +12,9 @@ use axum::http::StatusCode;
 use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::layout::{Layout, Section, channel_address, memory_address, render};
+use crate::web::console::layout::{
+    Layout, Section, channel_address, memory_address, render, what_if_address,
+};
 use crate::web::console::overview::{ModeView, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
 use crate::web::console::timeline::rows::{Row, Rows};
@@ -29,6 +31,7 @@ struct TimelinePage<'a> {
     name: String,
     address: String,
     memory: String,
+    what_if: String,
     is_muted: bool,
     modes: Vec<ModeView>,
     mode_name: &'static str,
@@ -71,6 +74,7 @@ pub async fn page(
             false => channel.id.to_string(),
         },
         memory: memory_address(&workspace, Some(&channel.id)),
+        what_if: what_if_address(&workspace, &channel.id),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
         is_muted,

@@ -14,6 +14,8 @@ let timer = null;
 let isReading = false;
 let isBehind = false;
 let source = null;
+/** Some pages show what was asked for, and stay so. */
+const isStill = document.getElementById("content").hasAttribute("data-still");
 
 /** Whether the end of the page is in sight, where the newest row is. */
 function isAtEnd() {
@@ -59,7 +61,7 @@ function readSoon() {
 /** An event tells the store's revision, and the page has the one that it shows at least. A page out of sight listens to
  *  nothing, since a browser keeps few connections. */
 function listen() {
-  if (source !== null || document.hidden) return;
+  if (source !== null || document.hidden || isStill) return;
   const opened = new EventSource("/console/events");
   source = opened;
   opened.addEventListener("change", (event) => {

@@ -13,7 +13,7 @@ use aizuchi_fakes::slack::fault::Fault;
 const ROWS: &str = "return document.querySelectorAll('[data-testid=row] .text').length";
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=row] .text')].map((text) => text.textContent)";
 
-async fn sign_in(tab: &Tab, program: &Program, token: &str) {
+pub async fn sign_in(tab: &Tab, program: &Program, token: &str) {
     tab.open_page(&format!("{}/login", program.address)).await;
     tab.type_in("token", token).await;
     tab.click("enter").await;

@@ -14,7 +14,17 @@ use crate::decision::limit::Limit;
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 use aizuchi_structure::cues::Cues;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -145,7 +155,7 @@ pub struct GateInput<'a> {
 }
 
 /// How much of the budget is used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetStatus {
     Within,

@@ -103,6 +103,19 @@ texts! {
     mark_it: "Mark" / "評価する";
     marked_by(name: &str): "marked by {name}" / "評価者：{name}";
 
+    // The report.
+    report: "Report" / "レポート";
+    report_days(days: i64): "last {days} days" / "直近 {days} 日間";
+    report_day: "last 24 hours" / "直近 24 時間";
+    with_private: "with private channels" / "非公開チャンネルも含める";
+    report_withheld:
+        "A report quotes what was said and why it was decided so: it is for admins."
+        / "レポートには発言と判断の理由が含まれるため、管理者だけが読めます。";
+    report_empty: "Nothing was decided in this time." / "この期間の判断はありません。";
+    report_left_out(count: usize):
+        "{count} private channels are left out."
+        / "非公開チャンネル {count} 件は含めていません。";
+
     // The figures.
     figures: "Figures" / "数値";
     workspace: "Workspace" / "ワークスペース";

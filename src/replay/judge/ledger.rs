@@ -1,0 +1,59 @@
+//! The verdicts that a ledger has, as the judge of a replay of the same messages, and a model for what it does not have.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::replay::judge::bystander;
+use crate::replay::judge::model::ModelJudge;
+use crate::replay::judge::recorded::RecordedAnswers;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+
+/// Judges as the ledger says.
+pub struct LedgerJudge {
+    recorded: RecordedAnswers,
+    /// Asked, or only priced, for what is not on record.
+    model: Arc<ModelJudge>,
+    /// What was said before that is heard to learn the channel's rhythm. Nobody wants to know how it was judged.
+    since: Timestamp,
+    bystander: ScriptedMind,
+}
+
+impl LedgerJudge {
+    pub fn new(recorded: RecordedAnswers, model: Arc<ModelJudge>, since: Timestamp) -> Self {
+        Self { recorded, model, since, bystander: bystander() }
+    }
+}
+
+#[async_trait]
+impl Llm for LedgerJudge {
+    fn model(&self) -> &str {
+        self.model.model()
+    }
+
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        self.model.max_output_tokens(prompt)
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        match prompt.verb {
+            PromptVerb::Judge => {}
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State => {
+                return self.bystander.ask(prompt).await;
+            }
+        }
+        if let Some(answer) = self.recorded.find(prompt) {
+            let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
+            return Ok(LlmResponse::new(answer, usage));
+        }
+        let newest = prompt.context.target_messages().last();
+        match newest.is_some_and(|newest| newest.at < self.since) {
+            true => self.bystander.ask(prompt).await,
+            false => self.model.ask(prompt).await,
+        }
+    }
+}

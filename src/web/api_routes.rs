@@ -1,0 +1,434 @@
+//! The routes of the JSON API, each with what it takes and what it answers. The router and the description of the API are
+//! made from this list, so that neither has what the other lacks.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::web::api::{
+    ChannelsAnswer, DecisionsAnswer, DecisionsQuery, DeleteQuery, DeletedAnswer, EditBody,
+    MessagesAnswer, MessagesQuery, NameBody, PeopleAnswer, PostBody, ReactBody, RoomAnswer,
+    WorkspaceQuery, WrittenAnswer,
+};
+use crate::web::console::api::{HealthAnswer, PrivateReadsAnswer, StatusAnswer, StatusQuery};
+use crate::web::dead_letters::{LettersAnswer, LettersQuery};
+use crate::web::marks::MarkBody;
+use crate::web::memories::{
+    ChangesAnswer, MemoBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
+};
+use crate::web::models::{ChoiceBody, ModelsAnswer};
+use crate::web::orders::{ModeBody, MuteBody, OptOutBody, SpendingQuery, StopBody, UnmuteBody};
+use crate::web::views::{AddedChannelView, PersonView, SpendingView};
+use crate::web::workspaces::WorkspacesAnswer;
+use crate::web::{
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, marks, memories, models,
+    orders, workspaces,
+};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::api as texts;
+
+/// Makes the schema of a type.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+/// A text in the reader's language.
+pub type TextIn = fn(Language) -> &'static str;
+
+/// What a group of requests is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Messages,
+    Channels,
+    Orders,
+    Ledger,
+    Memory,
+    Program,
+}
+
+/// A request that the API takes.
+pub struct Endpoint {
+    pub method: &'static str,
+    pub path: &'static str,
+    /// Its name, which never changes.
+    pub id: &'static str,
+    pub topic: Topic,
+    pub summary: TextIn,
+    pub query: Option<SchemaOf>,
+    pub body: Option<SchemaOf>,
+    pub status: u16,
+    pub answer: Option<SchemaOf>,
+    route: MethodRouter<Arc<Web>>,
+}
+
+impl Topic {
+    pub const ALL: [Topic; 6] = [
+        Topic::Messages,
+        Topic::Channels,
+        Topic::Orders,
+        Topic::Ledger,
+        Topic::Memory,
+        Topic::Program,
+    ];
+
+    pub fn name(self, language: Language) -> &'static str {
+        match self {
+            Topic::Messages => texts::topic_messages(language),
+            Topic::Channels => texts::topic_channels(language),
+            Topic::Orders => texts::topic_orders(language),
+            Topic::Ledger => texts::topic_ledger(language),
+            Topic::Memory => texts::topic_memory(language),
+            Topic::Program => texts::topic_program(language),
+        }
+    }
+}
+
+impl Endpoint {
+    fn new(
+        (method, path): (&'static str, &'static str),
+        (id, topic): (&'static str, Topic),
+        summary: TextIn,
+        route: MethodRouter<Arc<Web>>,
+    ) -> Self {
+        let (query, body, answer) = (None, None, None);
+        Self { method, path, id, topic, summary, query, body, status: 204, answer, route }
+    }
+
+    fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(T::json_schema), ..self }
+    }
+
+    fn body<T: JsonSchema>(self) -> Self {
+        Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+
+    fn answers<T: JsonSchema>(self) -> Self {
+        self.answers_with::<T>(200)
+    }
+
+    fn answers_with<T: JsonSchema>(self, status: u16) -> Self {
+        Self { status, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+
+    /// With bodies of at most so many bytes.
+    fn within(self, bytes: usize) -> Self {
+        Self { route: self.route.layer(DefaultBodyLimit::max(bytes)), ..self }
+    }
+}
+
+pub fn router() -> Router<Arc<Web>> {
+    let endpoints = endpoints().into_iter();
+    endpoints.fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.route))
+}
+
+/// All of them, by topic.
+pub fn endpoints() -> Vec<Endpoint> {
+    [messages(), channels(), what_holds(), ledger(), memory(), program()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn messages() -> Vec<Endpoint> {
+    let topic = Topic::Messages;
+    vec![
+        Endpoint::new(
+            ("GET", "/api/messages"),
+            ("listMessages", topic),
+            texts::list_messages,
+            get(api::messages),
+        )
+        .query::<MessagesQuery>()
+        .answers::<MessagesAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/messages"),
+            ("postMessage", topic),
+            texts::post_message,
+            post(api::post_message),
+        )
+        .body::<PostBody>()
+        .answers_with::<WrittenAnswer>(201),
+        Endpoint::new(
+            ("PATCH", "/api/messages/{id}"),
+            ("editMessage", topic),
+            texts::edit_message,
+            patch(api::edit),
+        )
+        .body::<EditBody>()
+        .answers::<WrittenAnswer>(),
+        Endpoint::new(
+            ("DELETE", "/api/messages/{id}"),
+            ("deleteMessage", topic),
+            texts::delete_message,
+            delete(api::delete),
+        )
+        .query::<DeleteQuery>()
+        .answers::<DeletedAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/reactions"),
+            ("changeReaction", topic),
+            texts::change_reaction,
+            post(api::react),
+        )
+        .body::<ReactBody>(),
+    ]
+}
+
+fn channels() -> Vec<Endpoint> {
+    let topic = Topic::Channels;
+    vec![
+        Endpoint::new(
+            ("GET", "/api/workspaces"),
+            ("listWorkspaces", topic),
+            texts::list_workspaces,
+            get(workspaces::workspaces),
+        )
+        .answers::<WorkspacesAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/channels"),
+            ("listChannels", topic),
+            texts::list_channels,
+            get(api::channels),
+        )
+        .query::<WorkspaceQuery>()
+        .answers::<ChannelsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/channels"),
+            ("addChannel", topic),
+            texts::add_channel,
+            post(api::add_channel),
+        )
+        .body::<NameBody>()
+        .answers_with::<AddedChannelView>(201),
+        Endpoint::new(
+            ("GET", "/api/people"),
+            ("listPeople", topic),
+            texts::list_people,
+            get(api::users),
+        )
+        .query::<WorkspaceQuery>()
+        .answers::<PeopleAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/people"),
+            ("addPerson", topic),
+            texts::add_person,
+            post(api::add_user),
+        )
+        .body::<NameBody>()
+        .answers_with::<PersonView>(201),
+        Endpoint::new(("GET", "/api/room"), ("getRoom", topic), texts::get_room, get(api::room))
+            .query::<WorkspaceQuery>()
+            .answers::<RoomAnswer>(),
+    ]
+}
+
+fn what_holds() -> Vec<Endpoint> {
+    let topic = Topic::Orders;
+    vec![
+        Endpoint::new(("POST", "/api/mute"), ("mute", topic), texts::mute, post(orders::mute))
+            .body::<MuteBody>(),
+        Endpoint::new(
+            ("POST", "/api/unmute"),
+            ("unmute", topic),
+            texts::unmute,
+            post(orders::unmute),
+        )
+        .body::<UnmuteBody>(),
+        Endpoint::new(("POST", "/api/stop"), ("stop", topic), texts::stop, post(orders::stop))
+            .body::<StopBody>(),
+        Endpoint::new(
+            ("POST", "/api/mode"),
+            ("setMode", topic),
+            texts::set_mode,
+            post(orders::set_mode),
+        )
+        .body::<ModeBody>(),
+        Endpoint::new(
+            ("POST", "/api/opt-out"),
+            ("optOut", topic),
+            texts::opt_out,
+            post(orders::opt_out),
+        )
+        .body::<OptOutBody>(),
+    ]
+}
+
+fn ledger() -> Vec<Endpoint> {
+    let topic = Topic::Ledger;
+    vec![
+        Endpoint::new(
+            ("GET", "/api/decisions"),
+            ("listDecisions", topic),
+            texts::list_decisions,
+            get(api::decisions),
+        )
+        .query::<DecisionsQuery>()
+        .answers::<DecisionsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/decisions/{id}/mark"),
+            ("markDecision", topic),
+            texts::mark_decision,
+            post(marks::mark),
+        )
+        .body::<MarkBody>(),
+        Endpoint::new(
+            ("GET", "/api/dead-letters"),
+            ("listDeadLetters", topic),
+            texts::list_dead_letters,
+            get(dead_letters::list),
+        )
+        .query::<LettersQuery>()
+        .answers::<LettersAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/dead-letters/{id}/retry"),
+            ("retryDeadLetter", topic),
+            texts::retry_dead_letter,
+            post(dead_letters::retry),
+        ),
+        Endpoint::new(
+            ("DELETE", "/api/dead-letters/{id}"),
+            ("dropDeadLetter", topic),
+            texts::drop_dead_letter,
+            delete(dead_letters::drop),
+        ),
+    ]
+}
+
+fn memory() -> Vec<Endpoint> {
+    let topic = Topic::Memory;
+    vec![
+        Endpoint::new(
+            ("GET", "/api/memories"),
+            ("listMemories", topic),
+            texts::list_memories,
+            get(memories::list),
+        )
+        .query::<MemoriesQuery>()
+        .answers::<MemoriesAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/memories"),
+            ("changeMemory", topic),
+            texts::change_memory,
+            post(memories::order),
+        )
+        .body::<MemoryOrderBody>()
+        .within(MAX_TEXT_BYTES),
+        Endpoint::new(
+            ("GET", "/api/memory-changes"),
+            ("listMemoryChanges", topic),
+            texts::list_memory_changes,
+            get(memories::journal),
+        )
+        .query::<MemoriesQuery>()
+        .answers::<ChangesAnswer>(),
+        Endpoint::new(
+            ("PUT", "/api/memos/{id}"),
+            ("changeMemo", topic),
+            texts::change_memo,
+            put(memories::put_memo),
+        )
+        .body::<MemoBody>()
+        .within(MAX_TEXT_BYTES),
+        Endpoint::new(
+            ("DELETE", "/api/memos/{id}"),
+            ("removeMemo", topic),
+            texts::remove_memo,
+            delete(memories::delete_memo),
+        )
+        .query::<MemoriesQuery>(),
+    ]
+}
+
+fn program() -> Vec<Endpoint> {
+    let topic = Topic::Program;
+    vec![
+        Endpoint::new(
+            ("GET", "/api/status"),
+            ("getStatus", topic),
+            texts::get_status,
+            get(console::api::status),
+        )
+        .query::<StatusQuery>()
+        .answers::<StatusAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/health"),
+            ("getHealth", topic),
+            texts::get_health,
+            get(console::api::health),
+        )
+        .answers::<HealthAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/spending"),
+            ("getSpending", topic),
+            texts::get_spending,
+            get(orders::spending),
+        )
+        .query::<SpendingQuery>()
+        .answers::<SpendingView>(),
+        Endpoint::new(
+            ("GET", "/api/private-reads"),
+            ("listPrivateReads", topic),
+            texts::list_private_reads,
+            get(console::api::private_reads),
+        )
+        .answers::<PrivateReadsAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/models"),
+            ("getModels", topic),
+            texts::get_models,
+            get(models::models),
+        )
+        .answers::<ModelsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/models"),
+            ("chooseModel", topic),
+            texts::choose_model,
+            post(models::choose),
+        )
+        .body::<ChoiceBody>()
+        .answers::<ModelsAnswer>()
+        .within(MAX_FORM_BYTES),
+        Endpoint::new(
+            ("POST", "/api/models/look"),
+            ("lookForModels", topic),
+            texts::look_for_models,
+            post(models::look),
+        )
+        .answers::<ModelsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/demo"),
+            ("startDemo", topic),
+            texts::start_demo,
+            post(demo::start),
+        )
+        .answers::<AddedChannelView>(),
+        Endpoint::new(
+            ("DELETE", "/api/demo"),
+            ("endDemo", topic),
+            texts::end_demo,
+            delete(demo::skip),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clients are generated from these names.
+    #[test]
+    fn each_request_has_a_name_of_its_own() {
+        let mut ids: Vec<&str> = endpoints().iter().map(|endpoint| endpoint.id).collect();
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+    }
+
+    #[test]
+    fn no_route_of_the_api_stands_elsewhere() {
+        let router = include_str!("../web.rs");
+        let others: Vec<&str> = router.matches("\"/api/").collect();
+        assert_eq!(others.len(), 1, "only /api/openapi.json: {others:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! What takes a page longer to compute than a request should: one computation at a time, on a thread of its own, each
+//! for a limited time and only while somebody waits for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::web::ApiProblem;
+
+/// From the request to the answer, a wait for others included.
+const MOST_TIME: Duration = Duration::from_secs(25);
+/// So many may wait for the one that runs.
+const MOST_WAITING: usize = 4;
+
+/// Where pages leave what is to be computed.
+pub struct Computations {
+    jobs: mpsc::Sender<Job>,
+    shutdown: CancellationToken,
+}
+
+/// What computes.
+pub struct ComputingThread {
+    jobs: mpsc::Receiver<Job>,
+    shutdown: CancellationToken,
+}
+
+struct Job {
+    stop: CancellationToken,
+    work: Box<dyn FnOnce(&CancellationToken) + Send>,
+}
+
+/// Both ends. What is computed is stopped by `shutdown`.
+pub fn computations(shutdown: CancellationToken) -> (Computations, ComputingThread) {
+    let (sender, receiver) = mpsc::channel(MOST_WAITING);
+    let thread = ComputingThread { jobs: receiver, shutdown: shutdown.clone() };
+    (Computations { jobs: sender, shutdown }, thread)
+}
+
+impl Computations {
+    /// Waits for what `work` computes. If this future is dropped, since the page is gone, the token is cancelled.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CancellationToken) -> anyhow::Result<T> + Send + 'static,
+    ) -> Result<T, ApiProblem> {
+        let unavailable =
+            |sentence: &str| ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence);
+        let stop = self.shutdown.child_token();
+        let _guard = stop.clone().drop_guard();
+        let (sender, answer) = oneshot::channel();
+        let work = Box::new(move |stop: &CancellationToken| {
+            // Nobody takes it if the page is gone.
+            let _ = sender.send(work(stop));
+        });
+        let busy = |_| unavailable("others are computing something; try again in a moment");
+        self.jobs.try_send(Job { stop, work }).map_err(busy)?;
+        match timeout(MOST_TIME, answer).await {
+            Ok(Ok(Ok(found))) => Ok(found),
+            Ok(Ok(Err(error))) => {
+                tracing::error!(error = format!("{error:#}"), "a page could not be computed");
+                Err(unavailable("it could not be computed; the log says why"))
+            }
+            Ok(Err(_)) => Err(unavailable("it could not be computed; try again")),
+            Err(_) => Err(unavailable("this takes too long to compute; ask for fewer days")),
+        }
+    }
+}
+
+impl ComputingThread {
+    /// Computes one after the other until the shutdown. Runs on a thread of its own.
+    pub fn run(mut self, runtime: &Handle) {
+        while let Some(job) = runtime.block_on(self.next()) {
+            if !job.stop.is_cancelled() {
+                // A page that cannot be made must not end the program.
+                let _ = catch_unwind(AssertUnwindSafe(|| (job.work)(&job.stop)));
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Option<Job> {
+        tokio::select! {
+            () = self.shutdown.cancelled() => None,
+            job = self.jobs.recv() => job,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc as threads;
+
+    use super::*;
+
+    /// Runs `story` beside the thread.
+    async fn with_thread<F: Future<Output = ()>>(story: impl FnOnce(Computations) -> F) {
+        let shutdown = CancellationToken::new();
+        let (computations, thread) = computations(shutdown.clone());
+        let runtime = Handle::current();
+        let thread = tokio::task::spawn_blocking(move || thread.run(&runtime));
+        story(computations).await;
+        shutdown.cancel();
+        thread.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_any_more_is_stopped() {
+        with_thread(async |computations| {
+            let (began, begun) = oneshot::channel();
+            let (ended, end) = threads::channel();
+            let waits = computations.run(move |stop| {
+                began.send(()).unwrap();
+                while !stop.is_cancelled() {
+                    std::thread::yield_now();
+                }
+                ended.send(()).unwrap();
+                Ok(())
+            });
+            tokio::select! {
+                _ = waits => unreachable!("it goes on until it is stopped"),
+                _ = begun => {}
+            }
+            // The next one is computed, so the first has ended.
+            assert_eq!(computations.run(|_| Ok(7)).await.unwrap(), 7);
+            end.try_recv().unwrap();
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_fails_or_panics_ends_nothing_else() {
+        with_thread(async |computations| {
+            let failed = computations.run(|_| Err::<(), _>(anyhow::anyhow!("no"))).await;
+            assert_eq!(failed.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
+            let panicked = computations.run(|_| -> anyhow::Result<()> { panic!("oh") }).await;
+            assert_eq!(panicked.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(computations.run(|_| Ok(7)).await.unwrap(), 7);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn only_so_many_wait() {
+        let (computations, _thread) = computations(CancellationToken::new());
+        let mut waiting = Vec::new();
+        for _ in 0..MOST_WAITING {
+            let mut wait = Box::pin(computations.run(|_| Ok(())));
+            assert!(futures_util::poll!(&mut wait).is_pending());
+            waiting.push(wait);
+        }
+        let refused = computations.run(|_| Ok(())).await.unwrap_err();
+        assert!(refused.detail.starts_with("others are computing"), "{refused:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! The form of the settings that are tried.
+
+use axum::http::StatusCode;
+
+use crate::config::response::JudgeGate;
+use crate::tune::knobs::Knob;
+use crate::web::ApiProblem;
+use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// The days to choose from.
+const DAYS: [i64; 4] = [1, 3, 7, 14];
+const USUAL_DAYS: i64 = 7;
+/// What a model may be asked for at most, in millionths.
+const MOST_CAP: f64 = 5.0;
+
+/// What a form sends, one pair for each field.
+pub struct Fields(Vec<(String, String)>);
+
+pub struct DaysView {
+    pub days: i64,
+    pub word: String,
+    pub is_chosen: bool,
+}
+
+pub struct KnobView {
+    pub name: &'static str,
+    pub word: &'static str,
+    pub value: f64,
+    /// The value in force, if this is another one.
+    pub in_force: Option<String>,
+    pub is_share: bool,
+}
+
+pub struct GateView {
+    pub name: &'static str,
+    pub word: &'static str,
+    pub is_on: bool,
+}
+
+impl Fields {
+    pub fn new(fields: Vec<(String, String)>) -> Self {
+        Self(fields)
+    }
+
+    /// Whether the form was sent. A checkbox that is off sends nothing.
+    pub fn is_sent(&self) -> bool {
+        self.find("days").is_some()
+    }
+
+    /// The fields without the cap.
+    pub fn sent(&self) -> Vec<(String, String)> {
+        self.0.iter().filter(|(name, _)| name != "cap").cloned().collect()
+    }
+
+    pub fn chosen_days(&self) -> i64 {
+        let asked: Option<i64> = self.find("days").and_then(|days| days.parse().ok());
+        asked.filter(|days| DAYS.contains(days)).unwrap_or(USUAL_DAYS)
+    }
+
+    pub fn days(&self, language: Language) -> Vec<DaysView> {
+        let view = |days: i64| DaysView {
+            days,
+            word: match days {
+                1 => texts::what_if::one_day(language).to_owned(),
+                days => texts::what_if::last_days(language, days),
+            },
+            is_chosen: days == self.chosen_days(),
+        };
+        DAYS.into_iter().map(view).collect()
+    }
+
+    pub fn cap_micros(&self) -> Option<u64> {
+        let cap: f64 = self.find("cap")?.trim().parse().ok()?;
+        (0.0..=MOST_CAP).contains(&cap).then(|| (cap * 1e6).round() as u64)
+    }
+
+    pub fn apply_to(
+        &self,
+        tried: &mut TriedSettings,
+        language: Language,
+    ) -> Result<(), ApiProblem> {
+        if !self.is_sent() {
+            return Ok(());
+        }
+        for knob in KNOBS {
+            let Some(text) = self.find(name(knob)).filter(|text| !text.trim().is_empty()) else {
+                continue;
+            };
+            let value = text.trim().parse().ok();
+            let is_set = value.is_some_and(|value| tried.set(knob, value).is_ok());
+            if !is_set {
+                let sentence = texts::what_if::wrong_number(language, name(knob));
+                return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+            }
+        }
+        let is_chosen = |gate: &JudgeGate| {
+            self.0.iter().any(|(name, value)| name == "gate" && value == gate.gate().name())
+        };
+        tried.set_gates(&GATES.into_iter().filter(is_chosen).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(field, _)| field == name).map(|(_, value)| &**value)
+    }
+}
+
+pub fn knobs(tried: &TriedSettings, language: Language) -> Vec<KnobView> {
+    let view = |knob: Knob| {
+        let (present, value) = (knob.value(&tried.present), knob.value(&tried.policy));
+        let in_force = || texts::what_if::in_force(language, &present.to_string());
+        KnobView {
+            name: name(knob),
+            word: word(knob, language),
+            value,
+            in_force: (present != value).then(in_force),
+            is_share: knob == Knob::MinConfidence,
+        }
+    };
+    KNOBS.into_iter().map(view).collect()
+}
+
+pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
+    let view = |gate: JudgeGate| GateView {
+        name: gate.gate().name(),
+        word: texts::what_if::gate(language, gate.gate().name()),
+        is_on: tried.has_gate(gate),
+    };
+    GATES.into_iter().map(view).collect()
+}
+
+/// As the config has it.
+fn name(knob: Knob) -> &'static str {
+    match knob {
+        Knob::MinConfidence => "min_confidence",
+        Knob::MinWait => "min_wait_seconds",
+        Knob::MinWaitFloor => "min_wait_floor_seconds",
+        Knob::MaxWait => "max_wait_seconds",
+        Knob::MaxDelay => "max_delay_seconds",
+        Knob::Cooldown => "cooldown_seconds",
+        Knob::NothingOpenGate => "gate",
+    }
+}
+
+fn word(knob: Knob, language: Language) -> &'static str {
+    match knob {
+        Knob::MinConfidence => texts::what_if::min_confidence(language),
+        Knob::MinWait => texts::what_if::min_wait(language),
+        Knob::MinWaitFloor => texts::what_if::min_wait_floor(language),
+        Knob::MaxWait => texts::what_if::max_wait(language),
+        Knob::MaxDelay => texts::what_if::max_delay(language),
+        Knob::Cooldown => texts::what_if::cooldown(language),
+        Knob::NothingOpenGate => texts::what_if::gates(language),
+    }
+}

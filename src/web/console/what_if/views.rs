@@ -1,0 +1,274 @@
+//! What would change, as this visitor may read it.
+
+use jiff::tz::TimeZone;
+
+use crate::replay::moments::Reason;
+use crate::report::words::date_and_time;
+use crate::web::access::Access;
+use crate::web::console::layout::{Moment, channel_address, decision_address, encode};
+use crate::what_if::comparison::{Change, Comparison, Fate, Seen, Tally};
+use crate::what_if::material::{MAX_MESSAGES, Material};
+use aizuchi_core::chat::{Channel, MessageId};
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::StoredMessage;
+use aizuchi_core::texts;
+
+/// So many changes of each kind are shown.
+const MOST_SHOWN: usize = 30;
+/// Of the same conversation, around the message.
+const LINES_BEFORE: usize = 3;
+const LINES_AFTER: usize = 2;
+
+pub struct ResultView {
+    pub heard: String,
+    pub cut: Option<String>,
+    pub has_after: bool,
+    pub rows: Vec<TallyRow>,
+    /// Instead of the changes.
+    pub note: Option<&'static str>,
+    pub groups: Vec<GroupView>,
+    pub estimate: Option<String>,
+    pub asked: Option<String>,
+    pub cap_explained: String,
+    pub patch: Option<String>,
+    /// What the form had, to be sent again.
+    pub fields: Vec<(String, String)>,
+}
+
+pub struct TallyRow {
+    pub word: &'static str,
+    pub outcome: &'static str,
+    pub before: usize,
+    pub after: usize,
+}
+
+pub struct GroupView {
+    pub name: &'static str,
+    pub heading: String,
+    pub explained: Option<&'static str>,
+    pub changes: Vec<ChangeView>,
+    /// If there are more.
+    pub shown: Option<String>,
+}
+
+pub struct ChangeView {
+    pub key: String,
+    pub at: Moment,
+    pub gist: String,
+    pub lines: Vec<LineView>,
+    pub seen: Vec<SeenView>,
+    pub timeline: String,
+    pub decision: Option<String>,
+}
+
+pub struct LineView {
+    /// `None`: not shown to this visitor.
+    pub by: Option<String>,
+    pub at: Moment,
+    pub text: String,
+    pub is_about: bool,
+}
+
+/// What becomes of it under one of the settings.
+pub struct SeenView {
+    pub label: &'static str,
+    pub outcome: &'static str,
+    pub word: &'static str,
+    pub because: Option<String>,
+}
+
+pub struct Reader<'a> {
+    pub access: &'a Access,
+    pub language: Language,
+    pub channel: &'a Channel,
+    pub material: &'a Material,
+    pub zone: &'a TimeZone,
+}
+
+impl Reader<'_> {
+    pub fn view(&self, comparison: &Comparison) -> ResultView {
+        let language = self.language;
+        let since = date_and_time(self.material.since, self.zone, language);
+        let heard = self.material.heard();
+        let lists = [
+            ("spoken", &comparison.newly_spoken_to),
+            ("silent", &comparison.newly_silent),
+            ("unknown", &comparison.unknown),
+        ];
+        let changed = comparison.newly_spoken_to.len() + comparison.newly_silent.len();
+        let is_same = changed == 0 && comparison.unknown.is_empty();
+        ResultView {
+            heard: match heard {
+                0 => texts::what_if::nothing_heard(language).to_owned(),
+                heard => texts::what_if::heard(language, heard, &since),
+            },
+            cut: self.material.is_cut.then(|| texts::what_if::cut(language, MAX_MESSAGES)),
+            has_after: comparison.after.is_some(),
+            rows: self.rows(comparison.before, comparison.after.unwrap_or_default()),
+            note: match (comparison.after.is_some(), is_same) {
+                (false, _) => Some(texts::what_if::no_change(language)),
+                (true, true) => Some(texts::what_if::same(language)),
+                (true, false) => None,
+            },
+            groups: lists
+                .into_iter()
+                .filter(|(_, changes)| !changes.is_empty())
+                .map(|(name, changes)| self.group(name, changes, comparison.after.is_some()))
+                .collect(),
+            estimate: None,
+            asked: None,
+            cap_explained: String::new(),
+            patch: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// The messages that the view shows.
+    pub fn shown(&self, comparison: &Comparison) -> Vec<StoredMessage> {
+        let lists = [&comparison.newly_spoken_to, &comparison.newly_silent, &comparison.unknown];
+        let changes = lists.into_iter().flat_map(|changes| changes.iter().take(MOST_SHOWN));
+        changes.flat_map(|change| self.around(&change.message)).cloned().collect()
+    }
+
+    fn rows(&self, before: Tally, after: Tally) -> Vec<TallyRow> {
+        let row = |fate, count: fn(&Tally) -> usize| TallyRow {
+            word: word(fate, self.language),
+            outcome: outcome(fate),
+            before: count(&before),
+            after: count(&after),
+        };
+        vec![
+            row(Fate::SpokenTo, |tally| tally.spoken_to),
+            row(Fate::Reacted, |tally| tally.reacted),
+            row(Fate::KeptSilent, |tally| tally.kept_silent),
+            row(Fate::Unknown, |tally| tally.unknown),
+        ]
+    }
+
+    fn group(&self, name: &'static str, changes: &[Change], has_after: bool) -> GroupView {
+        let (language, count) = (self.language, changes.len());
+        let shown = changes.iter().take(MOST_SHOWN);
+        GroupView {
+            name,
+            heading: match name {
+                "spoken" => texts::what_if::newly_spoken_to(language, count),
+                "silent" => texts::what_if::newly_silent(language, count),
+                _ => texts::what_if::newly_unknown(language, count),
+            },
+            explained: (name == "unknown").then(|| texts::what_if::unknown_explained(language)),
+            changes: shown.map(|change| self.change(name, change, has_after)).collect(),
+            shown: (count > MOST_SHOWN)
+                .then(|| texts::what_if::shown_of(language, MOST_SHOWN, count)),
+        }
+    }
+
+    fn change(&self, group: &str, change: &Change, has_after: bool) -> ChangeView {
+        let around = self.around(&change.message);
+        let lines: Vec<LineView> = around.iter().map(|it| self.line(it, &change.message)).collect();
+        let gist = lines.iter().find(|line| line.is_about);
+        let gist = gist.map_or(String::new(), |line| match &line.by {
+            Some(by) => format!("{by}: {}", line.text),
+            None => line.text.clone(),
+        });
+        let at = around.iter().find(|stored| stored.message.id == change.message);
+        let at = at.map_or(self.material.since, |stored| stored.message.at);
+        let mut seen = vec![self.seen(texts::what_if::how_it_was(self.language), &change.before)];
+        if has_after {
+            seen.push(self.seen(texts::what_if::how_it_would_be(self.language), &change.after));
+        }
+        let decision = self.material.decisions.get(&change.message);
+        ChangeView {
+            key: format!("{group}-{}", change.message),
+            at: Moment::new(at),
+            gist,
+            lines,
+            seen,
+            timeline: self.timeline(&change.message),
+            decision: decision.map(|id| decision_address(&self.channel.workspace, *id)),
+        }
+    }
+
+    /// The page of the timeline that ends a little after the message.
+    fn timeline(&self, message: &MessageId) -> String {
+        const LATER: usize = 10;
+        let address = channel_address(&self.channel.workspace, &self.channel.id);
+        let messages = &self.material.messages;
+        let place = messages.iter().position(|stored| stored.message.id == *message);
+        match place.and_then(|place| messages.get(place + LATER)) {
+            Some(later) => format!("{address}?before={}", encode(later.message.id.as_str())),
+            None => address,
+        }
+    }
+
+    /// The message, with what was said before and after it in the same conversation.
+    fn around(&self, message: &MessageId) -> Vec<&StoredMessage> {
+        let messages = &self.material.messages;
+        let Some(place) = messages.iter().position(|stored| stored.message.id == *message) else {
+            return Vec::new();
+        };
+        let thread = &messages[place].message.conversation.thread;
+        let is_here = |stored: &&StoredMessage| stored.message.conversation.thread == *thread;
+        let before = messages[..place].iter().rev().filter(is_here).take(LINES_BEFORE);
+        let mut around: Vec<&StoredMessage> = before.collect();
+        around.reverse();
+        around.extend(messages[place..].iter().filter(is_here).take(1 + LINES_AFTER));
+        around
+    }
+
+    fn line(&self, stored: &StoredMessage, about: &MessageId) -> LineView {
+        let can_read = self.access.may_read_message(stored);
+        LineView {
+            by: can_read.then(|| stored.author_name.to_string()),
+            at: Moment::new(stored.message.at),
+            text: match can_read {
+                true => stored.message.text.to_string(),
+                false => texts::console::text_withheld(self.language).to_owned(),
+            },
+            is_about: stored.message.id == *about,
+        }
+    }
+
+    fn seen(&self, label: &'static str, seen: &Option<Seen>) -> SeenView {
+        let Some(seen) = seen else {
+            let word = texts::what_if::not_looked_at(self.language);
+            return SeenView { label, outcome: "open", word, because: None };
+        };
+        let because = match (&seen.reason, seen.fate) {
+            (_, Fate::Unknown) => None,
+            (Reason::Gate(gate), _) => {
+                Some(texts::judging::gate_reason(self.language, *gate).to_owned())
+            }
+            (Reason::Written(why), _) if why.is_empty() => None,
+            (Reason::Written(why), _) => Some(match self.may_read_reasons() {
+                true => why.clone(),
+                false => texts::what_if::reason_withheld(self.language).to_owned(),
+            }),
+        };
+        let (outcome, word) = (outcome(seen.fate), word(seen.fate, self.language));
+        SeenView { label, outcome, word, because }
+    }
+
+    /// What a judge wrote may repeat what was said in private.
+    fn may_read_reasons(&self) -> bool {
+        self.access.may_read_models(&self.channel.workspace)
+    }
+}
+
+fn word(fate: Fate, language: Language) -> &'static str {
+    match fate {
+        Fate::SpokenTo => texts::what_if::spoken_to(language),
+        Fate::Reacted => texts::what_if::reacted(language),
+        Fate::KeptSilent => texts::what_if::kept_silent(language),
+        Fate::Unknown => texts::what_if::unknown(language),
+    }
+}
+
+/// With which icon.
+fn outcome(fate: Fate) -> &'static str {
+    match fate {
+        Fate::SpokenTo => "spoke",
+        Fate::Reacted => "reacted",
+        Fate::KeptSilent => "chose_silence",
+        Fate::Unknown => "open",
+    }
+}

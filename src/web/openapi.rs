@@ -1,0 +1,182 @@
+//! The description of the API (OpenAPI 3.1), from the types that its requests and answers are made of.
+
+use std::sync::LazyLock;
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::web::api_routes::{Endpoint, SchemaOf, endpoints};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::api as texts;
+
+const DEFINITIONS: &str = "/components/schemas";
+
+/// What went wrong, in a sentence.
+#[derive(Serialize, JsonSchema)]
+struct ErrorAnswer {
+    error: String,
+}
+
+/// It is the same for everybody, and as long as the program runs.
+static DESCRIPTION: LazyLock<String> = LazyLock::new(|| describe().to_string());
+
+/// `GET /api/openapi.json`.
+pub async fn serve() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION.as_str()).into_response()
+}
+
+/// Makes the schemas of what is taken and of what is answered. A field with a default may be left out of a request, and
+/// is always in an answer.
+struct Generators {
+    taken: SchemaGenerator,
+    answered: SchemaGenerator,
+}
+
+pub fn describe() -> Value {
+    let mut generators = Generators::new();
+    let error = generators.answered.subschema_for::<ErrorAnswer>();
+    let mut paths: Map<String, Value> = Map::new();
+    for endpoint in endpoints() {
+        let operation = generators.operation(&endpoint, &json!(error));
+        let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        path[endpoint.method.to_lowercase()] = operation;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Aizuchi",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": texts::description(Language::En),
+            "license": { "name": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": generators.definitions(),
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+        },
+    })
+}
+
+impl Generators {
+    fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.meta_schema = None;
+                settings.definitions_path = DEFINITIONS.into();
+            })
+        };
+        Self {
+            taken: settings().for_deserialize().into_generator(),
+            answered: settings().for_serialize().into_generator(),
+        }
+    }
+
+    fn operation(&mut self, endpoint: &Endpoint, error: &Value) -> Value {
+        let mut parameters = self.query(endpoint.query);
+        if endpoint.path.contains("{id}") {
+            let is_text = endpoint.path.starts_with("/api/messages/");
+            let kind = if is_text { "string" } else { "integer" };
+            parameters.push(json!({
+                "name": "id", "in": "path", "required": true, "schema": { "type": kind },
+            }));
+        }
+        let content = |schema: Value| json!({ "application/json": { "schema": schema } });
+        let mut answer = json!({ "description": texts::done(Language::En) });
+        if let Some(schema) = endpoint.answer {
+            answer["content"] = content(json!(schema(&mut self.answered)));
+        }
+        let mut operation = json!({
+            "operationId": endpoint.id,
+            "summary": (endpoint.summary)(Language::En),
+            "tags": [endpoint.topic.name(Language::En)],
+            "parameters": parameters,
+            "responses": {
+                endpoint.status.to_string(): answer,
+                "default": { "description": texts::refused(Language::En), "content": content(error.clone()) },
+            },
+        });
+        if let Some(schema) = endpoint.body {
+            let schema = json!(schema(&mut self.taken));
+            operation["requestBody"] = json!({ "required": true, "content": content(schema) });
+        }
+        operation
+    }
+
+    /// One parameter for each field of a query.
+    fn query(&mut self, query: Option<SchemaOf>) -> Vec<Value> {
+        let Some(query) = query else { return Vec::new() };
+        let schema = json!(query(&mut self.taken));
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let fields = schema["properties"].as_object().cloned().unwrap_or_default();
+        let parameter = |(name, mut field): (String, Value)| {
+            let told = field.as_object_mut().and_then(|field| field.remove("description"));
+            let mut parameter = json!({
+                "name": name,
+                "in": "query",
+                "required": required.contains(&json!(name)),
+                "schema": field,
+            });
+            if let Some(told) = told {
+                parameter["description"] = told;
+            }
+            parameter
+        };
+        fields.into_iter().map(parameter).collect()
+    }
+
+    fn definitions(mut self) -> Map<String, Value> {
+        let mut definitions = self.taken.take_definitions(true);
+        definitions.extend(self.answered.take_definitions(true));
+        definitions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
+                    found.push(reference.to_owned());
+                }
+                fields.values().for_each(|field| references(field, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn whatever_is_referred_to_is_there() {
+        let description = describe();
+        let mut found = Vec::new();
+        references(&description, &mut found);
+        assert!(found.len() > 30, "{found:?}");
+        for reference in found {
+            let place = reference.trim_start_matches('#');
+            assert!(description.pointer(place).is_some(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_type_that_is_taken_and_answered_is_the_same() {
+        let (mut generators, mut other) = (Generators::new(), Generators::new());
+        for endpoint in endpoints() {
+            endpoint.body.map(|schema| schema(&mut generators.taken));
+            endpoint.answer.map(|schema| schema(&mut other.answered));
+        }
+        let (taken, answered) =
+            (generators.taken.take_definitions(true), other.answered.take_definitions(true));
+        for (name, schema) in &taken {
+            assert!(answered.get(name).is_none_or(|other| other == schema), "{name}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/** Tries settings while they are changed. A trial that is overtaken, or whose page is gone, is given up: the server sees
+ *  that nobody waits and stops. */
+
+import { showCopyButtons } from "./copying.js";
+import { showTimes } from "./console-time.js";
+import { morph } from "./morph.js";
+
+/** A slider that moves sends one request when it rests. */
+const REST_MS = 300;
+
+const form = document.querySelector("form.knobs");
+const status = document.querySelector(".status");
+let timer = null;
+let running = null;
+
+function showValues() {
+  for (const output of form.querySelectorAll("output")) output.value = output.previousElementSibling.value;
+}
+
+function show(page) {
+  const result = document.getElementById("result");
+  const fresh = page.getElementById("result");
+  if (fresh === null) throw new Error("the page has no result");
+  morph(result, fresh);
+  for (const note of page.querySelectorAll("[data-in-force]")) {
+    form.querySelector(`[data-in-force="${note.dataset.inForce}"]`).textContent = note.textContent;
+  }
+  showTimes();
+  showCopyButtons();
+}
+
+async function run() {
+  running?.abort();
+  const trial = new AbortController();
+  running = trial;
+  status.textContent = status.dataset.working;
+  const address = `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
+  try {
+    const answer = await fetch(address, { headers: { accept: "text/html" }, signal: trial.signal });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.redirected) location.reload();
+    if (!answer.ok) throw new Error(page.querySelector("main")?.textContent.trim() ?? answer.statusText);
+    show(page);
+    history.replaceState(null, "", address);
+    status.textContent = "";
+  } catch (error) {
+    if (trial.signal.aborted) return;
+    status.textContent = error.message;
+  } finally {
+    if (running === trial) running = null;
+  }
+}
+
+function runSoon() {
+  showValues();
+  clearTimeout(timer);
+  timer = setTimeout(run, REST_MS);
+}
+
+showCopyButtons();
+if (form !== null) {
+  form.addEventListener("input", runSoon);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    run();
+  });
+  addEventListener("pagehide", () => running?.abort());
+  if (document.querySelector("[data-testid=result]") === null) run();
+}

@@ -1,0 +1,163 @@
+//! What a trial is made of: a channel's newest messages as they are replayed, and the verdicts on them.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use aizuchi_core::chat::{AuthorKind, Channel, MessageId};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Decision, DecisionId, Judgment};
+use aizuchi_core::store::{
+    Archive, DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage,
+};
+
+/// Enough for a busy channel's week, and replayed within seconds.
+pub const MAX_MESSAGES: usize = 4000;
+/// What the texts of the messages may take in memory.
+const MAX_BYTES: usize = 8 << 20;
+const PAGE: usize = 500;
+/// Before the days in question, the channel's rhythm is learned for so long.
+const WARM_UP: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+pub struct Material {
+    /// Under its id, so that settings of this channel hold.
+    pub channel: RecordedChannel,
+    /// The messages behind it, oldest first.
+    pub messages: Vec<StoredMessage>,
+    /// What happened earlier is not told.
+    pub since: Timestamp,
+    /// Whether there was more than fits, so that it begins later than was asked for.
+    pub is_cut: bool,
+    /// By the newest message that each is about.
+    pub verdicts: HashMap<MessageId, Judgment>,
+    /// The newest decision about each message.
+    pub decisions: HashMap<MessageId, DecisionId>,
+}
+
+impl Material {
+    pub async fn read(
+        archive: &dyn Archive,
+        channel: &Channel,
+        since: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let (messages, is_cut) = newest_messages(archive, channel, since - WARM_UP).await?;
+        let first = messages.first().map_or(since, |stored| stored.message.at);
+        let is_cut = is_cut && first > since;
+        let since = if is_cut { first } else { since };
+        let query = DecisionQuery::Since {
+            workspace: channel.workspace.clone(),
+            channel: channel.id.clone(),
+            since,
+        };
+        let decisions = archive.decisions(query).await?;
+        let name = channel.id.to_string();
+        let recorded = messages.iter().map(|stored| recorded(&name, stored)).collect();
+        let said: HashMap<&MessageId, Timestamp> =
+            messages.iter().map(|stored| (&stored.message.id, stored.message.at)).collect();
+        let verdicts = decisions.iter().flat_map(|decision| verdicts(decision, &said)).collect();
+        let about = decisions.iter().flat_map(|decision| {
+            decision.messages.iter().map(move |message| (message.clone(), decision.id))
+        });
+        Ok(Self {
+            decisions: about.collect(),
+            verdicts,
+            channel: RecordedChannel { name, messages: recorded },
+            messages,
+            since,
+            is_cut,
+        })
+    }
+
+    /// How many messages by people are in the days in question.
+    pub fn heard(&self) -> usize {
+        let is_heard = |stored: &&StoredMessage| {
+            stored.message.at >= self.since && stored.message.author.kind == AuthorKind::Human
+        };
+        self.messages.iter().filter(is_heard).count()
+    }
+}
+
+/// The newest messages since then, oldest first, and whether there are more. What appears in no prompt is not replayed,
+/// and neither is what the persona said itself: the replay has it speak anew.
+async fn newest_messages(
+    archive: &dyn Archive,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<(Vec<StoredMessage>, bool), StoreError> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    let mut range = MessageRange::Newest;
+    loop {
+        let query = MessageQuery {
+            workspace: channel.workspace.clone(),
+            channel: channel.id.clone(),
+            thread: None,
+            range,
+            limit: PAGE,
+        };
+        let mut page = archive.messages(query).await?;
+        page.sort_by(|one, other| one.message.at.cmp(&other.message.at));
+        let (Some(first), is_last) = (page.first(), page.len() < PAGE) else { break };
+        let is_older = first.message.at < since;
+        range = MessageRange::Before(first.message.id.clone());
+        for stored in page.into_iter().rev() {
+            let is_within = stored.message.at >= since;
+            if !is_within || !is_replayed(&stored) {
+                continue;
+            }
+            bytes += stored.message.text.len();
+            if found.len() == MAX_MESSAGES || bytes > MAX_BYTES {
+                found.reverse();
+                return Ok((found, true));
+            }
+            found.push(stored);
+        }
+        if is_last || is_older {
+            break;
+        }
+    }
+    found.reverse();
+    Ok((found, false))
+}
+
+fn is_replayed(stored: &StoredMessage) -> bool {
+    let is_left_out = match stored.gate {
+        Some(Gate::OptedOut | Gate::Command) => true,
+        Some(_) | None => stored.is_deleted || stored.message.id.is_join(),
+    };
+    !is_left_out && stored.message.author.kind != AuthorKind::Persona
+}
+
+fn recorded(room: &str, stored: &StoredMessage) -> RecordedMessage {
+    let message = &stored.message;
+    RecordedMessage {
+        room: room.to_owned(),
+        thread: message.conversation.thread.as_ref().map(ToString::to_string),
+        id: message.id.to_string(),
+        ts: message.at.as_millisecond() as f64 / 1000.0,
+        author: message.author.id.to_string(),
+        name: Some(stored.author_name.to_string()),
+        text: message.text.to_string(),
+        reply_to: Vec::new(),
+        bot: message.author.kind != AuthorKind::Human,
+        opener: false,
+    }
+}
+
+/// What was judged for a decision, by the newest of its messages that had been said when the judge was asked.
+fn verdicts(
+    decision: &Decision,
+    said: &HashMap<&MessageId, Timestamp>,
+) -> Vec<(MessageId, Judgment)> {
+    let judged = decision.attempts.iter().filter_map(|attempt| {
+        let judgment = attempt.judgment.clone()?;
+        let known = |id: &&MessageId| said.get(id).is_some_and(|at| *at <= attempt.at);
+        let newest = decision.messages.iter().filter(known).max_by_key(|id| said.get(id))?;
+        Some((newest.clone(), judgment))
+    });
+    let judged: Vec<_> = judged.collect();
+    if !judged.is_empty() {
+        return judged;
+    }
+    decision.messages.last().cloned().zip(decision.judgment.clone()).into_iter().collect()
+}

@@ -1,0 +1,187 @@
+//! The settings that are tried on a channel, beside those in force there.
+
+use crate::config::Config;
+use crate::config::channels::{ChannelConfig, ChannelKey};
+use crate::config::response::{JudgeGate, TimingSetting};
+use crate::config::values::{Ratio, Seconds};
+use crate::replay::Policy;
+use crate::tune::knobs::Knob;
+use aizuchi_core::chat::Channel;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::rules::Mode;
+
+/// Every gate that a setting may name.
+pub const GATES: [JudgeGate; 6] = [
+    JudgeGate::Directed,
+    JudgeGate::SpokeLast,
+    JudgeGate::Unchanged,
+    JudgeGate::NothingOpen,
+    JudgeGate::Cooldown,
+    JudgeGate::Share,
+];
+
+/// What may be turned, in the order of the page.
+pub const KNOBS: [Knob; 6] = [
+    Knob::MinConfidence,
+    Knob::MinWait,
+    Knob::MinWaitFloor,
+    Knob::MaxWait,
+    Knob::MaxDelay,
+    Knob::Cooldown,
+];
+
+/// Settings beside those in force.
+pub struct TriedSettings {
+    /// What holds in the channel.
+    pub present: Policy,
+    pub policy: Policy,
+    /// The channel's own section of the config, if it has one.
+    section: Option<(ChannelKey, ChannelConfig)>,
+}
+
+impl TriedSettings {
+    /// The settings in force, as if the channel had none of its own. `mode` is that in force: somebody may have ordered it.
+    pub fn new(config: &Config, channel: &Channel, mode: Mode) -> Self {
+        let mut config = config.clone();
+        let section = take_section(&mut config, channel);
+        let own = section.as_ref().map(|(_, own)| own.clone()).unwrap_or_default();
+        if let Some(confidence) = own.min_confidence {
+            config.response.min_confidence = confidence;
+        }
+        if let Some(cooldown) = own.cooldown_seconds {
+            config.response.cooldown_seconds = cooldown;
+        }
+        if channel.workspace == workspace_id() {
+            let wait = config.room_wait_settings().min_wait_seconds;
+            config.response.min_wait_seconds = Some(Seconds(wait));
+            config.response.timing.get_or_insert(TimingSetting::Plain);
+        }
+        // What a gate has learned is not part of a replay.
+        config.response.learned_gate = None;
+        let (min_confidence, cooldown_seconds) = (None, None);
+        let kept = ChannelConfig { mode: Some(mode), min_confidence, cooldown_seconds, ..own };
+        config.channels.insert(ChannelKey(channel.id.to_string()), kept);
+        let mut present = Policy { name: "present".to_owned(), config };
+        present.add_judgment_prompt();
+        let policy = Policy { name: "tried".to_owned(), ..present.clone() };
+        Self { present, policy, section }
+    }
+
+    pub fn set(&mut self, knob: Knob, value: f64) -> Result<(), &'static str> {
+        match knob {
+            Knob::MinConfidence => Ratio::try_from(value).map(|_| ())?,
+            Knob::MinWait
+            | Knob::MinWaitFloor
+            | Knob::MaxWait
+            | Knob::MaxDelay
+            | Knob::Cooldown
+            | Knob::NothingOpenGate => Seconds::try_from(value).map(|_| ())?,
+        }
+        if value != knob.value(&self.present) {
+            knob.set(&mut self.policy, value);
+        }
+        Ok(())
+    }
+
+    /// Keeps the order in force, and puts what is new behind it.
+    pub fn set_gates(&mut self, chosen: &[JudgeGate]) {
+        let order = self.present.config.response.gates.iter().chain(&GATES);
+        let mut gates: Vec<JudgeGate> = Vec::new();
+        for gate in order.filter(|gate| chosen.contains(gate)) {
+            if !gates.contains(gate) {
+                gates.push(*gate);
+            }
+        }
+        self.policy.config.response.gates = gates;
+    }
+
+    pub fn has_gate(&self, gate: JudgeGate) -> bool {
+        self.policy.config.response.gates.contains(&gate)
+    }
+
+    pub fn is_changed(&self) -> bool {
+        !self.changed().is_empty()
+    }
+
+    fn changed(&self) -> Vec<Knob> {
+        let differs = |knob: &Knob| knob.value(&self.policy) != knob.value(&self.present);
+        let mut changed: Vec<Knob> = KNOBS.into_iter().filter(differs).collect();
+        if self.policy.config.response.gates != self.present.config.response.gates {
+            changed.push(Knob::NothingOpenGate);
+        }
+        changed
+    }
+
+    /// The part of a config that sets what is changed. `None`: nothing is.
+    pub fn patch(&self) -> Option<String> {
+        let changed = self.changed();
+        let is_own = |knob: &Knob| match (knob, &self.section) {
+            (Knob::MinConfidence, Some((_, own))) => own.min_confidence.is_some(),
+            (Knob::Cooldown, Some((_, own))) => own.cooldown_seconds.is_some(),
+            _ => false,
+        };
+        let (own, common): (Vec<Knob>, Vec<Knob>) = changed.into_iter().partition(is_own);
+        let mut patch = String::new();
+        if !common.is_empty() {
+            patch.push_str("response:\n");
+            patch.extend(common.iter().map(|knob| format!("  {}\n", knob.to_yaml(&self.policy))));
+        }
+        if let Some((ChannelKey(key), _)) = self.section.as_ref().filter(|_| !own.is_empty()) {
+            // A JSON string is one of YAML.
+            patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(key)));
+            patch.extend(own.iter().map(|knob| format!("    {}\n", knob.to_yaml(&self.policy))));
+        }
+        (!patch.is_empty()).then_some(patch)
+    }
+}
+
+/// The channel's own section, as the rules find it.
+fn take_section(config: &mut Config, channel: &Channel) -> Option<(ChannelKey, ChannelConfig)> {
+    let by_id = ChannelKey(channel.id.to_string());
+    let by_name = ChannelKey(format!("#{}", channel.name));
+    [by_id, by_name].into_iter().find_map(|key| config.channels.remove_entry(&key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
+
+    fn channel() -> Channel {
+        Channel {
+            workspace: WorkspaceId::new("slack:T1"),
+            id: ChannelId::new("C1"),
+            name: "tea".into(),
+            visibility: Visibility::Public,
+        }
+    }
+
+    #[test]
+    fn a_patch_has_only_what_is_changed() {
+        let mut tried = TriedSettings::new(&Config::default(), &channel(), Mode::Companion);
+        assert_eq!((tried.patch(), tried.is_changed()), (None, false));
+        tried.set(Knob::MinConfidence, 0.75).unwrap();
+        tried.set(Knob::MinWait, 300.0).unwrap();
+        tried.set_gates(&[JudgeGate::Share, JudgeGate::Directed]);
+        let expected = "response:\n  min_confidence: 0.75\n  gates: [directed, share]\n";
+        assert_eq!(tried.patch().as_deref(), Some(expected));
+        assert!(tried.set(Knob::MinConfidence, 1.5).is_err());
+        assert!(tried.set(Knob::MaxWait, f64::NAN).is_err());
+    }
+
+    #[test]
+    fn what_the_channel_sets_itself_is_changed_there() {
+        let mut config = Config::default();
+        let own = ChannelConfig { min_confidence: Some(Ratio(0.9)), ..ChannelConfig::default() };
+        config.channels.insert(ChannelKey("#tea".to_owned()), own);
+        let mut tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        assert_eq!(Knob::MinConfidence.value(&tried.present), 0.9);
+        tried.set(Knob::MinConfidence, 0.5).unwrap();
+        tried.set(Knob::Cooldown, 60.0).unwrap();
+        let expected =
+            "response:\n  cooldown_seconds: 60\nchannels:\n  \"#tea\":\n    min_confidence: 0.5\n";
+        assert_eq!(tried.patch().as_deref(), Some(expected));
+        let book = tried.policy.config.rulebook();
+        assert_eq!(book.channel_rules(&ChannelId::new("C1"), "C1").min_confidence, 0.5);
+    }
+}
