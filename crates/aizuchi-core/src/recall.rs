@@ -55,6 +55,38 @@ pub struct RecalledMessage {
     pub score: f64,
 }
 
+/// A message that may have terms of a query.
+#[derive(Clone, Debug)]
+pub struct RecallMatch {
+    /// Without a score.
+    pub message: RecalledMessage,
+    /// The number of its terms, with repetitions.
+    pub length: usize,
+    pub found: FoundTerms,
+}
+
+/// Which of a query's terms a message has: a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FoundTerms(u16);
+
+const _: () = assert!(MAX_SEARCH_TERMS <= 16);
+
+impl FoundTerms {
+    /// Those of the query's terms for which this holds.
+    pub fn new(terms: usize, is_found: impl Fn(usize) -> bool) -> Self {
+        let found = (0..terms).filter(|term| is_found(*term));
+        Self(found.fold(0, |bits, term| bits | 1 << term))
+    }
+
+    pub fn has(self, term: usize) -> bool {
+        self.0 & 1 << term != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// The terms of a query, and how much each of them weighs.
 #[derive(Clone, Debug)]
 pub struct RecallScorer {
@@ -96,11 +128,35 @@ impl RecallScorer {
     }
 
     /// The best `limit` of some messages, best first. Messages without any of the terms are left out.
-    pub fn rank(&self, mut messages: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
-        for message in &mut messages {
-            message.score = self.score(message);
-        }
-        messages.retain(|message| message.score > 0.0);
+    pub fn rank(&self, messages: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
+        let matches = messages.into_iter().map(|message| {
+            let terms = extract_terms(&message.message.text);
+            let is_found = |term: usize| self.search_terms[term].is_match(&terms);
+            let found = FoundTerms::new(self.search_terms.len(), is_found);
+            RecallMatch { message, length: terms.len(), found }
+        });
+        self.rank_matches(matches, limit)
+    }
+
+    /// The same for messages whose terms are known.
+    pub fn rank_matches(
+        &self,
+        matches: impl Iterator<Item = RecallMatch>,
+        limit: usize,
+    ) -> Vec<RecalledMessage> {
+        // A few users write most messages.
+        let mut named: HashMap<Arc<str>, bool> = HashMap::new();
+        let scored = matches.filter(|found| !found.found.is_empty()).map(|found| {
+            let author = &found.message.author_name;
+            let is_named = match named.get(author) {
+                Some(is_named) => *is_named,
+                None => *named.entry(author.clone()).or_insert_with(|| self.is_named(author)),
+            };
+            let score = self.score(&found, is_named);
+            RecalledMessage { score, ..found.message }
+        });
+        let mut messages: Vec<RecalledMessage> =
+            scored.filter(|message| message.score > 0.0).collect();
         for (index, score) in neighbor_scores(&messages) {
             messages[index].score += NEIGHBOR_SHARE * score;
         }
@@ -109,23 +165,22 @@ impl RecallScorer {
         messages
     }
 
-    fn score(&self, message: &RecalledMessage) -> f64 {
-        let terms = extract_terms(&message.message.text);
-        let length = 1.0 - BM25_B + BM25_B * terms.len() as f64 / AVERAGE_LENGTH;
-        let found = self
-            .search_terms
-            .iter()
-            .zip(&self.weights)
-            .filter(|(search_term, _)| search_term.is_match(&terms));
-        let weight: f64 = found.map(|(_, weight)| weight).sum();
+    /// Whether the query names the author of a message.
+    fn is_named(&self, author: &str) -> bool {
+        extract_terms(author).iter().any(|name| self.names.contains(name))
+    }
+
+    fn score(&self, found: &RecallMatch, is_named: bool) -> f64 {
+        let length = 1.0 - BM25_B + BM25_B * found.length as f64 / AVERAGE_LENGTH;
+        let terms = self.weights.iter().enumerate().filter(|(term, _)| found.found.has(*term));
+        let weight: f64 = terms.map(|(_, weight)| weight).sum();
         if weight == 0.0 {
             return 0.0;
         }
-        let is_named =
-            extract_terms(&message.author_name).iter().any(|name| self.names.contains(name));
         let text = weight * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * length);
         let author = if is_named { AUTHOR_BOOST } else { 0.0 };
-        (text + author) * self.channel_factor(&message.message.conversation.channel)
+        let channel = &found.message.message.conversation.channel;
+        (text + author) * self.channel_factor(channel)
     }
 }
 

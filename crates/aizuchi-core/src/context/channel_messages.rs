@@ -45,10 +45,13 @@ impl ChannelMessages {
         messages.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
         messages.dedup_by(|one, other| one.id == other.id);
         let mut sorted = Self::new(channel_id, channel_name);
-        for message in &messages {
+        for message in messages {
             match &message.conversation.thread {
-                None => sorted.top_level_messages.push(message.clone()),
-                Some(thread) => sorted.thread_mut(thread).messages.push(message.clone()),
+                None => sorted.top_level_messages.push(message),
+                Some(thread) => {
+                    let thread = sorted.thread_index(thread);
+                    sorted.thread_messages[thread].messages.push(message);
+                }
             }
         }
         for thread in &mut sorted.thread_messages {
@@ -98,13 +101,12 @@ impl ChannelMessages {
         self.top_level_messages.iter().chain(in_threads)
     }
 
-    fn thread_mut(&mut self, id: &MessageId) -> &mut ThreadMessages {
+    fn thread_index(&mut self, id: &MessageId) -> usize {
         let index = self.thread_messages.iter().position(|thread| thread.id == *id);
-        let index = index.unwrap_or_else(|| {
+        index.unwrap_or_else(|| {
             self.thread_messages.push(ThreadMessages { id: id.clone(), messages: Vec::new() });
             self.thread_messages.len() - 1
-        });
-        &mut self.thread_messages[index]
+        })
     }
 }
 

@@ -68,7 +68,7 @@ struct KnownTalk {
     talk: Arc<Talk>,
     messages: Vec<(Weak<Message>, Option<Arc<MessageLinks>>)>,
     /// The names of the users who may be addressed, by id.
-    names: Vec<(UserId, Arc<str>)>,
+    names: Arc<[(UserId, Arc<str>)]>,
 }
 
 #[derive(Clone, Debug)]
@@ -205,7 +205,7 @@ impl Talk {
         let names = names_of(target, context);
         let cache = context.talk.cache.as_deref();
         let known = cache.and_then(|cache| cache.get(&context.conversation));
-        let continued = known.and_then(|known| known.continued(target, &names, context));
+        let continued = known.as_ref().and_then(|known| known.continued(target, &names, context));
         let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(target, &names, context)));
         // A longer one begins somewhere within the target.
         if let Some(cache) = cache
@@ -214,9 +214,11 @@ impl Talk {
             let messages = target
                 .iter()
                 .map(|message| (Arc::downgrade(message), stored_links(message, context).cloned()));
-            let names = names.into_iter().map(|(user, name)| (user.clone(), name.into()));
-            let (messages, names) = (messages.collect(), names.collect());
-            let known = KnownTalk { talk: talk.clone(), messages, names };
+            let names = match known.filter(|known| known.has_names(&names)) {
+                Some(known) => known.names.clone(),
+                None => names.into_iter().map(|(user, name)| (user.clone(), name.into())).collect(),
+            };
+            let known = KnownTalk { talk: talk.clone(), messages: messages.collect(), names };
             cache.insert(&context.conversation, known);
         }
         talk
@@ -242,20 +244,24 @@ impl Talk {
         talk
     }
 
-    /// The same without so many of the first messages, where these users may be addressed.
-    fn without_first(&self, count: usize, names: &BTreeMap<&UserId, &str>) -> Self {
-        let mut users = self.users.clone();
-        let mut index = NameIndex::default();
-        for (user, name) in names {
-            index.insert(number(&mut users, user), &name.to_lowercase());
-        }
+    /// The same without so many of the first messages.
+    fn without_first(&self, count: usize) -> Self {
         Self {
             structure: self.structure.slice(count..self.structure.len()),
             messages: self.messages[count..].to_vec(),
-            users,
-            names: Arc::new(index),
+            users: self.users.clone(),
+            names: self.names.clone(),
             readings: self.readings.clone(),
         }
+    }
+
+    /// From now on these users may be addressed, and no others.
+    fn replace_names(&mut self, names: &BTreeMap<&UserId, &str>) {
+        let mut index = NameIndex::default();
+        for (user, name) in names {
+            index.insert(number(&mut self.users, user), &name.to_lowercase());
+        }
+        self.names = Arc::new(index);
     }
 
     /// Adds the next message of a context, with the links that the store has of it.
@@ -406,7 +412,10 @@ impl KnownTalk {
         if !is_prefix || self.talk.users.users.len() > most_users {
             return None;
         }
-        let changed = self.changed_names(names);
+        let changed = match self.has_names(names) {
+            true => Vec::new(),
+            false => self.changed_names(names),
+        };
         let (kept, new) = target.split_at(kept.len());
         let may_name = |message: &Arc<Message>| {
             let reading = self.talk.readings.read(&message.text);
@@ -415,11 +424,23 @@ impl KnownTalk {
         if !changed.is_empty() && kept.iter().any(may_name) {
             return None;
         }
-        let mut talk = self.talk.without_first(begin, names);
+        let mut talk = self.talk.without_first(begin);
+        if !self.has_names(names) {
+            talk.replace_names(names);
+        }
         for message in new {
             talk.push_stored(message, context);
         }
         Some(talk)
+    }
+
+    /// Whether the same users may be addressed by the same names.
+    fn has_names(&self, names: &BTreeMap<&UserId, &str>) -> bool {
+        let is_same =
+            |((user, name), (other, other_name)): (&(UserId, Arc<str>), (&&UserId, &&str))| {
+                user == *other && **name == **other_name
+            };
+        self.names.len() == names.len() && self.names.iter().zip(names).all(is_same)
     }
 
     /// The names in lower case that came or went.

@@ -198,7 +198,8 @@ impl PromptBuilder {
         context: &Arc<Context>,
         options: &PromptOptions,
     ) -> Prompt {
-        let speakers = Arc::new(context_speakers(persona, context, &options.zone));
+        let names = self.render_cache.as_ref().map(|cache| &cache.names);
+        let speakers = Arc::new(context_speakers(names, persona, context, &options.zone));
         let renderer = self.renderer(&speakers, options);
         let mut view = full_view(verb, persona, context, options, &renderer);
         let mut trimmed = Vec::new();
@@ -297,7 +298,7 @@ pub fn context_view(
     context: &Context,
     options: &PromptOptions,
 ) -> PromptView {
-    let speakers = context_speakers(persona, context, &options.zone);
+    let speakers = context_speakers(None, persona, context, &options.zone);
     let max_tokens = options.budget.max_tokens;
     let renderer = MessageRenderer { speakers: &speakers, language, max_tokens, cache: None };
     let mut view = full_view(verb, persona, context, options, &renderer);

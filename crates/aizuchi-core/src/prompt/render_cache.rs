@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
 use crate::chat::{Message, MessageId};
+use crate::prompt::speakers::NameCache;
 use crate::prompt::view::MessageView;
 
 /// The messages of about fifty channels.
@@ -20,6 +21,8 @@ const MAX_TEXT_BYTES: usize = 2048;
 #[derive(Debug, Default)]
 pub struct RenderCache {
     messages: Mutex<HashMap<MessageId, CachedMessage>>,
+    /// The names of those who wrote them.
+    pub names: NameCache,
 }
 
 #[derive(Debug)]

@@ -2,11 +2,12 @@
 //! colon ends the name of a speaker, so names contain none.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
@@ -23,6 +24,45 @@ pub struct Speakers {
     pub zone: TimeZone,
 }
 
+/// A name as prompts show it, and what it is compared by.
+#[derive(Debug)]
+struct ShownName {
+    shown: Arc<str>,
+    folded: String,
+    was_changed: bool,
+}
+
+impl ShownName {
+    fn new(name: &str) -> Self {
+        let line = to_inert_line(name);
+        let shown = strip_markup(&line);
+        let was_changed = matches!(shown, Cow::Owned(_));
+        Self { folded: fold_name(&shown), was_changed, shown: shown.into() }
+    }
+}
+
+/// Names that were shown lately, for a replay, whose prompts have the same speakers again and again. A full cache begins
+/// anew.
+#[derive(Debug, Default)]
+pub struct NameCache(Mutex<HashMap<Arc<str>, Arc<ShownName>>>);
+
+const MAX_CACHED_NAMES: usize = 4096;
+
+impl NameCache {
+    fn shown(&self, name: &Arc<str>) -> Arc<ShownName> {
+        let mut names = self.0.lock();
+        if let Some(shown) = names.get(name) {
+            return shown.clone();
+        }
+        if names.len() >= MAX_CACHED_NAMES {
+            names.clear();
+        }
+        let shown = Arc::new(ShownName::new(name));
+        names.insert(name.clone(), shown.clone());
+        shown
+    }
+}
+
 impl Speakers {
     /// `names` holds the known names; a user without one is shown by id.
     pub fn new<'a>(
@@ -31,6 +71,21 @@ impl Speakers {
         names: &BTreeMap<UserId, Arc<str>>,
         zone: &TimeZone,
     ) -> Self {
+        Self::cached_in(None, persona, messages, names, zone)
+    }
+
+    /// The same with names that were shown before.
+    pub fn cached_in<'a>(
+        cache: Option<&NameCache>,
+        persona: &Persona,
+        messages: impl Iterator<Item = &'a Message>,
+        names: &BTreeMap<UserId, Arc<str>>,
+        zone: &TimeZone,
+    ) -> Self {
+        let shown = |name: &Arc<str>| match cache {
+            Some(cache) => cache.shown(name),
+            None => Arc::new(ShownName::new(name)),
+        };
         let users = messages.map(|message| &message.author);
         let users = users.filter(|author| author.kind != AuthorKind::Persona);
         // A few users write most messages, and comparing ids is slower than hashing them.
@@ -39,33 +94,30 @@ impl Speakers {
         let mut users: Vec<&UserId> = users.collect();
         users.sort_unstable();
         let users = users.into_iter().map(|user| {
-            let name = names.get(user).map(|name| to_inert_line(name)).unwrap_or_default();
-            let name =
-                if !is_blank(&strip_markup(&name)) { name } else { to_inert_line(user.as_str()) };
-            let shown = strip_markup(&name);
-            let was_changed = matches!(shown, Cow::Owned(_));
-            (user, fold_name(&shown), shown.into_owned(), was_changed)
+            let named = names.get(user).map(&shown).filter(|name| !is_blank(&name.shown));
+            (user, named.unwrap_or_else(|| shown(&user.0)))
         });
-        let users: Vec<(&UserId, String, String, bool)> = users.collect();
+        let users: Vec<(&UserId, Arc<ShownName>)> = users.collect();
         let own = fold_name(&persona.name);
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, folded, ..) in &users {
-            *counts.entry(folded).or_default() += 1;
+        for (_, name) in &users {
+            *counts.entry(&name.folded).or_default() += 1;
         }
         let is_taken = |name: &str| name == own || counts.contains_key(name);
-        let (unique, ambiguous): (Vec<_>, Vec<_>) =
-            users.iter().partition(|(_, folded, name, was_changed)| {
-                let is_forged = *was_changed && begins_with_name(name, is_taken);
-                *folded != own && counts[folded.as_str()] == 1 && !is_forged
-            });
+        let (unique, ambiguous): (Vec<_>, Vec<_>) = users.iter().partition(|(_, name)| {
+            let ShownName { shown, folded, was_changed } = &**name;
+            let is_forged = *was_changed && begins_with_name(shown, is_taken);
+            *folded != own && counts[folded.as_str()] == 1 && !is_forged
+        });
         let mut taken: BTreeSet<String> = BTreeSet::from([own.clone()]);
         let mut names_by_user = BTreeMap::new();
-        for (user, folded, name, _) in unique {
-            taken.insert(folded.clone());
-            names_by_user.insert((*user).clone(), Arc::from(name.as_str()));
+        for (user, name) in unique {
+            taken.insert(name.folded.clone());
+            names_by_user.insert((*user).clone(), name.shown.clone());
         }
-        for (user, _, name, _) in ambiguous {
-            let with_id = format!("{name} ({})", strip_markup(&to_inert_line(user.as_str())));
+        for (user, name) in ambiguous {
+            let with_id =
+                format!("{} ({})", name.shown, strip_markup(&to_inert_line(user.as_str())));
             let mut name = with_id.clone();
             // A name with an id may equal another user's name, since ids are arbitrary.
             for number in 2.. {

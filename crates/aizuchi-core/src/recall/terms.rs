@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::char::ToLowercase;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -42,6 +43,66 @@ impl SearchTerm {
             }
         }
     }
+
+    /// What [`TermHashes`] are asked for.
+    pub fn hash(&self) -> u64 {
+        match self {
+            SearchTerm::Term(term) => hash_term(term),
+            SearchTerm::Prefix(letter) => letter.chars().next().map_or(0, hash_letter),
+        }
+    }
+}
+
+/// The terms of a text as hashes: enough to tell which search terms it has, and smaller and quicker than the terms.
+#[derive(Clone, Debug)]
+pub struct TermHashes {
+    /// The number of terms, with repetitions.
+    pub length: usize,
+    /// In order. A letter that begins a term of a script without spaces has a hash of its own.
+    hashes: Box<[u64]>,
+    /// A bit for each hash, so that most terms that are not there need no search.
+    bits: u64,
+}
+
+impl TermHashes {
+    pub fn new(text: &str) -> Self {
+        let terms = extract_terms(text);
+        let mut hashes: Vec<u64> = terms
+            .iter()
+            .flat_map(|term| [Some(hash_term(term)), hash_beginning(term)])
+            .flatten()
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        let bits = hashes.iter().fold(0, |bits, hash| bits | hash_bit(*hash));
+        Self { length: terms.len(), hashes: hashes.into(), bits }
+    }
+
+    /// Whether it has a term with this [`SearchTerm::hash`].
+    pub fn contains(&self, hash: u64) -> bool {
+        self.bits & hash_bit(hash) != 0 && self.hashes.binary_search(&hash).is_ok()
+    }
+}
+
+fn hash_term(term: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    term.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hash of the letter that a term begins with, if one may search for that letter.
+fn hash_beginning(term: &str) -> Option<u64> {
+    term.chars().next().filter(|letter| is_unspaced(*letter)).map(hash_letter)
+}
+
+fn hash_letter(letter: char) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    letter.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_bit(hash: u64) -> u64 {
+    1 << (hash >> 58)
 }
 
 /// The distinct search terms of a text. Of a long text, the `most` that are likely to be rare.
@@ -254,5 +315,25 @@ mod tests {
         assert_eq!(search_terms("how do I prune the roses, how?", 2), [term("prun"), term("ros")]);
         assert_eq!(search_terms("京都でたべる", 2), [term("京都"), term("都で")]);
         assert_eq!(search_terms("", 2), []);
+    }
+
+    #[test]
+    fn hashes_tell_the_same_as_the_terms() {
+        let texts = [
+            "",
+            "Who has the long ladder?",
+            "the ladders",
+            "京都に行く",
+            "Rust製のbot",
+            "犬",
+            "の",
+        ];
+        for text in texts {
+            let (terms, hashes) = (extract_terms(text), TermHashes::new(text));
+            assert_eq!(hashes.length, terms.len());
+            for term in texts.iter().flat_map(|other| search_terms(other, 100)) {
+                assert_eq!(hashes.contains(term.hash()), term.is_match(&terms), "{text} {term:?}");
+            }
+        }
     }
 }

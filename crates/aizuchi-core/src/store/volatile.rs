@@ -14,6 +14,7 @@ mod steps;
 mod hear;
 mod recall;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
+use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
@@ -402,6 +404,8 @@ struct MessageRecord {
     reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions last changed.
     reactions_revision: u64,
+    /// The terms of its text, once a search has looked at it.
+    terms: OnceCell<TermHashes>,
 }
 
 /// A removed reaction is kept, so that an older report of it does not bring it back.
@@ -572,6 +576,7 @@ impl VolatileState {
             links: None,
             reactions_revision: early_reactions.as_ref().map_or(0, |_| self.revision),
             reactions: early_reactions.unwrap_or_default(),
+            terms: OnceCell::new(),
             message: Arc::new(message),
         };
         let records = &mut self

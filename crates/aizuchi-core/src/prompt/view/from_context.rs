@@ -13,7 +13,7 @@ use crate::persona::{Language, Persona};
 use crate::prompt::fence::{escape_quotes, fence};
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::render_cache::RenderCache;
-use crate::prompt::speakers::Speakers;
+use crate::prompt::speakers::{NameCache, Speakers};
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::floor::FloorView;
 use crate::prompt::view::{
@@ -270,7 +270,12 @@ pub fn name_or_id(name: &str, id: &str) -> String {
 }
 
 /// The users that a prompt knows.
-pub fn context_speakers(persona: &Persona, context: &Context, zone: &TimeZone) -> Speakers {
+pub fn context_speakers(
+    cache: Option<&NameCache>,
+    persona: &Persona,
+    context: &Context,
+    zone: &TimeZone,
+) -> Speakers {
     let recalled = &context.recalled_messages;
     let mut names = Cow::Borrowed(&context.names);
     for RecalledMessage { message, author_name: name, .. } in recalled {
@@ -278,5 +283,5 @@ pub fn context_speakers(persona: &Persona, context: &Context, zone: &TimeZone) -
         names.entry(message.author.id.clone()).or_insert_with(|| name.clone());
     }
     let messages = context.messages().map(|message| &**message);
-    Speakers::new(persona, messages, &names, zone)
+    Speakers::cached_in(cache, persona, messages, &names, zone)
 }

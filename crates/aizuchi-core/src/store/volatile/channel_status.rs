@@ -31,6 +31,15 @@ pub(super) enum SpendingBucket {
     Day(i64),
 }
 
+impl SpendingBucket {
+    /// When it begins, in milliseconds.
+    pub(super) fn begin_ms(self) -> i64 {
+        match self {
+            SpendingBucket::Hour(begin) | SpendingBucket::Day(begin) => begin,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpendingSum {
     tokens: u64,

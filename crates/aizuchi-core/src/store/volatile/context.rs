@@ -107,7 +107,7 @@ impl VolatileState {
         channels
     }
 
-    /// The messages of the window, with what is owed, newest replies and the parents of threads; some twice.
+    /// The messages of the window, with what is owed, newest replies and the parents of threads, by time.
     fn messages_in_window(
         &self,
         conversation: &ConversationId,
@@ -152,6 +152,11 @@ impl VolatileState {
         let threads = threads.into_iter().chain(&conversation.thread);
         let parents = threads.filter_map(|thread| self.thread_parent(conversation, thread));
         wanted.extend(parents.collect::<Vec<_>>());
+        // Most of the conversation's own messages are among the channel's newest.
+        wanted.sort_by(|one, other| {
+            (one.message.at, &one.message.id).cmp(&(other.message.at, &other.message.id))
+        });
+        wanted.dedup_by(|one, other| std::ptr::eq(*one, *other));
         wanted
     }
 

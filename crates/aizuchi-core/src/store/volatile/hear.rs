@@ -165,6 +165,7 @@ impl VolatileState {
         let before = record.message.clone();
         let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
         record.message = Arc::new(erased);
+        record.terms.take();
         (self.revision, self.last_change) = (revision, revision);
         self.drop_outdated_links(conversation, &deletion.message);
         self.forget_exchanges(conversation, &deletion.message);
@@ -315,6 +316,7 @@ impl VolatileState {
             edits: before.edits + 1,
             ..(*before).clone()
         });
+        record.terms.take();
         record.revision = revision;
         let after = record.message.clone();
         (self.revision, self.last_change) = (revision, revision);

@@ -6,10 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, WorkspaceId};
 use crate::decision::DecisionId;
-use crate::store::volatile::VolatileState;
+use crate::store::volatile::{OutboxRecord, VolatileState};
 
-/// Limits look back an hour.
+/// Limits look back an hour …
 const LOOKBACK: SignedDuration = SignedDuration::from_hours(1);
+/// … and budgets a month.
+const SPENDING_LOOKBACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 
 impl VolatileState {
     /// Forgets a channel's older messages once there are twice as many as are kept. What is owed an answer, or is to be
@@ -72,6 +74,15 @@ impl VolatileState {
             closed.retain(|_, (at, _)| *at >= before);
         }
         self.closed_owed.retain(|_, closed| !closed.is_empty());
+        // What was posted is a message now.
+        let is_past = |record: &OutboxRecord| {
+            record.is_posted && record.item.dispatched_at.is_some_and(|at| at < before)
+        };
+        self.outbox.retain(|_, record| !is_past(record));
+        let oldest = before.checked_sub(SPENDING_LOOKBACK).unwrap_or(Timestamp::MIN);
+        for buckets in self.spending.values_mut() {
+            buckets.retain(|bucket, _| bucket.begin_ms() >= oldest.as_millisecond());
+        }
         self.judge_calls.retain(|_, calls| calls.last().is_some_and(|at| *at >= before));
     }
 }
