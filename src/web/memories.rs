@@ -376,7 +376,7 @@ pub async fn list(
         text: entry.text.clone(),
         visibility: entry.visibility,
         pinned: entry.pinned,
-        messages: entry.messages.iter().cloned().collect(),
+        messages: entry.messages.to_vec(),
     };
     let memory = |memory: &Memory| {
         let readable = |entries: &[MemoryEntry]| -> Vec<EntryAnswer> {

@@ -96,7 +96,7 @@ async fn newest_messages(
             limit: PAGE,
         };
         let mut page = archive.messages(query).await?;
-        page.sort_by(|one, other| one.message.at.cmp(&other.message.at));
+        page.sort_by_key(|one| one.message.at);
         let (Some(first), is_last) = (page.first(), page.len() < PAGE) else { break };
         let is_older = first.message.at < since;
         range = MessageRange::Before(first.message.id.clone());
