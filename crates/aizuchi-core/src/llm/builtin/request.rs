@@ -499,7 +499,7 @@ fn begins_like_question(text: &str) -> bool {
 fn is_laugh(text: &str) -> bool {
     const MAX_LETTERS: usize = 12;
     let laughs = Cues::of(text).contains(Cues::LAUGHS)
-        || holds_any(&normalize(text), List::Laughs.phrases());
+        || List::Laughs.phrases().iter().any(|phrase| is_alone(&normalize(text), phrase));
     laughs && text.chars().count() <= MAX_LETTERS
 }
 
