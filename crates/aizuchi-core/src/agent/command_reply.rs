@@ -70,6 +70,12 @@ impl Agent {
         Reader { user, is_public }: Reader,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
+        let longest = platform.max_post_length();
+        // One command is answered in full.
+        let posts = match owed.len() {
+            0 | 1 => split(&text, longest),
+            _ => limit_posts(split(&text, longest), longest),
+        };
         let metadata = DraftMetadata {
             owed,
             about: None,
@@ -80,8 +86,7 @@ impl Agent {
             only_for: user,
             is_public,
         };
-        let longest = platform.max_post_length();
-        let text = DraftContent::Text(limit_posts(split(&text, longest), longest));
+        let text = DraftContent::Text(posts);
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })
     }
 
