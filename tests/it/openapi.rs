@@ -88,7 +88,8 @@ fn differences(value: &Value, schema: &Value, all: &Value, place: &str, found: &
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => return,
     };
-    if !allowed.contains(&kind) && !(kind == "integer" && allowed.contains(&"number")) {
+    let is_allowed = allowed.contains(&kind) || kind == "integer" && allowed.contains(&"number");
+    if !is_allowed {
         found.push(format!("{place} is of type {kind}, not {allowed:?}"));
         return;
     }
