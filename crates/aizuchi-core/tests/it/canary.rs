@@ -23,8 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, on_every_database,
-    on_every_store, prompts, thread, top_level, workspace,
+    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, on_every_store, prompts,
+    thread, top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
