@@ -35,6 +35,12 @@ const MIN_PROBABILITY: f32 = 0.02;
 const MAX_QUESTION_DISTANCE: usize = 25;
 /// A reply to another user may still be a question to everyone.
 const DIRECTED_WEIGHT: f32 = 0.9;
+/// Whoever names the asker deals with them.
+const NAMING_TAKES_UP: f32 = 0.9;
+/// Whoever addresses somebody else hardly ever answers the asker.
+const NAMING_ANOTHER: f32 = 0.02;
+/// With these an asker shows that the matter is settled.
+const CONTENT: Cues = Cues::THANKS.union(Cues::SOLVED).union(Cues::GOODBYE);
 /// A plea is told from a story by its form alone, so it counts for less than a question.
 const PLEA_WEIGHT: f32 = 0.65;
 const MIN_PLEA_LENGTH: usize = 5;
@@ -286,15 +292,24 @@ impl<'m> ConversationStructure<'m> {
         let mut score = |network: &Network| sigmoid(network.score(set.active(), buffer));
         let message = &self.utterances[index];
         if message.author != asker {
-            let [least, most] = uptake::bounds(message, asker);
-            let taken = score(&self.models.takes_up).clamp(least, most);
+            let names_asker = message.addressee == Some(asker) || message.named.contains(&asker);
+            let taken = score(&self.models.takes_up);
+            let taken = match message.addressee {
+                _ if names_asker => taken.max(NAMING_TAKES_UP),
+                Some(_) => taken.min(NAMING_ANOTHER),
+                None => taken,
+            };
             if uptake.taken_by.is_none_or(|(_, most)| taken > most) {
                 uptake.taken_by = Some((index, taken));
             }
             uptake.open *= 1.0 - taken;
         } else {
             let (content, waits) = (score(&self.models.content), score(&self.models.waits));
-            let content = if uptake::may_be_content(message, progress) { content } else { 0.0 };
+            // Before anybody else has written, only clear words show that the matter is settled.
+            let is_clear = progress.others > 0 || message.cues.intersects(CONTENT);
+            let is_meant = is_clear && message.addressee.is_none();
+            let content =
+                if is_meant || message.cues.contains(Cues::THANKS) { content } else { 0.0 };
             uptake.open *= 1.0 - content;
             uptake.open += (1.0 - uptake.open) * waits;
             uptake.content = (uptake.content + content * (1.0 - uptake.content)) * (1.0 - waits);

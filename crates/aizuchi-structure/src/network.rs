@@ -19,11 +19,9 @@ impl Network {
 
     /// The score of a set of features. `hidden` is a buffer.
     pub fn score(&self, active: &[u16], hidden: &mut Vec<f32>) -> f32 {
-        // The sizes that are shipped. What is as wide as registers is several times as fast.
-        match self.hidden() {
-            8 => return self.score_with::<8>(active),
-            16 => return self.score_with::<16>(active),
-            _ => {}
+        // The size of the links' network. What is as wide as registers is several times as fast.
+        if self.hidden() == 16 {
+            return self.score_with::<16>(active);
         }
         let width = self.hidden() + 1;
         hidden.clear();

@@ -5,18 +5,15 @@
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA shipped
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA vocabulary
 //!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA write
-//!     cargo run --release -p aizuchi-structure --example fit_structure -- DATA write-uptake
 //!
 //! `measure` fits for each measurement without what it measures; `shipped` measures the tables as they are;
-//! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything;
-//! `write-uptake` leaves the table of the links as it is.
+//! `vocabulary` lists the forms that stand often in the scenes, for the next `write`, which fits to everything.
 //!
 //! DATA is a folder with `irc-ubuntu.jsonl.gz`, `slack-software.jsonl.gz`, `slack-ja.jsonl.gz`, `decide-irc.jsonl.gz`
 //! and `decide-slack.jsonl.gz`. The invented scenes are beside this file.
 
 mod corpora;
 mod measures;
-mod stories;
 mod trainer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,24 +27,18 @@ use aizuchi_structure::{ConversationStructure, Models, links, uptake, vocabulary
 use anyhow::{Context as _, bail};
 
 use crate::corpora::{Role, Room, Scene, utterances};
-use crate::stories::{Fitted, Said, Step, Story};
-use crate::trainer::{Example, Settings};
+use crate::trainer::{Example, Settings, fit};
 
 /// A form of the vocabulary stands in so many messages of the scenes.
-const MIN_FORM_COUNT: usize = 20;
+const MIN_FORM_COUNT: usize = 10;
 /// The Japanese channel that is kept apart.
 const KEPT_APART: &str = "C5666B6BB";
 /// How many messages after a question are looked at.
 const MAX_LATER: usize = 20;
 /// How much a message of a scene counts beside one of a room: there are far fewer, and each is sure.
 const SCENE_LINK_WEIGHT: f32 = 2.5;
-const LINK_EPOCHS: usize = 8;
-/// Links that only the uptake is fitted to are good enough after fewer.
-const HALF_LINK_EPOCHS: usize = 3;
-/// How much a message of a room counts beside one of a scene.
-const ROOM_UPTAKE_WEIGHT: f32 = 0.35;
-/// One in so many questions of a room is learned from. More cost time and change nothing.
-const ROOM_QUESTIONS: usize = 3;
+const SCENE_UPTAKE_WEIGHT: f32 = 3.0;
+const ROOM_UPTAKE_WEIGHT: f32 = 0.1;
 
 struct Corpora {
     irc: Vec<Room>,
@@ -71,7 +62,7 @@ enum Fold {
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(data), Some(command)) = (arguments.next(), arguments.next()) else {
-        bail!("usage: fit_structure DATA measure|shipped|vocabulary|write|write-uptake");
+        bail!("usage: fit_structure DATA measure|shipped|vocabulary|write");
     };
     let data = PathBuf::from(data);
     let corpora = Corpora::read(&data)?;
@@ -83,9 +74,8 @@ fn main() -> anyhow::Result<()> {
         ),
         "shipped" => measures::report_shipped(&corpora, &data),
         "vocabulary" => write_vocabulary(&corpora.scenes),
-        "write" => write_links(&corpora).and_then(|()| write_uptake(&corpora)),
-        "write-uptake" => write_uptake(&corpora),
-        other => bail!("{other} is none of measure, shipped, vocabulary, write and write-uptake"),
+        "write" => write(&corpora.fit(Fold::All)),
+        other => bail!("{other} is none of measure, shipped, vocabulary and write"),
     }
 }
 
@@ -113,22 +103,20 @@ fn write_vocabulary(scenes: &[Scene]) -> anyhow::Result<()> {
     std::fs::write(&path, forms).with_context(|| format!("{}", path.display()))
 }
 
-fn write_links(corpora: &Corpora) -> anyhow::Result<()> {
-    let links = corpora.fit_links(Fold::All, LINK_EPOCHS, |_| true);
-    write_table("links", &links, &links::row_names())
-}
-
-fn write_uptake(corpora: &Corpora) -> anyhow::Result<()> {
-    let Fitted { takes_up, content, waits } = corpora.fit_uptake(Fold::All);
-    let rows = uptake_row_names();
-    write_table("takes_up", &takes_up, &rows)?;
-    write_table("content", &content, &rows)?;
-    write_table("waits", &waits, &rows)
-}
-
-fn write_table(name: &str, network: &Network, rows: &[String]) -> anyhow::Result<()> {
-    let path = tables_folder().join(name).with_extension("csv");
-    std::fs::write(&path, network.to_table(rows)).with_context(|| format!("{}", path.display()))
+fn write(models: &Models) -> anyhow::Result<()> {
+    let folder = tables_folder();
+    let uptake = uptake_row_names();
+    for (name, network, rows) in [
+        ("links", &models.links, links::row_names()),
+        ("takes_up", &models.takes_up, uptake.clone()),
+        ("content", &models.content, uptake.clone()),
+        ("waits", &models.waits, uptake),
+    ] {
+        let path = folder.join(name).with_extension("csv");
+        std::fs::write(&path, network.to_table(&rows))
+            .with_context(|| format!("{}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Models that score everything alike.
@@ -185,54 +173,49 @@ impl Corpora {
         rooms
     }
 
-    /// Fits all models to the rooms of a fold and the scenes.
+    /// Fits the links to the rooms of a fold and the scenes, then the uptake to links that were fitted without the
+    /// scenes at hand.
     fn fit(&self, fold: Fold) -> Models {
-        let Fitted { takes_up, content, waits } = self.fit_uptake(fold);
-        Models { links: self.fit_links(fold, LINK_EPOCHS, |_| true), takes_up, content, waits }
-    }
-
-    /// Fits the links to the rooms of a fold and those scenes whose number is in.
-    fn fit_links(&self, fold: Fold, epochs: usize, is_in: impl Fn(usize) -> bool) -> Network {
         let rooms = self.rooms(fold);
         let of_rooms =
-            rooms.iter().flat_map(|(room, weight, named)| link_examples(room, *weight, *named));
-        let scenes = self.scenes.iter().enumerate().filter(|(number, _)| is_in(*number));
-        let of_scenes =
-            scenes.flat_map(|(_, scene)| link_examples(&scene.room, SCENE_LINK_WEIGHT, true));
-        let features = links::row_names().len();
-        let examples: Vec<Example> = of_rooms.chain(of_scenes).collect();
-        trainer::fit(
-            &examples,
-            &Settings { features, hidden: 16, epochs, rate: 0.003, decay: 1e-5 },
-        )
-    }
-
-    /// Fits the uptake to links that were fitted without the scenes at hand.
-    fn fit_uptake(&self, fold: Fold) -> Fitted {
-        let without = |rest: usize| Models {
-            links: self.fit_links(fold, HALF_LINK_EPOCHS, |number| number % 2 != rest),
-            ..untrained()
+            || rooms.iter().flat_map(|(room, weight, named)| link_examples(room, *weight, *named));
+        let fit_links = |is_in: &dyn Fn(usize) -> bool| {
+            let scenes = self.scenes.iter().enumerate().filter(|(number, _)| is_in(*number));
+            let scenes =
+                scenes.flat_map(|(_, scene)| link_examples(&scene.room, SCENE_LINK_WEIGHT, true));
+            let features = links::row_names().len();
+            let examples: Vec<Example> = of_rooms().chain(scenes).collect();
+            let settings = Settings {
+                features,
+                hidden: 16,
+                epochs: 8,
+                rate: 0.003,
+                decay: 1e-5,
+                dropout: 0.0,
+            };
+            fit(&examples, &settings)
         };
-        let halves = [without(0), without(1)];
-        let scenes = self.scenes.iter().enumerate();
-        let of_scenes = scenes.map(|(number, scene)| scene_story(scene, &halves[number % 2]));
-        let rooms = self.rooms(fold);
-        let of_rooms = rooms.iter().flat_map(|(room, weight, named)| {
-            room_stories(room, weight * ROOM_UPTAKE_WEIGHT, *named, &halves[0])
-        });
-        let stories: Vec<Story> = of_scenes.chain(of_rooms).collect();
-        stories::fit(&stories, &uptake_settings())
-    }
-}
-
-fn uptake_settings() -> stories::Settings {
-    stories::Settings {
-        features: uptake_row_names().len(),
-        epochs: 12,
-        rate: 0.003,
-        decay: 2e-5,
-        dropout: 0.4,
-        end_weight: 2.0,
+        let with_links = |links: Network| Models { links, ..untrained() };
+        let halves = [
+            with_links(fit_links(&|number| number % 2 == 1)),
+            with_links(fit_links(&|number| number % 2 == 0)),
+        ];
+        let mut examples = UptakeExamples::default();
+        for (number, scene) in self.scenes.iter().enumerate() {
+            examples.add_scene(scene, &halves[number % 2]);
+        }
+        for (room, weight, named) in &rooms {
+            examples.add_room(room, weight * ROOM_UPTAKE_WEIGHT, *named, &halves[0]);
+        }
+        let features = uptake_row_names().len();
+        let settings =
+            |decay| Settings { features, hidden: 0, epochs: 12, rate: 0.01, decay, dropout: 0.0 };
+        Models {
+            links: fit_links(&|_| true),
+            takes_up: fit(&examples.takes_up, &settings(3e-5)),
+            content: fit(&examples.content, &settings(3e-4)),
+            waits: fit(&examples.waits, &settings(3e-4)),
+        }
     }
 }
 
@@ -263,57 +246,61 @@ fn link_examples(room: &Room, weight: f32, has_names: bool) -> Vec<Example> {
     examples.collect()
 }
 
-/// What is said after a scene's question.
-fn scene_story(scene: &Scene, models: &Models) -> Story {
-    let structure = structure(&scene.room, true, models);
-    let asker = scene.room.messages[scene.asked].author;
-    let mut set = FeatureSet::default();
-    let mut steps = Vec::new();
-    structure.follow(scene.asked, |progress, index, belongs| {
-        uptake::add_features(&structure, progress, index, belongs, &mut set);
-        let message = &structure.utterances()[index];
-        let is = |role: Role| scene.roles[index] == role;
-        let said = if message.author == asker {
-            let may_be_content = uptake::may_be_content(message, progress);
-            Said::ByAsker { content: is(Role::Content), waits: is(Role::Waits), may_be_content }
-        } else {
-            let bounds = uptake::bounds(message, asker);
-            Said::ByAnother { takes_up: is(Role::TakesUp), bounds }
-        };
-        steps.push(Step { features: set.active().to_vec(), said });
-    });
-    Story { steps, is_open: Some(!scene.is_answered), weight: 1.0 }
+#[derive(Default)]
+struct UptakeExamples {
+    takes_up: Vec<Example>,
+    content: Vec<Example>,
+    waits: Vec<Example>,
 }
 
-/// Who took up the questions of a recorded room that began something. Whether they are open at the end is unknown.
-fn room_stories(room: &Room, weight: f32, has_names: bool, models: &Models) -> Vec<Story> {
-    let structure = structure(room, has_names, models);
-    let begins = |index: &usize| {
-        let asks = structure.utterances()[*index].cues.contains(Cues::ASKS);
-        room.messages[*index].parents.contains(index) && asks
-    };
-    let story = |question: usize| {
-        let last = (question + MAX_LATER + 1).min(room.messages.len());
-        let first = question.saturating_sub(links::WINDOW);
-        let around = structure.slice(first..last);
-        let mut belongs_to = vec![false; last];
-        belongs_to[question] = true;
+impl UptakeExamples {
+    fn add_scene(&mut self, scene: &Scene, models: &Models) {
+        let structure = structure(&scene.room, true, models);
+        let asker = scene.room.messages[scene.asked].author;
         let mut set = FeatureSet::default();
-        let asker = room.messages[question].author;
-        let mut steps = Vec::new();
-        around.follow(question - first, |progress, index, belongs| {
-            let message = &room.messages[first + index];
-            let is = message.parents.iter().any(|parent| belongs_to[*parent]);
-            belongs_to[first + index] = is;
-            if message.author != asker && !message.parents.is_empty() {
-                uptake::add_features(&around, progress, index, belongs, &mut set);
-                let said = Said::ByAnother { takes_up: is, bounds: [0.0, 1.0] };
-                steps.push(Step { features: set.active().to_vec(), said });
+        structure.follow(scene.asked, |progress, index, belongs| {
+            uptake::add_features(&structure, progress, index, belongs, &mut set);
+            let role = scene.roles[index];
+            let example = |is: bool| yes_or_no(&set, is, SCENE_UPTAKE_WEIGHT);
+            if structure.utterances()[index].author == asker {
+                self.content.push(example(role == Role::Content));
+                self.waits.push(example(role == Role::Waits));
+            } else {
+                self.takes_up.push(example(role == Role::TakesUp));
             }
         });
-        Story { steps, is_open: None, weight }
-    };
-    (0..room.messages.len()).filter(begins).step_by(ROOM_QUESTIONS).map(story).collect()
+    }
+
+    /// Learns from a recorded room who took up questions that began something.
+    fn add_room(&mut self, room: &Room, weight: f32, has_names: bool, models: &Models) {
+        let structure = structure(room, has_names, models);
+        let begins = |index: &usize| {
+            let asks = structure.utterances()[*index].cues.contains(Cues::ASKS);
+            room.messages[*index].parents.contains(index) && asks
+        };
+        for question in (0..room.messages.len()).filter(begins) {
+            let last = (question + MAX_LATER + 1).min(room.messages.len());
+            let first = question.saturating_sub(links::WINDOW);
+            let around = structure.slice(first..last);
+            let mut belongs_to = vec![false; last];
+            belongs_to[question] = true;
+            let mut set = FeatureSet::default();
+            let asker = room.messages[question].author;
+            around.follow(question - first, |progress, index, belongs| {
+                let message = &room.messages[first + index];
+                belongs_to[first + index] =
+                    message.parents.iter().any(|parent| belongs_to[*parent]);
+                if message.author != asker && !message.parents.is_empty() {
+                    uptake::add_features(&around, progress, index, belongs, &mut set);
+                    self.takes_up.push(yes_or_no(&set, belongs_to[first + index], weight));
+                }
+            });
+        }
+    }
+}
+
+fn yes_or_no(set: &FeatureSet, is: bool, weight: f32) -> Example {
+    Example { candidates: vec![set.active().to_vec(), Vec::new()], is_right: vec![is, !is], weight }
 }
 
 pub fn structure<'m>(

@@ -2,7 +2,7 @@
 
 use aizuchi_structure::network::{Network, softmax};
 
-/// Candidates of which one or several are right.
+/// Candidates of which one or several are right. A yes-or-no example has an empty candidate for "no".
 pub struct Example {
     pub candidates: Vec<Vec<u16>>,
     pub is_right: Vec<bool>,
@@ -17,16 +17,18 @@ pub struct Settings {
     pub rate: f32,
     /// How strongly coefficients are drawn to zero.
     pub decay: f32,
+    /// The share of features that are left out, at random, each time that an example is learned from.
+    pub dropout: f32,
 }
 
-pub const BATCH: usize = 32;
+const BATCH: usize = 32;
 const FIRST_MOMENT: f32 = 0.9;
 const SECOND_MOMENT: f32 = 0.999;
 /// Candidates that hardly matter are not learned from.
 const MIN_SLOPE: f32 = 1e-6;
 
 /// A network in training: all coefficients in one list, the rows first, then `bias` and `output`.
-pub struct Training<const HIDDEN: usize> {
+struct Training<const HIDDEN: usize> {
     bias: usize,
     values: Vec<f32>,
     gradients: Vec<f32>,
@@ -40,25 +42,14 @@ pub struct Training<const HIDDEN: usize> {
 }
 
 /// A small deterministic source of randomness (xorshift).
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub fn new() -> Self {
-        Self(0x9E37_79B9_7F4A_7C15)
-    }
-
-    pub fn next(&mut self) -> f32 {
+    fn next(&mut self) -> f32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 40) as f32 / (1 << 24) as f32
-    }
-
-    pub fn shuffle(&mut self, order: &mut [usize]) {
-        for last in (1..order.len()).rev() {
-            let other = (self.next() * (last + 1) as f32) as usize;
-            order.swap(last, other.min(last));
-        }
     }
 }
 
@@ -66,21 +57,30 @@ impl Random {
 pub fn fit(examples: &[Example], settings: &Settings) -> Network {
     // The number of hidden units is known to the compiler, which is several times as fast.
     match settings.hidden {
+        0 => fit_with::<0>(examples, settings),
         1..=8 => fit_with::<8>(examples, settings),
         _ => fit_with::<16>(examples, settings),
     }
 }
 
 fn fit_with<const HIDDEN: usize>(examples: &[Example], settings: &Settings) -> Network {
-    let mut random = Random::new();
-    let mut training = Training::<HIDDEN>::new(settings.features, &mut random);
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut training = Training::<HIDDEN>::new(settings, &mut random);
     let mut order: Vec<usize> = (0..examples.len()).collect();
+    let scale = 1.0 / (1.0 - settings.dropout);
     for epoch in 0..settings.epochs {
-        random.shuffle(&mut order);
+        for last in (1..order.len()).rev() {
+            let other = (random.next() * (last + 1) as f32) as usize;
+            order.swap(last, other.min(last));
+        }
         let rate = settings.rate * (1.0 - epoch as f32 / settings.epochs as f32).max(0.1);
         for batch in order.chunks(BATCH) {
             for index in batch {
-                training.learn(&examples[*index]);
+                let example = &examples[*index];
+                match settings.dropout > 0.0 {
+                    true => training.learn(&example.thin(settings.dropout, &mut random), scale),
+                    false => training.learn(example, scale),
+                }
             }
             training.step(rate, settings.decay);
         }
@@ -88,11 +88,24 @@ fn fit_with<const HIDDEN: usize>(examples: &[Example], settings: &Settings) -> N
     training.into_network()
 }
 
+impl Example {
+    fn thin(&self, dropout: f32, random: &mut Random) -> Self {
+        let candidates = self.candidates.iter().map(|candidate| {
+            candidate.iter().copied().filter(|_| random.next() >= dropout).collect()
+        });
+        Self {
+            candidates: candidates.collect(),
+            is_right: self.is_right.clone(),
+            weight: self.weight,
+        }
+    }
+}
+
 impl<const HIDDEN: usize> Training<HIDDEN> {
     const WIDTH: usize = HIDDEN + 1;
 
-    pub fn new(features: usize, random: &mut Random) -> Self {
-        let bias = features * Self::WIDTH;
+    fn new(settings: &Settings, random: &mut Random) -> Self {
+        let bias = settings.features * Self::WIDTH;
         let mut values = vec![0.0; bias + 2 * HIDDEN];
         for row in values[..bias].chunks_mut(Self::WIDTH) {
             row[1..].fill_with(|| (random.next() - 0.5) * 0.3);
@@ -105,15 +118,14 @@ impl<const HIDDEN: usize> Training<HIDDEN> {
             first: zeros.clone(),
             second: zeros,
             values,
-            is_touched: vec![false; features],
+            is_touched: vec![false; settings.features],
             touched: Vec::new(),
-            is_known: vec![false; features],
+            is_known: vec![false; settings.features],
             steps: 0,
         }
     }
 
-    /// The score of these features, each of which counts for `scale`, and the hidden units behind it.
-    pub fn score(&self, active: &[u16], scale: f32) -> (f32, [f32; HIDDEN]) {
+    fn score(&self, active: &[u16], scale: f32) -> (f32, [f32; HIDDEN]) {
         let (mut score, mut units) = (0.0, [0.0; HIDDEN]);
         for feature in active {
             let row = &self.values[usize::from(*feature) * Self::WIDTH..][..Self::WIDTH];
@@ -128,56 +140,57 @@ impl<const HIDDEN: usize> Training<HIDDEN> {
         (score + units.iter().zip(output).map(|(unit, weight)| unit * weight).sum::<f32>(), units)
     }
 
-    /// Adds the gradient of the cross entropy of the right candidates.
-    fn learn(&mut self, example: &Example) {
+    /// Adds the gradient of the cross entropy of the right candidates. `scale` is what a feature counts for.
+    fn learn(&mut self, example: &Example, scale: f32) {
         let mut units = Vec::with_capacity(example.candidates.len());
         let mut scores: Vec<f32> = Vec::with_capacity(example.candidates.len());
         for active in &example.candidates {
-            let (score, hidden) = self.score(active, 1.0);
+            let (score, hidden) =
+                if active.is_empty() { (0.0, [0.0; HIDDEN]) } else { self.score(active, scale) };
             scores.push(score);
             units.push(hidden);
         }
         softmax(&mut scores);
-        let is_right = |number: &usize| example.is_right[*number];
-        let right: f32 = (0..scores.len()).filter(is_right).map(|number| scores[number]).sum();
+        let right: f32 = scores
+            .iter()
+            .zip(&example.is_right)
+            .filter(|(_, is)| **is)
+            .map(|(score, _)| *score)
+            .sum();
         if right <= 0.0 {
             return;
         }
+        let output = self.bias + HIDDEN;
         for (number, active) in example.candidates.iter().enumerate() {
             let target = if example.is_right[number] { scores[number] / right } else { 0.0 };
             let slope = example.weight * (scores[number] - target) / BATCH as f32;
-            self.add_gradient(active, &units[number], slope, 1.0);
-        }
-    }
-
-    /// Adds the gradient where the loss rises by `slope` with the score of these features.
-    pub fn add_gradient(&mut self, active: &[u16], units: &[f32; HIDDEN], slope: f32, scale: f32) {
-        if slope.abs() < MIN_SLOPE {
-            return;
-        }
-        let output = self.bias + HIDDEN;
-        let mut back = [0.0; HIDDEN];
-        for (unit, value) in units.iter().enumerate().filter(|(_, value)| **value > 0.0) {
-            back[unit] = slope * self.values[output + unit];
-            self.gradients[output + unit] += slope * value;
-            self.gradients[self.bias + unit] += back[unit];
-        }
-        let slope = slope * scale;
-        back.iter_mut().for_each(|back| *back *= scale);
-        for feature in active {
-            let feature = usize::from(*feature);
-            if !self.is_touched[feature] {
-                self.is_touched[feature] = true;
-                self.is_known[feature] = true;
-                self.touched.push(feature as u16);
+            if active.is_empty() || slope.abs() < MIN_SLOPE {
+                continue;
             }
-            let row = &mut self.gradients[feature * Self::WIDTH..][..Self::WIDTH];
-            row[0] += slope;
-            row[1..].iter_mut().zip(&back).for_each(|(gradient, back)| *gradient += back);
+            let mut back = [0.0; HIDDEN];
+            for (unit, value) in units[number].iter().enumerate().filter(|(_, value)| **value > 0.0)
+            {
+                back[unit] = slope * self.values[output + unit];
+                self.gradients[output + unit] += slope * value;
+                self.gradients[self.bias + unit] += back[unit];
+            }
+            let slope = slope * scale;
+            back.iter_mut().for_each(|back| *back *= scale);
+            for feature in active {
+                let feature = usize::from(*feature);
+                if !self.is_touched[feature] {
+                    self.is_touched[feature] = true;
+                    self.is_known[feature] = true;
+                    self.touched.push(feature as u16);
+                }
+                let row = &mut self.gradients[feature * Self::WIDTH..][..Self::WIDTH];
+                row[0] += slope;
+                row[1..].iter_mut().zip(&back).for_each(|(gradient, back)| *gradient += back);
+            }
         }
     }
 
-    pub fn step(&mut self, rate: f32, decay: f32) {
+    fn step(&mut self, rate: f32, decay: f32) {
         self.steps = (self.steps + 1).min(10_000);
         let correction =
             [1.0 - FIRST_MOMENT.powi(self.steps), 1.0 - SECOND_MOMENT.powi(self.steps)];
@@ -200,7 +213,7 @@ impl<const HIDDEN: usize> Training<HIDDEN> {
         }
     }
 
-    pub fn into_network(mut self) -> Network {
+    fn into_network(mut self) -> Network {
         // What no example had tells nothing; it still has its random beginning.
         for (row, is_known) in self.values.chunks_mut(Self::WIDTH).zip(&self.is_known) {
             if !is_known {
