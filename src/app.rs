@@ -119,9 +119,6 @@ impl App {
     /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
     /// started.
     pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
-        // Before the start's own text, which is the last thing to be read.
-        let limits = describe_limits(&config.rulebook());
-        info!(limits, "the limits are {limits}");
         let current_config = Current::from(config.clone());
         let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
@@ -281,6 +278,9 @@ impl App {
         let own_addresses =
             [Some(address), health.as_ref().and_then(|health| health.local_addr().ok())];
         let health_limits = ServerLimits::health(max_files, &proxies);
+        // Before the start's own text, which is the last thing to be read.
+        let limits = describe_limits(&config.rulebook());
+        info!(limits, "the limits are {limits}");
         Ok(Self {
             address,
             started,

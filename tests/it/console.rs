@@ -583,7 +583,7 @@ async fn the_figures_add_up_for_every_role() {
         }
     }
     let empty = get(&program, Some(VIEWER), "/console/figures?workspace=local&days=7").await;
-    assert!(empty.text().await.unwrap().contains("Nothing happened in this time."));
+    assert!(empty.text().await.unwrap().contains("Nothing happened in this period."));
     let odd = get(&program, Some(VIEWER), "/console/figures?days=%3Cscript%3E").await;
     assert_eq!(odd.status(), StatusCode::OK);
     let unknown = get(&program, Some(VIEWER), "/console/figures?workspace=%3Cscript%3E").await;

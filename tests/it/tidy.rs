@@ -329,7 +329,7 @@ fn the_checks_notice_what_they_should() {
     let named =
         source("use crate::store::{Store};\n// crate::cli\nfn f(a: crate::app::App) {}\n").named();
     let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(named, [(1, path("store")), (3, path("app::App"))]);
+    assert_eq!(named, [(1, path("store::Store")), (3, path("app::App"))]);
     assert!(names_crate("use sqlx::query;", "sqlx"));
     assert!(!names_crate("let my_sqlx::x", "sqlx"));
     assert_eq!(source("a\n#[cfg(test)]\nmod tests {\n b.spawn()\n}\n").lines().count(), 1);
