@@ -7,6 +7,7 @@ pub mod comparison;
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -52,18 +53,35 @@ pub struct WhatIfResult {
 /// A model call takes as long as in `aizuchi replay`.
 const LATENCY_MS: u64 = 4000;
 const SEED: u64 = 1;
+/// What is not known by then stays unknown, so that the page gets an answer.
+const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(12);
 
 impl WhatIf {
     /// Computes until it is done or stopped. It must not run where tasks do.
-    pub fn run(&self, stop: &CancellationToken) -> anyhow::Result<WhatIfResult> {
-        let model = Arc::new(self.model.judge());
-        let before = self.replay(&self.tried.present, &model, stop)?;
+    /// `calls` hears what was asked, or would be, also if the replay fails or is stopped.
+    pub fn run(
+        &self,
+        stop: &CancellationToken,
+        calls: impl FnOnce(&CallCounts),
+    ) -> anyhow::Result<WhatIfResult> {
+        let model = Arc::new(self.model.judge().until(stop.clone(), LONGEST_ASKING));
+        let comparison = self.compare(&model, stop);
+        let counts = model.counts();
+        calls(&counts);
+        Ok(WhatIfResult { comparison: comparison?, calls: counts })
+    }
+
+    fn compare(
+        &self,
+        model: &Arc<ModelJudge>,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Comparison> {
+        let before = self.replay(&self.tried.present, model, stop)?;
         let after = match self.tried.is_changed() {
-            true => Some(self.replay(&self.tried.policy, &model, stop)?),
+            true => Some(self.replay(&self.tried.policy, model, stop)?),
             false => None,
         };
-        let comparison = Comparison::new(&self.material, &before, after.as_ref());
-        Ok(WhatIfResult { comparison, calls: model.counts() })
+        Ok(Comparison::new(&self.material, &before, after.as_ref()))
     }
 
     fn replay(

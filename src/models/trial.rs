@@ -38,7 +38,7 @@ impl ModelsInUse {
 
     /// Counts what was asked in shadow for a workspace, like any other spending there.
     pub async fn book_shadow(&self, workspace: &WorkspaceId, cost: CallCost) {
-        if cost.tokens > 0 {
+        if cost.tokens > 0 || cost.micros > 0 {
             self.book(workspace, cost, self.clock.now()).await;
         }
     }

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens, slack_workspace};
+use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
@@ -75,6 +75,9 @@ async fn a_higher_threshold_shows_what_it_would_silence() {
 async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     let harness = SlackHarness::with(SlackOptions { wait: 0.3, ..SlackOptions::default() }).await;
     set_tokens(&harness);
+    let unpriced = std::fs::read_to_string(harness.home.config()).unwrap();
+    let prices = "\nmodels:\n  prices:\n    openai/large-1: {input: 2, output: 10}\n";
+    std::fs::write(harness.home.config(), unpriced + prices).unwrap();
     let program = harness.start().await;
     // It is said to somebody, so no judge was asked about it.
     let thanks = format!("<@{}> thanks for the tea", harness.ren);
@@ -101,17 +104,39 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     assert_eq!(ask(VIEWER, "1").await.status(), StatusCode::FORBIDDEN);
     assert_eq!(ask(OPERATOR, "1000").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(harness.model.requests().len(), asked_before);
+    let spent = async || {
+        let address = format!("/api/spending?workspace={workspace}");
+        let spending = get(&program, Some(ADMIN), &address).await;
+        json_of(spending).await["workspace"]["tokens_in_day"].as_u64().unwrap()
+    };
+    let spent_before = spent().await;
     let verdict = r#"{"should_respond": true, "reason": "a farewell", "confidence": 0.95, "delay_seconds": 0}"#;
     harness.will_say(&[verdict, verdict, verdict]);
     let answered = ask(OPERATOR, "1").await.text().await.unwrap();
     assert!(answered.contains("data-testid=\"asked\""), "{answered}");
     assert!(harness.model.requests().len() > asked_before);
+    assert!(spent().await > spent_before, "what was asked is booked");
     assert!(!answered.contains("data-testid=\"group-unknown\""), "{answered}");
     // What was asked is known for a while, and costs nothing twice.
     let asked = harness.model.requests().len();
     let shown = get(&program, Some(OPERATOR), &query).await.text().await.unwrap();
     assert!(!shown.contains("data-testid=\"group-unknown\""), "{shown}");
     assert_eq!((harness.model.requests().len(), harness.slack.posts().len()), (asked, 0));
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A cap on money holds nothing back where nobody knows what a call costs.
+#[tokio::test]
+async fn a_model_without_a_price_is_not_asked() {
+    let (harness, program, workspace) = judged().await;
+    let asked = harness.model.requests().len();
+    let page = format!("{}{}", program.address, address(&workspace, &harness.tea));
+    let form = client().post(page).bearer_auth(OPERATOR);
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let refused = form.body("days=1&cap=0").send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text().await.unwrap().contains("price is not known"));
+    assert_eq!(harness.model.requests().len(), asked);
     assert_eq!(program.stop(), Some(0));
 }
 

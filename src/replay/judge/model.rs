@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::replay::judge::answer_cache::{AnswerCache, CachedAnswer, answer_key};
 use crate::replay::judge::bystander;
@@ -46,6 +47,10 @@ pub struct ModelJudge {
     state: Mutex<CallState>,
     /// What was counted and not asked.
     priced: Mutex<HashSet<String>>,
+    /// No call begins after this, and one in flight is given up.
+    stop: CancellationToken,
+    /// No call begins after this time.
+    asks_until: Timestamp,
 }
 
 enum Asking {
@@ -130,7 +135,15 @@ impl ModelJudge {
             clock,
             state: Mutex::default(),
             priced: Mutex::default(),
+            stop: CancellationToken::new(),
+            asks_until: Timestamp::MAX,
         }
+    }
+
+    /// Asks nothing after `stop` is cancelled, and begins no call `longest` from now on.
+    pub fn until(self, stop: CancellationToken, longest: SignedDuration) -> Self {
+        let asks_until = self.clock.now() + longest;
+        Self { stop, asks_until, ..self }
     }
 
     pub fn counts(&self) -> CallCounts {
@@ -157,7 +170,8 @@ impl ModelJudge {
         let is_broken = state.failures_in_a_row >= MAX_FAILURES;
         let spent = state.counts.cost_micros + state.reserved_micros + micros;
         let has_called = self.limits.max_calls.is_some_and(|most| state.counts.calls >= most);
-        let is_over = has_called || spent > self.limits.max_cost_micros;
+        let is_late = self.stop.is_cancelled() || self.clock.now() > self.asks_until;
+        let is_over = has_called || is_late || spent > self.limits.max_cost_micros;
         state.counts.is_cap_reached |= is_over && !is_broken;
         if is_broken || is_over {
             state.counts.unknown += 1;
@@ -186,10 +200,10 @@ impl ModelJudge {
 
     fn call(&self, prompt: &Prompt, runtime: &Handle) -> Result<LlmResponse, LlmError> {
         let reserved = self.reserve(prompt)?;
-        let asked = runtime.block_on(self.clock.timeout(self.limits.timeout, self.llm.ask(prompt)));
-        let result = asked.unwrap_or_else(|_timed_out| {
-            Err(LlmError::TimedOut("no answer within the timeout".to_owned()))
-        });
+        let ask = self.clock.timeout(self.limits.timeout, self.llm.ask(prompt));
+        let asked = runtime.block_on(self.stop.run_until_cancelled(ask));
+        let gave_up = || Err(LlmError::TimedOut("no answer within the timeout".to_owned()));
+        let result = asked.and_then(Result::ok).unwrap_or_else(gave_up);
         let mut state = self.state();
         state.reserved_micros -= reserved;
         let (usage, cost) = match &result {

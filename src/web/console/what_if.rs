@@ -27,6 +27,7 @@ use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::event::planned_call::CallCost;
+use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -77,6 +78,9 @@ pub async fn ask(
         let sentence = "the cap must be an amount of money from 0 to 5";
         ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
     })?;
+    if !visitor.access.may_order() {
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "you may look, and ask nobody"));
+    }
     show(&web, &visitor, language, place, fields, Some(cap)).await
 }
 
@@ -135,13 +139,16 @@ async fn result(
     let model = shadow_model(web, cap)?;
     let patch = tried.patch();
     let what_if = WhatIf { material: material.clone(), tried, model: model.clone() };
-    let found = web.computations.run(move |stop| what_if.run(stop)).await?;
-    let WhatIfResult { comparison, calls } = found;
-    if cap.is_some() {
-        let tokens = calls.input_tokens + calls.output_tokens;
-        let cost = CallCost { tokens, micros: calls.cost_micros };
-        web.models.book_shadow(&channel.workspace, cost).await;
-    }
+    let (books, workspace) = (web.clone(), channel.workspace.clone());
+    let work = move |stop: &_| {
+        what_if.run(stop, |calls| {
+            let Some(runtime) = &what_if.model.runtime else { return };
+            let tokens = calls.input_tokens + calls.output_tokens;
+            let cost = CallCost { tokens, micros: calls.cost_micros };
+            runtime.block_on(books.models.book_shadow(&workspace, cost));
+        })
+    };
+    let WhatIfResult { comparison, calls } = web.computations.run(work).await?;
     let reader = Reader { access, language, channel, material: &material, zone: &web.zone };
     let mut view = reader.view(&comparison);
     workspaces::record_look(
@@ -174,6 +181,13 @@ fn shadow_model(web: &Web, cap: Option<u64>) -> Result<ShadowModel, ApiProblem> 
     };
     let (llm, parameters) = web.models.shadow_judge().map_err(unusable)?;
     let config = web.models.config();
+    let is_builtin = llm.model() == ModelId::Builtin.to_string();
+    let is_priced = config.models.prices().cost(llm.model(), Default::default()).is_some();
+    if cap.is_some() && !is_builtin && !is_priced {
+        // A cap on money would hold nothing back.
+        let sentence = "the model's price is not known; write it to `models.prices` first";
+        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+    }
     Ok(ShadowModel {
         llm,
         parameters,
@@ -202,7 +216,7 @@ impl Money<'_> {
 
     fn estimate(&self, calls: &CallCounts) -> String {
         let name = self.model.llm.model();
-        let is_builtin = name == aizuchi_core::llm::model::ModelId::Builtin.to_string();
+        let is_builtin = name == ModelId::Builtin.to_string();
         let is_priced = self.model.limits.prices.cost(name, Default::default()).is_some();
         let cost = match (is_builtin, is_priced) {
             (true, _) => texts::what_if::free(self.language).to_owned(),
