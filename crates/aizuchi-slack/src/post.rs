@@ -192,7 +192,7 @@ impl SlackPlatform {
             ("metadata", metadata(item).to_string()),
         ];
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
-        let answer = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
+        let answer = self.call_with_blocks("chat.postMessage", arguments).await?;
         let (Some(id), Some(at)) = (parse_id(&answer["ts"]), parse_ts(&answer["ts"])) else {
             self.incidents.record_malformed(MalformedInput::Response, "chat.postMessage");
             return Err(PlatformError::OutcomeUnknown(
@@ -200,6 +200,23 @@ impl SlackPlatform {
             ));
         };
         Ok(PostedMessage { id: MessageId::new(id), thread, at, author: self.identity.user.clone() })
+    }
+
+    /// A post whose blocks Slack does not accept is made as plain text: nothing was posted, and an answer is owed.
+    async fn call_with_blocks(
+        &self,
+        method: &'static str,
+        mut arguments: Vec<(&str, String)>,
+    ) -> Result<Value, PlatformError> {
+        let refuses_blocks = |error: &SlackApiError| matches!(error, SlackApiError::Refused(code) if code.contains("blocks"));
+        let answer = match self.call(method, &arguments).await {
+            Err(error) if refuses_blocks(&error) => {
+                arguments.retain(|(name, _)| *name != "blocks");
+                self.call(method, &arguments).await
+            }
+            answer => answer,
+        };
+        answer.map_err(post_error)
     }
 
     /// Posts a message that only one user sees. The history does not contain it, so it cannot be looked up.
@@ -219,7 +236,7 @@ impl SlackPlatform {
         ];
         let thread = &item.conversation.thread;
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
-        self.call("chat.postEphemeral", &arguments).await.map_err(post_error)?;
+        self.call_with_blocks("chat.postEphemeral", arguments).await?;
         Ok(self.ephemeral_posted(item))
     }
 
