@@ -403,7 +403,20 @@ impl Command {
         let name = mentioned.map_or(name, |spelling| &spelling.text);
         let order = without_name(&text, &normalize(name));
         let command = Self::parse(&order).filter(|it| *it != Command::Why || order != text);
-        command.or_else(|| Self::stops_by_name(&text, name).then_some(Command::Stop))
+        command.or_else(|| Self::silenced_by_name(&text, name))
+    }
+
+    /// What a message orders that tells the persona by its name to be silent: for how long, if it says that.
+    pub fn silenced_by_name(text: &str, name: &str) -> Option<Command> {
+        let clauses = normalize(text);
+        let clauses = clauses.split([',', '.', '!', '、', '。', '！', '，']).map(str::trim);
+        let names = spellings(name);
+        let mutes = clauses.take(2).find_map(|clause| {
+            let called = names.iter().find_map(|name| clause.strip_prefix(&*name.text));
+            let order = called.unwrap_or(clause).trim_start_matches("さん").trim_start();
+            Self::parse(order).filter(|it| matches!(it, Command::Mute { duration: Some(_), .. }))
+        });
+        Self::stops_by_name(text, name).then(|| mutes.unwrap_or(Command::Stop))
     }
 
     /// Whether a message tells the persona by its name to be silent, whatever it says behind that: "shut up Aizuchi, nobody
@@ -793,6 +806,19 @@ mod tests {
             ("shut up", false),
         ] {
             assert_eq!(Command::stops_by_name(text, "Aizuchi"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn silence_by_name_lasts_as_long_as_it_says() {
+        let mute = |hours| Command::parse(&format!("mute {hours}h"));
+        for (text, expected) in [
+            ("Aizuchi, be quiet for 2 hours, we're presenting", mute(2)),
+            ("Aizuchi be quiet for 3 hours", mute(3)),
+            ("shut up Aizuchi, nobody asked you", Some(Command::Stop)),
+            ("let's be quiet for 2 hours, Aizuchi", None),
+        ] {
+            assert_eq!(Command::silenced_by_name(text, "Aizuchi"), expected, "{text}");
         }
     }
 

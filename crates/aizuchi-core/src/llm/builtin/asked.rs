@@ -194,9 +194,15 @@ fn names_stranger(text: &str, question: &str) -> bool {
     (is_subject && is_named(first)) || words.any(is_named)
 }
 
+/// A question about a person is shorter. Each of its letters is looked at.
+const MAX_QUESTION_BYTES: usize = 500;
+
 /// The person that a question asks about, as it is written: "who is Mia?", 「佐藤さんって誰？」, but not "who is on call?".
 pub fn person_asked_about(question: &str) -> Option<String> {
     let lower = normalize(question);
+    if lower.len() > MAX_QUESTION_BYTES {
+        return None;
+    }
     let behind = ["who is ", "who's ", "who was "];
     let before = [
         "って誰",

@@ -108,15 +108,19 @@ impl Request {
     }
 }
 
+/// What is wanted of it is said in fewer words. Anybody may write more, and each word is compared with many.
+const MAX_REQUEST_BYTES: usize = 500;
+
 fn find_topic(lower: &str) -> Option<Topic> {
     let not_meant = List::NotMeant.phrases().iter();
     let lower = not_meant.fold(lower.to_owned(), |text, phrase| text.replace(phrase, " "));
     let spelled_out = [(" u ", " you "), (" r ", " are "), (" ur ", " your ")]
         .iter()
         .fold(format!(" {lower} "), |text, (short, long)| text.replace(short, long));
-    topic_of(&lower)
-        .or_else(|| topic_of(spelled_out.trim()))
-        .or_else(|| topic_of(&corrected(spelled_out.trim(), topic_words())))
+    topic_of(&lower).or_else(|| topic_of(spelled_out.trim())).or_else(|| {
+        let may_be_mistyped = lower.len() <= MAX_REQUEST_BYTES;
+        may_be_mistyped.then(|| topic_of(&corrected(spelled_out.trim(), topic_words())))?
+    })
 }
 
 fn topic_of(lower: &str) -> Option<Topic> {
@@ -144,6 +148,9 @@ fn topic_words() -> &'static BTreeSet<&'static str> {
 /// Whether the text is nothing but the phrase, with what people say around it: "no, that's wrong", "and now summarize
 /// please", 「いや、違うよ」.
 fn is_alone(lower: &str, phrase: &str) -> bool {
+    if lower.len() > MAX_REQUEST_BYTES {
+        return false;
+    }
     let mut rest = lower.trim_matches(is_mark);
     loop {
         if rest == phrase || without_softener(rest).is_some_and(|shorter| shorter == phrase) {
