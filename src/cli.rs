@@ -38,9 +38,9 @@ mod transfer;
 mod tune;
 mod why;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -320,10 +320,13 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a file that holds what was said: only the process's own user can read a new one.
+/// Writes a file that holds what was said, for the process's own user only.
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    // One that was there keeps the mode it had.
+    let owned = |file: File| file.set_permissions(Permissions::from_mode(0o600)).map(|()| file);
+    file.and_then(owned)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))
 }
 

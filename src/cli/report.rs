@@ -84,12 +84,13 @@ impl ReportArgs {
         for (workspace, channel) in &channels {
             // A channel that is named is meant.
             let is_meant = self.private || self.channel.is_some();
-            if channel.visibility == Visibility::Private && !is_meant {
+            if channel.visibility != Visibility::Public && !is_meant {
                 let has_any = has_messages(&archive, workspace, channel, since).await?;
                 private_channels += usize::from(has_any);
                 continue;
             }
             let ledger = ChannelLedger::read(&archive, workspace, channel, since).await?;
+            let ledger = if is_meant { ledger } else { ledger.public() };
             decisions += ledger.add_to(&mut builder, channel);
         }
         anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
