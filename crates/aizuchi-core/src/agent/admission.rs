@@ -60,10 +60,13 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
     if text.is_empty() || !is_fact(&text, persona_name) {
         return None;
     }
+    let left_out = texts::memos::address_left_out(language);
+    let text = ADDRESS.replace_all(&text, left_out);
     let plain = to_plain_letters(&text);
-    let hides_address = ADDRESS.find_iter(&plain).count() > ADDRESS.find_iter(&text).count();
-    let text = if hides_address { plain } else { text };
-    let text = ADDRESS.replace_all(&text, texts::memos::address_left_out(language));
+    let text = match ADDRESS.is_match(&plain) {
+        true => ADDRESS.replace_all(&plain, left_out),
+        false => text,
+    };
     Some(MENTION.replace_all(&text, "$1$2").trim().to_owned())
 }
 
@@ -126,6 +129,10 @@ mod tests {
             ("See ｅｖｉｌ．ｅｘａｍｐｌｅ／?k=1", "See (address left out)"),
             ("See еvil.example/k", "See (address left out)"),
             ("See evil。example/k", "See (address left out)"),
+            (
+                "See a.example/x and b.example/y and ｅｖｉｌ．ｅｘａｍｐｌｅ／k",
+                "See (address left out) and (address left out) and (address left out)",
+            ),
             ("See ｈｔｔｐｓ：／／evil.example", "See (address left out)"),
             ("See evil.example?k=1", "See (address left out)"),
             ("See https://évil.example/k", "See (address left out)"),

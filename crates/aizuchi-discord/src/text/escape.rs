@@ -46,7 +46,8 @@ pub fn break_invitations(text: &str) -> String {
     let mut from = 0;
     for (at, _) in lower.match_indices("discord") {
         let is_card = CARDS.iter().any(|card| lower[at..].starts_with(card));
-        let is_link = lower[..at].trim_end_matches("www.").ends_with("//");
+        let before = lower[..at].trim_end_matches("www.");
+        let is_link = before.ends_with("https://") || before.ends_with("http://");
         let point = at + lower[at..].find('.').unwrap_or(0);
         if is_card && !is_link && point >= from {
             broken.push_str(&text[from..point]);
@@ -97,6 +98,7 @@ mod tests {
             ("Discord.GG/evil", "Discord．GG/evil"),
             ("www.discord.gg/evil", "www.discord．gg/evil"),
             ("xdiscord.gg/evil", "xdiscord．gg/evil"),
+            ("//discord.gg/evil", "//discord．gg/evil"),
             ("discord.com/invite/evil", "discord．com/invite/evil"),
             ("discordapp.com/invite/evil", "discordapp．com/invite/evil"),
             ("discord.gift/evil discord.gg/evil", "discord．gift/evil discord．gg/evil"),
