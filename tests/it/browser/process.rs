@@ -28,6 +28,9 @@ wait "$driver"
 rm -rf "$1"
 "#;
 
+/// What chromedriver starts.
+const BROWSER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/browser/headless_shell");
+
 /// A later program may get the same port, and so be of the same origin. An empty tab has no storage.
 const CLEAR_STORAGE: &str = "try { localStorage.clear(); } catch { }";
 
@@ -96,7 +99,8 @@ impl BrowserProcess {
         let (supervisor, port) = started.expect("chromedriver starts");
         let mut capabilities = serde_json::Map::new();
         let args = arguments(kind, &profile.display().to_string());
-        capabilities.insert("goog:chromeOptions".to_owned(), json!({ "args": args }));
+        let options = json!({ "args": args, "binary": BROWSER });
+        capabilities.insert("goog:chromeOptions".to_owned(), options);
         let connecting = RUNTIME.spawn(async move {
             ClientBuilder::new(HttpConnector::new())
                 .capabilities(capabilities)
