@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
@@ -42,6 +43,8 @@ struct CachedConversation {
     timer: Option<JudgeTimer>,
     /// How often the talk was dropped.
     drops: u64,
+    /// Held while it is read from the store.
+    reading: Arc<AsyncMutex<()>>,
 }
 
 /// A conversation's messages are to be read from the store, unless they change meanwhile.
@@ -83,6 +86,13 @@ pub fn window(now: Timestamp) -> ContextWindow {
 impl ConversationCache {
     pub fn reading_with(readings: Readings) -> Self {
         Self { readings, ..Self::default() }
+    }
+
+    /// Held while a conversation is read from the store. All that wait for it at once, as a hundred deletions by a
+    /// moderator do, need it read once.
+    pub async fn lock_for_reading(&self, conversation: &ConversationId) -> OwnedMutexGuard<()> {
+        let reading = self.conversation(conversation).lock().reading.clone();
+        reading.lock_owned().await
     }
 
     /// Whether a conversation has to be read from the store first.
@@ -391,6 +401,18 @@ mod tests {
             });
         }
         cache
+    }
+
+    #[tokio::test]
+    async fn a_conversation_is_read_by_one_at_a_time() {
+        let cache = ConversationCache::default();
+        let (here, there) = (conversation(None), conversation(Some("1")));
+        let turn = cache.lock_for_reading(&here).await;
+        let mut next = std::pin::pin!(cache.lock_for_reading(&here));
+        assert!(futures_util::poll!(&mut next).is_pending());
+        drop(cache.lock_for_reading(&there).await);
+        drop(turn);
+        drop(next.await);
     }
 
     /// The wait in seconds after the last of these messages, which are 30 seconds apart.

@@ -55,6 +55,8 @@ impl Inbox {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let conversations = &self.channel_cache.conversations;
+        // Held until it is restored, and waits for nothing but the store.
+        let _turn = conversations.lock_for_reading(conversation).await;
         let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };
         let window = conversation_cache::window(now);
         let context = match self.store.context(conversation, &window).await {

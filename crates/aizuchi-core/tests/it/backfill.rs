@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aizuchi_core::chat::{Arrival, ChannelId, Heard, Message, MessageId};
 use aizuchi_core::clock::Clock;
@@ -28,6 +29,9 @@ use aizuchi_harness::harness::{
 
 /// How long a call to a channel that hangs takes.
 const CALL_TIMEOUT: SignedDuration = SignedDuration::from_secs(12);
+
+/// When a script that waits for something fails. It takes seconds.
+const MAX_SCRIPT_TIME: Duration = Duration::from_secs(300);
 
 /// How a channel cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +125,7 @@ impl FakeHistory {
                 run_deletion_checks(self),
             ) => {}
             () = script => {}
+            () = tokio::time::sleep(MAX_SCRIPT_TIME) => panic!("nothing goes on"),
         }
     }
 
