@@ -122,6 +122,20 @@ proptest! {
     }
 }
 
+/// What was deleted before a message came was not compared with it, so it changes nothing when its author opts out.
+#[tokio::test]
+async fn a_deleted_message_that_is_withheld_keeps_the_links_of_later_ones() {
+    let operations = [
+        Operation::SayMany { first: 9, count: 2 },
+        Operation::Wait { seconds: 1 },
+        Operation::Delete { id: 10 },
+        Operation::SayMany { first: 0, count: 2 },
+        Operation::Order { kind: 3, here: false },
+    ];
+    run_operations(&operations, TestStore::sqlite().await).await;
+    run_operations(&operations, TestStore::postgres().await).await;
+}
+
 async fn run_operations(operations: &[Operation], other: TestStore) {
     let one = TestStore::volatile_of_same_installation(&other).await;
     // Learned reply delays are stored with the channel, so it must exist.

@@ -464,11 +464,16 @@ impl VolatileState {
         for message in messages {
             self.revision += 1;
             let revision = self.revision;
+            let mut was_visible = false;
             if let Some(record) = self.message_mut(&message.conversation, &message.id) {
+                was_visible = record.is_visible();
                 record.is_redacted = true;
                 record.revision = revision;
             }
-            self.drop_outdated_links(&message.conversation, &message.id);
+            // What was deleted has no links, and no later message was compared with it.
+            if was_visible {
+                self.drop_outdated_links(&message.conversation, &message.id);
+            }
         }
         self.last_change = self.revision;
     }
