@@ -123,7 +123,7 @@ impl Agent {
         let is_last = claim.attempt >= super::MAX_OWED_ATTEMPTS;
         let result = match generated {
             Ok(Thought::Nothing(why)) => {
-                StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why))
+                StepResult::Silent(DecisionClosing::new(DecisionResult::ChoseSilence, why))
             }
             Ok(Thought::Text(generated)) => {
                 let due = self.due_after_typing(claim, &context, &generated.text, began);
