@@ -12,7 +12,7 @@ use crate::decision::DecisionResult;
 use crate::decision::gate::Gate;
 use crate::event::{Draft, DraftContent, DraftMetadata, FIRST_REVISION, StepResult};
 use crate::memory::Lineage;
-use crate::platform::split::{limit_posts, split};
+use crate::platform::split::{MAX_POSTS, limit_posts, split};
 use crate::texts;
 
 /// How many commands of one user are answered at once: the newest, each once. All of them were carried out.
@@ -57,25 +57,30 @@ impl Agent {
         let owed = from_user.iter().map(|command| command.message.clone()).collect();
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
         let reader = Reader { user: Some(first.user.clone()), is_public };
-        self.draft_command_reply(context, answers.join("\n\n"), owed, why, reader).map(Some)
+        self.draft_command_reply(context, answers, owed, why, reader).map(Some)
     }
 
-    /// Drafts a reply that has seen no messages, so what users talk about is still judged.
+    /// Drafts a reply that has seen no messages, so what users talk about is still judged. If there are too many
+    /// answers, the newest are kept.
     fn draft_command_reply(
         &self,
         context: &Context,
-        text: String,
+        mut answers: Vec<String>,
         owed: Vec<MessageId>,
         why: &str,
         Reader { user, is_public }: Reader,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
         let longest = platform.max_post_length();
+        let mut posts = split(&answers.join("\n\n"), longest);
+        while posts.len() > MAX_POSTS && answers.len() > 1 {
+            answers.remove(0);
+            posts = split(&answers.join("\n\n"), longest);
+        }
         // One command is answered in full.
-        let posts = match owed.len() {
-            0 | 1 => split(&text, longest),
-            _ => limit_posts(split(&text, longest), longest),
-        };
+        if owed.len() > 1 {
+            posts = limit_posts(posts, longest);
+        }
         let metadata = DraftMetadata {
             owed,
             about: None,
@@ -101,7 +106,7 @@ impl Agent {
             self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
         let reader = Reader { user: None, is_public: true };
-        self.draft_command_reply(context, text, vec![joined.message.clone()], why, reader)
+        self.draft_command_reply(context, vec![text], vec![joined.message.clone()], why, reader)
     }
 
     /// Replies to a message that became a command by an edit. The command was not carried out, and
@@ -119,7 +124,7 @@ impl Agent {
         );
         let reader = Reader { user: Some(message.author.id.clone()), is_public: false };
         let owed = vec![message.id.clone()];
-        Some(self.draft_command_reply(context, text.to_owned(), owed, why, reader))
+        Some(self.draft_command_reply(context, vec![text.to_owned()], owed, why, reader))
     }
 
     fn command_request(

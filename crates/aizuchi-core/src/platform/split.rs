@@ -14,7 +14,7 @@ const MAX_NAME_LENGTH: usize = 30;
 const MAX_URL_LENGTH: usize = 1_000;
 
 /// How many posts one answer takes at most; the rest is left out.
-const MAX_POSTS: usize = 5;
+pub const MAX_POSTS: usize = 5;
 /// Ends an answer that is longer.
 const ELLIPSIS: &str = "\n…";
 
