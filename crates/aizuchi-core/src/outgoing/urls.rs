@@ -19,7 +19,7 @@ const WEB_SCHEMES: [&str; 2] = ["https", "http"];
 /// Longer URLs are never live, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
 /// How many URLs may stand in a row of letters that no space interrupts. Each of them is remembered up to its end.
-const MAX_URLS_IN_ROW: usize = 4;
+const MAX_URLS_IN_ROW: usize = 16;
 /// How often links are looked for before all marks that could make one are broken.
 const MAX_PASSES: usize = 6;
 /// What opens and closes a code block.
