@@ -31,7 +31,7 @@ const DAY: i64 = 24 * 3600;
 
 #[tokio::test]
 async fn what_is_theirs_goes_and_what_is_others_stays_on_sqlite() {
-    for seed in 0..cases(70, 200) {
+    for seed in 0..cases(40, 200) {
         forget_in_world(seed, StoreKind::Sqlite).await;
     }
 }
