@@ -108,11 +108,6 @@ pub struct PendingState {
     pub owed: Vec<OwedAnswer>,
 }
 
-/// How many edits of a message may make it a question. Whoever forgot a mention adds it in one of the first.
-const MAX_ASKING_EDITS: u32 = 3;
-/// From this edit on, a message counts as two answers: it may have had one before a mention was added once more.
-pub const COUNTED_EDIT: u32 = 2;
-
 /// A message before and after its author changed it.
 #[derive(Clone, Copy, Debug)]
 pub struct EditedMessage<'a> {
@@ -162,9 +157,8 @@ impl PendingState {
             return None;
         }
         let was_owed = self.remove_owed(&before.id);
-        // A mention may be taken away and added again and again, and each time it would be a question.
-        let adds_mention =
-            after.is_addressed() && !before.is_addressed() && before.edits < MAX_ASKING_EDITS;
+        // A mention may be taken away and added again and again. Each answer counts towards the author's limit.
+        let adds_mention = after.is_addressed() && !before.is_addressed();
         if was_owed && after.is_addressed() {
             self.add_owed(after);
             return self.redraft(at);

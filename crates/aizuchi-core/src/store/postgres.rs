@@ -41,6 +41,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (19, "letters", include_str!("../../migrations/postgres/0019_letters.sql")),
     (20, "salt", include_str!("../../migrations/postgres/0020_salt.sql")),
     (21, "cockpit", include_str!("../../migrations/postgres/0021_cockpit.sql")),
+    (22, "earlier answers", include_str!("../../migrations/postgres/0022_earlier_answers.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -52,6 +52,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (30, "letters", include_str!("../../migrations/sqlite/0030_letters.sql")),
     (31, "salt", include_str!("../../migrations/sqlite/0031_salt.sql")),
     (32, "cockpit", include_str!("../../migrations/sqlite/0032_cockpit.sql")),
+    (33, "earlier answers", include_str!("../../migrations/sqlite/0033_earlier_answers.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

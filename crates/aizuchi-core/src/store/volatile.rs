@@ -31,7 +31,9 @@ use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
 use crate::decision::mark::DecisionMark;
-use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, ModelExchange};
+use crate::decision::{
+    AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, ModelExchange,
+};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall};
 use crate::event::step::{OwedAnswer, PendingState, Step};
@@ -301,8 +303,14 @@ impl Store for VolatileStore {
     }
 }
 
-/// Since when a message is owed nothing any more, and in which thread it is.
-type ClosedOwed = (Timestamp, Option<MessageId>);
+/// A message that was owed an answer before.
+struct OnceOwed {
+    thread: Option<MessageId>,
+    /// Since when it is owed nothing. `None`: it is owed one once more.
+    closed: Option<Timestamp>,
+    /// How many answers it had got before an edit asked once more.
+    earlier_answers: usize,
+}
 
 #[derive(Default)]
 struct VolatileState {
@@ -340,8 +348,8 @@ struct VolatileState {
     outbox: BTreeMap<OutboxItemId, OutboxRecord>,
     /// Unsolicited posts, sent or being sent, oldest first.
     unsolicited_posts: Vec<UnsolicitedPostRecord>,
-    /// Messages that are owed nothing any more: since when, and in which thread they are.
-    closed_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), ClosedOwed>>,
+    /// By their askers.
+    once_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), OnceOwed>>,
     /// The time of the newest unsolicited post in each channel.
     last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,
     /// Tokens and money by hours and days. The empty channel id is the whole workspace.
@@ -517,11 +525,20 @@ impl VolatileState {
             for (owed_answer, is_owed) in owed_changes(&owed, &record.pending.owed) {
                 let asker = (conversation.workspace.clone(), owed_answer.asker.clone());
                 let id = (conversation.channel.clone(), owed_answer.message.clone());
-                let closed = self.closed_owed.entry(asker).or_default();
-                if is_owed {
-                    closed.remove(&id);
-                } else {
-                    closed.insert(id, (now, conversation.thread.clone()));
+                let of_asker = self.once_owed.entry(asker).or_default();
+                if !is_owed {
+                    let once_owed = of_asker.entry(id).or_insert_with(|| OnceOwed {
+                        thread: conversation.thread.clone(),
+                        closed: None,
+                        earlier_answers: 0,
+                    });
+                    once_owed.closed = Some(now);
+                } else if let Some(once_owed) = of_asker.get_mut(&id) {
+                    once_owed.closed = None;
+                    let decision = record.question(&owed_answer.message).and_then(|it| it.decision);
+                    let decision = decision.and_then(|decision| self.decisions.get(&decision));
+                    let is_answered = |it: &Decision| it.ended == Some(DecisionResult::Spoke);
+                    once_owed.earlier_answers += usize::from(decision.is_some_and(is_answered));
                 }
             }
         }

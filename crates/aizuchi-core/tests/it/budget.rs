@@ -355,22 +355,52 @@ async fn mentions_by_one_user_at_once_get_as_many_answers_as_one_user_gets() {
     .await;
 }
 
-/// An edit that adds a mention owes an answer, and one that removes it owes none: over and over again.
+/// An edit that adds a mention owes an answer, and one that removes it owes none: over and over again. Each answer
+/// counts, though it is of one message, and beyond the limit the ledger says so.
 #[tokio::test]
 async fn one_users_edits_get_as_many_answers_as_one_user_gets() {
+    let book = Rulebook { answers_per_hour: Some(5), ..Rulebook::default() };
     on_every_store(async |store| {
-        let harness = Harness::new(store).await;
-        for number in 0..20 {
+        let options = HarnessOptions::from_rulebook(book.clone());
+        let harness = Harness::new(store).await.with_options(options);
+        for number in 0..2 {
             let thread = own_thread(number);
             let id = harness.says_in(thread.clone(), "alice", "hello").await;
-            for edit in 0..3 {
+            for edit in 0..4 {
+                harness.pass(2).await;
                 harness.edits_in(thread.clone(), &id, &format!("@Aizuchi and {edit}?")).await;
                 harness.pass(2).await;
                 harness.edits_in(thread.clone(), &id, "hello").await;
             }
         }
-        let answers = harness.mind.prompt_texts(PromptVerb::Reply).len();
-        assert!((20..=30).contains(&answers), "{answers} answers");
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 5);
+        let decisions = harness.decisions("garden").await;
+        let held_back = decisions.iter().filter(|row| row.gate == Some(Gate::Budget)).count();
+        assert_eq!((decisions.len(), held_back), (8, 3), "{decisions:?}");
+    })
+    .await;
+}
+
+/// Whoever polishes a message before asking is answered, and each of these is one answer.
+#[tokio::test]
+async fn a_mention_is_answered_however_often_its_message_was_edited() {
+    let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
+    on_every_store(async |store| {
+        let options = HarnessOptions::from_rulebook(book.clone());
+        let harness = Harness::new(store).await.with_options(options);
+        for number in 0..3 {
+            let thread = own_thread(number);
+            let id = harness.says_in(thread.clone(), "alice", "wo has teh key").await;
+            for text in ["who has teh key", "who has the key", "who has the key?", "well, who?"] {
+                harness.pass(1).await;
+                harness.edits_in(thread.clone(), &id, text).await;
+            }
+            harness.pass(1).await;
+            harness.edits_in(thread, &id, "@Aizuchi who has the key?").await;
+            harness.pass(2).await;
+            let expected = (number + 1).min(2);
+            assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), expected);
+        }
     })
     .await;
 }

@@ -250,6 +250,8 @@ pub async fn hear_edit(
     if before.is_human() {
         forget_exchanges(connection, counters, &edit.conversation, &edit.message).await?;
     }
+    // Before the message gets its new decision, so that an answer that the old one gave is counted.
+    pending_states.write(connection, edit.at.as_millisecond()).await?;
     query(sql::EDIT_MESSAGE)
         .bind(edit.conversation.workspace.as_str())
         .bind(edit.conversation.channel.as_str())
@@ -262,7 +264,6 @@ pub async fn hear_edit(
         .execute(&mut *connection)
         .await?;
     effects.write(connection).await?;
-    pending_states.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(effect))
 }
 

@@ -11,10 +11,10 @@ use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
-use crate::event::step::{COUNTED_EDIT, OwedAnswer, Step};
+use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
 use crate::store::volatile::{
-    ConversationRecord, MessageRecord, VolatileState, refuse_memories, refuse_memos,
+    ConversationRecord, MessageRecord, OnceOwed, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
     FORGETTING_INTERVAL, LOOK, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION, PrivateRead,
@@ -170,10 +170,13 @@ impl VolatileState {
         let workspace = &conversation.workspace;
         let owed = record.map_or(&[][..], |record| &record.pending.owed);
         let answered = |asker: &UserId| {
-            let closed = self.closed_owed.get(&(workspace.clone(), asker.clone()));
-            let recent = closed.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
-            let decisions: BTreeSet<(DecisionId, bool)> = recent
-                .filter_map(|((channel, id), (_, thread))| {
+            let of_asker = self.once_owed.get(&(workspace.clone(), asker.clone()));
+            let recent = of_asker.into_iter().flatten();
+            let recent = recent.filter(|(_, it)| it.closed.is_none_or(|at| at >= since));
+            let earlier: usize = recent.clone().map(|(_, it)| it.earlier_answers).sum();
+            let decisions: BTreeSet<DecisionId> = recent
+                .filter_map(|((channel, id), OnceOwed { thread, closed, .. })| {
+                    closed.as_ref()?;
                     let conversation = ConversationId {
                         workspace: workspace.clone(),
                         channel: channel.clone(),
@@ -181,14 +184,11 @@ impl VolatileState {
                     };
                     let message = self.conversations.get(&conversation)?.question(id)?;
                     let decision = self.decisions.get(&message.decision?)?;
-                    let is_counted_twice = message.message.edits >= COUNTED_EDIT;
                     let is_answered = decision.ended == Some(DecisionResult::Spoke);
-                    is_answered.then_some((decision.id, is_counted_twice))
+                    is_answered.then_some(decision.id)
                 })
                 .collect();
-            let distinct: BTreeSet<DecisionId> = decisions.iter().map(|(id, _)| *id).collect();
-            distinct.len()
-                + decisions.iter().filter(|(_, is_counted_twice)| *is_counted_twice).count()
+            decisions.len() + earlier
         };
         let mut counts = BTreeMap::new();
         // Oldest first, so each user's first question here counts.
@@ -395,7 +395,7 @@ impl VolatileState {
 
 impl ConversationRecord {
     /// The message with this id, unless it is a command.
-    fn question(&self, id: &MessageId) -> Option<&MessageRecord> {
+    pub(super) fn question(&self, id: &MessageId) -> Option<&MessageRecord> {
         let message = self.messages.iter().rfind(|message| message.message.id == *id);
         message.filter(|message| message.gate != Some(Gate::Command))
     }

@@ -76,12 +76,12 @@ impl VolatileState {
         let decision = decision.id;
         self.marks.remove(&decision);
         let mut owed = Vec::new();
-        for ((in_workspace, asker), closed) in &self.closed_owed {
-            let here = closed.iter().filter(|((channel, _), (at, thread))| {
+        for ((in_workspace, asker), of_asker) in &self.once_owed {
+            let here = of_asker.iter().filter(|((channel, _), once_owed)| {
                 in_workspace == workspace
                     && *channel == conversation.channel
-                    && *thread == conversation.thread
-                    && *at == letter.at
+                    && once_owed.thread == conversation.thread
+                    && once_owed.closed == Some(letter.at)
             });
             for ((_, message), _) in here {
                 let records = record.map_or(&[][..], |record| &record.messages);

@@ -70,10 +70,10 @@ impl VolatileState {
         self.judged_revision.retain(|id, _| is_there(id));
         self.marks.retain(|id, _| is_there(id));
         self.unsolicited_posts.retain(|post| post.at >= before);
-        for closed in self.closed_owed.values_mut() {
-            closed.retain(|_, (at, _)| *at >= before);
+        for of_asker in self.once_owed.values_mut() {
+            of_asker.retain(|_, once_owed| once_owed.closed.is_none_or(|at| at >= before));
         }
-        self.closed_owed.retain(|_, closed| !closed.is_empty());
+        self.once_owed.retain(|_, of_asker| !of_asker.is_empty());
         // What was posted is a message now.
         let is_past = |record: &OutboxRecord| {
             record.is_posted && record.item.dispatched_at.is_some_and(|at| at < before)

@@ -51,13 +51,14 @@ macro_rules! channel_status {
                 'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND ended = 'spoke' AND is_addressed = 0),
                 'answers_in_hour', (SELECT json_group_object(w.asker,
-                        (SELECT count(DISTINCT m.decision)
-                            + count(DISTINCT CASE WHEN m.edits >= 2 THEN m.decision END)
+                        (SELECT count(DISTINCT d.id) + coalesce(sum(a.earlier_answers), 0)
                          FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
                             AND m.gate IS DISTINCT FROM 'command'
-                         CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
+                         LEFT JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
                          WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000)
+                        + (SELECT coalesce(sum(a.earlier_answers), 0) FROM owed AS a INDEXED BY owed_by_asker
+                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms IS NULL)
                         + (SELECT count(*) FROM (SELECT DISTINCT a.channel, a.thread
                             FROM owed AS a INDEXED BY owed_by_asker
                             CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
