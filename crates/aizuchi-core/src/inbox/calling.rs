@@ -167,6 +167,10 @@ const COURTESIES: [&str; 45] = [
     "すみません",
 ];
 
+/// What begins what is said at a first meeting; a name may follow.
+const INTRODUCTIONS: [&str; 4] =
+    ["nice to meet you", "pleased to meet you", "はじめまして", "初めまして"];
+
 /// Whether `text` surely calls the persona with this name, however it is spelled. `is_taken` says that a user has that
 /// name.
 pub fn is_call(text: &str, name: &str, is_taken: impl Fn(&str) -> bool) -> bool {
@@ -181,6 +185,9 @@ pub fn is_call(text: &str, name: &str, is_taken: impl Fn(&str) -> bool) -> bool 
 /// `text` is in lower case.
 fn calls(text: &str, spelling: &Spelling) -> bool {
     let name = spelling.text.as_str();
+    if !spelling.is_word && is_hailed(text, name) {
+        return true;
+    }
     let (is_marked_call, is_bare_call) = match behind_name(text, name) {
         Some((body, true)) => (is_request(first_sentence(body)), false),
         Some((body, false)) => (false, is_bare_request(body)),
@@ -202,6 +209,12 @@ fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     let is_apart = is_marked || rest.starts_with(char::is_whitespace);
     let body = rest.trim_start_matches(|letter| is_mark(letter) || char::is_whitespace(letter));
     is_apart.then_some((body, is_marked))
+}
+
+/// "hey Aizuchi, …", 「ねえAizuchi、…」: whoever begins so speaks to the one who is named, whatever follows.
+fn is_hailed(text: &str, name: &str) -> bool {
+    without_greeting(text, name).len() < text.len()
+        && behind_name(text, name).is_some_and(|(body, is_marked)| is_marked && !body.is_empty())
 }
 
 fn without_honorific(rest: &str) -> &str {
@@ -226,7 +239,8 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
         return false;
     }
     let is_said = |words: &str| {
-        COURTESIES.contains(&words.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        let words = words.trim_matches(|letter: char| !letter.is_alphanumeric());
+        COURTESIES.contains(&words) || INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
     is_said(before) && (is_empty(behind) || behind.starts_with(" for "))
