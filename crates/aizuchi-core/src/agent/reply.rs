@@ -192,7 +192,14 @@ impl Agent {
             let ended = DecisionResult::OverBudget;
             return self.silence_owed(gate, Some(limit), ended, context);
         }
-        let text = texts::replies::over_budget(self.persona.language).to_owned();
+        let language = self.persona.language;
+        let most = self.rulebook().answers_per_hour;
+        let text = match (limit, most) {
+            (Limit::AnswersPerPersonPerHour, Some(most)) => {
+                texts::replies::over_answers(language, most)
+            }
+            (_, _) => texts::replies::over_budget(language).to_owned(),
+        };
         let posts = DraftContent::Text(vec![text]);
         let result = self.draft(context, posts, Lineage::default(), DecisionResult::OverBudget);
         with_reason(result, texts::judging::limit_reason(self.persona.language, limit))

@@ -6,6 +6,11 @@ texts! {
     over_budget:
         "I’ve used up my budget for now. Please ask me again later."
         / "いまは利用上限に達しています。しばらくしてからまた声をかけてください。";
+    /// To somebody who was answered as often within an hour as one person is.
+    over_answers(most: u64):
+        "I’ve answered you {most} times within an hour, and that’s as often as I answer one person. Please ask me again a "
+        "little later; commands still work."
+        / "この 1 時間に {most} 回お答えしました。おひとりへの回答はここまでです。少し時間をおいて、また声をかけてください。コマンドはいまも使えます。";
     apology:
         "Sorry, I can’t think of an answer right now. Please try again later."
         / "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。";
