@@ -37,6 +37,18 @@ const WHY: &[&str] = &[
     "なんで黙っていたの",
     "どうして黙ってたの",
     "どうして黙っていたの",
+    "なぜそう言ったの",
+    "なんでそう言ったの",
+    "どうしてそう言ったの",
+    "なぜそう答えたの",
+    "なんでそう答えたの",
+    "どうしてそう答えたの",
+    "なぜそう思ったの",
+    "なんで話したの",
+    "どうして話したの",
+    "why did you answer that",
+    "why did you answer",
+    "why did you say this",
 ];
 /// What begins a question why it did not answer something, which is named behind that.
 const WHY_SILENT: &[&str] = &[

@@ -79,9 +79,25 @@ texts! {
         "I’m well, thank you, {name}. Just listening along."
         / "{name:#}、おかげさまで元気です。皆さんの話を聞いています。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
-    understood(name: Name<'_>):
-        "Thanks for telling me, {name}. Without a language model I can’t say more, but ask me about it any time."
-        / "{name:#}、教えてくれてありがとうございます。言語モデルがないので気の利いたことは言えませんが、あとで聞いてもらえればお答えします。";
+    understood(name: Name<'_>, only_listens: &str):
+        "I’m listening, {name}. {only_listens}"
+        / "{name:#}、聞いています。{only_listens}";
+    only_listens:
+        "I have no language model here, so I can’t chat, but I’ll find it again when someone asks."
+        / "言語モデルがないので気の利いた返事はできませんが、誰かに聞かれたら探します。";
+    /// Later, where it may not react.
+    noted(name: Name<'_>): "Got it, {name}." / "{name:#}、承知しました。";
+    welcome_back(name: Name<'_>): "Welcome back, {name}." / "{name:#}、おかえりなさい。";
+    no_messenger(name: Name<'_>):
+        "I can’t pass messages on, {name}. Mention them here, and they’ll see it."
+        / "{name:#}、伝言はできません。ここでその人にメンションすれば伝わります。";
+    /// What they said follows.
+    about_you(name: Name<'_>):
+        "You’re {name}. This is what you’ve said about yourself here:"
+        / "{name:#}ですよね。ご自身については、こんな発言がありました。";
+    nothing_about_you(name: Name<'_>):
+        "You’re {name}. I haven’t seen you say anything about yourself here yet."
+        / "{name:#}ですよね。ご自身についての発言は、まだ見ていません。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
     sympathy(name: Name<'_>): "I’m so sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
 
@@ -135,6 +151,11 @@ texts! {
         "`@{persona} forget me` deletes everything you said."
         / "{name:#}、一部の話だけを選んで忘れることはできません。元の発言を削除してもらえれば、私も忘れます。"
           "`@{persona} 私のことを忘れて` なら、あなたの発言をすべて消します。";
+    controls(persona: &str):
+        "`@{persona} stop` makes me stop at once, `@{persona} mute 2h` keeps me quiet here for two hours, and "
+        "`@{persona} unmute` lets me speak again. `@{persona} help` lists the other commands."
+        / "`@{persona} ストップ` ですぐに黙り、`@{persona} 2時間ミュート` でここでは 2 時間話しません。"
+          "`@{persona} ミュート解除` でまた話します。ほかのコマンドは `@{persona} ヘルプ` で確認できます。";
     manner(persona: &str):
         "I answer when I’m mentioned. Otherwise I mostly keep quiet: I wait until the conversation has paused, and speak only if "
         "a question is still open and something said earlier answers it. `@{persona} why?` tells you why I spoke or stayed "
@@ -258,10 +279,10 @@ texts! {
     not_found_either(name: Name<'_>):
         "I don’t know that one either, {name}."
         / "{name:#}、それもわかりません。";
-    /// What was said about it without answering it follows.
-    but_related(none: &str, known: &str):
-        "{none} This is the closest I found: {known}"
-        / "{none}近い話ならありました。{known}";
+    /// What was said about it, perhaps without answering it, follows.
+    perhaps_related(name: Name<'_>, known: &str):
+        "I’m not sure, {name}, but I found this: {known}"
+        / "{name:#}、はっきりしませんが、近い話ならありました。{known}";
     /// What they said last follows.
     person_writes_here(person: Name<'_>, known: &str):
         "{person} is in this chat. {known}"

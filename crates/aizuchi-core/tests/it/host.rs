@@ -133,6 +133,17 @@ async fn the_first_minutes_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/first_minutes_ja.txt"), Language::Ja).await);
 }
 
+/// What two more of them typed.
+#[tokio::test]
+async fn what_newcomers_try_later_in_english() {
+    assert_snapshot!(transcripts(include_str!("host/later_en.txt"), Language::En).await);
+}
+
+#[tokio::test]
+async fn what_newcomers_try_later_in_japanese() {
+    assert_snapshot!(transcripts(include_str!("host/later_ja.txt"), Language::Ja).await);
+}
+
 /// What it was asked to keep is found on every store, also where it has long left the newest messages.
 #[tokio::test]
 async fn what_it_was_asked_to_keep_is_found_much_later() {

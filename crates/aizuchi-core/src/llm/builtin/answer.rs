@@ -60,7 +60,13 @@ impl<'a> Answer<'a> {
             Request::Sum { sum, result } => texts::builtin::sum(language, sum, result),
             Request::Order(order) => self.order(order),
             Request::Question(question) => self.question(question),
-            Request::Statement => texts::builtin::understood(language, Name(&self.name)),
+            Request::Statement => match self.has_explained_itself() {
+                true => texts::builtin::noted(language, Name(&self.name)),
+                false => {
+                    let only_listens = texts::builtin::only_listens(language);
+                    texts::builtin::understood(language, Name(&self.name), only_listens)
+                }
+            },
         }
     }
 
@@ -88,6 +94,9 @@ impl<'a> Answer<'a> {
             Topic::Answered => self.whether_answered(),
             Topic::Privacy => texts::builtin::privacy(language, persona),
             Topic::ForgetOne => texts::builtin::forget_one(language, name, persona),
+            Topic::Controls => texts::builtin::controls(language, persona),
+            Topic::AboutAsker => self.about_asker(),
+            Topic::PassOn => texts::builtin::no_messenger(language, name),
             Topic::Languages => texts::builtin::languages(language, persona),
             Topic::Personal => texts::builtin::personal(language, name),
             Topic::Manner => texts::builtin::manner(language, persona),
@@ -99,6 +108,7 @@ impl<'a> Answer<'a> {
             Topic::Acknowledgment => WELCOME.to_owned(),
             Topic::Mood => texts::builtin::mood(language, name),
             Topic::Presence => texts::builtin::present(language, name),
+            Topic::Return => texts::builtin::welcome_back(language, name),
             Topic::Goodbye => {
                 let text = normalize(&self.message.text);
                 let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
@@ -116,11 +126,12 @@ impl<'a> Answer<'a> {
     /// The greeting that it was greeted with, or else one for the time of day. At the first meeting it says who it is.
     fn greeting(&self) -> String {
         let (language, name) = (self.language, Name(&self.name));
-        if self.own_messages().next().is_some() {
-            return texts::builtin::hello_again(language, name);
-        }
         let text = normalize(&self.message.text);
         let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
+        let is_known = self.own_messages().next().is_some();
+        if is_known && ![List::Morning, List::Evening, List::Day].into_iter().any(says) {
+            return texts::builtin::hello_again(language, name);
+        }
         let hour = self.prompt.now.hour();
         let greeting = if says(List::FirstMeeting) {
             texts::builtin::pleased_to_meet(language, name)
@@ -135,8 +146,13 @@ impl<'a> Answer<'a> {
         } else {
             texts::builtin::good_evening(language, name)
         };
-        let persona = &self.prompt.persona.name;
-        texts::builtin::greeting_with_name(language, &greeting, persona)
+        match is_known {
+            true => greeting,
+            false => {
+                let persona = &self.prompt.persona.name;
+                texts::builtin::greeting_with_name(language, &greeting, persona)
+            }
+        }
     }
 
     /// Where a model can be connected.
@@ -166,6 +182,12 @@ impl<'a> Answer<'a> {
         let date = date.unwrap_or(today);
         let weekday = texts::builtin::weekday(language, date.weekday());
         sentence(language, weekday, &texts::builtin::day(language, date), date.year())
+    }
+
+    /// Whether it has said here that it can only listen.
+    pub fn has_explained_itself(&self) -> bool {
+        let explained = texts::builtin::only_listens(self.language);
+        self.own_messages().any(|message| message.text.contains(explained))
     }
 
     /// What it has said in this conversation.

@@ -65,7 +65,52 @@ pub fn named_day(text: &str, written: Date) -> Option<Date> {
         let (_, days) = days.iter().find(|(words, _)| holds_any(&lower, words))?;
         written.checked_add(days.days()).ok()
     };
-    date(&lower, written).or_else(|| weekday(&lower, written)).or_else(counted)
+    date(&lower, written)
+        .or_else(|| holiday(&lower, written))
+        .or_else(|| weekday(&lower, written))
+        .or_else(counted)
+        .or_else(|| counted_days(&lower, written))
+}
+
+/// The next Christmas, New Year's Eve or New Year.
+fn holiday(lower: &str, written: Date) -> Option<Date> {
+    const HOLIDAYS: [(&[&str], i8, i8); 4] = [
+        (&["christmas eve", "クリスマスイブ", "クリスマス・イブ"], 12, 24),
+        (&["christmas", "クリスマス"], 12, 25),
+        (&["new year's eve", "大晦日", "大みそか"], 12, 31),
+        (&["new year", "new year's", "new year's day", "お正月", "元日", "元旦"], 1, 1),
+    ];
+    let (_, month, day) = HOLIDAYS.iter().find(|(names, ..)| holds_any(lower, names))?;
+    next(written, *month, *day)
+}
+
+/// "In 10 days", 「10日後」, "two weeks from now" is not read.
+fn counted_days(lower: &str, written: Date) -> Option<Date> {
+    let number = |text: &str| {
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        let rest = text[digits.len()..].trim_start();
+        Some((digits.parse::<i64>().ok()?, rest.to_owned()))
+    };
+    let english = || {
+        let (days, rest) = number(lower.split_once("in ")?.1)?;
+        (rest.starts_with("day")).then_some(days)
+    };
+    let japanese = || {
+        let before = lower.split_once("日後")?.0;
+        let start = before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        before[start..].parse::<i64>().ok()
+    };
+    let days = english().or_else(japanese)?;
+    written.checked_add(Span::new().try_days(days).ok()?).ok()
+}
+
+/// The next day of this date.
+fn next(written: Date, month: i8, day: i8) -> Option<Date> {
+    let this_year = Date::new(written.year(), month, day).ok()?;
+    match this_year >= written {
+        true => Some(this_year),
+        false => this_year.checked_add(Span::new().years(1)).ok(),
+    }
 }
 
 /// "2026-12-03", "December 3rd", "3 Dec", "12/3", 「12月3日」. Without a year it is the next one.
@@ -94,11 +139,7 @@ fn date(lower: &str, written: Date) -> Option<Date> {
     };
     complete.or_else(|| {
         let (month, day) = month_and_day()?;
-        let this_year = Date::new(written.year(), month, day).ok()?;
-        match this_year >= written {
-            true => Some(this_year),
-            false => this_year.checked_add(Span::new().years(1)).ok(),
-        }
+        next(written, month, day)
     })
 }
 
@@ -164,9 +205,15 @@ mod tests {
             ("リリースは来週の水曜", Some(at(2026, 12, 2))),
             ("締め切りは12月3日です", Some(at(2026, 12, 3))),
             ("明後日です", Some(at(2026, 11, 26))),
+            ("what day is it in 10 days?", Some(at(2026, 12, 4))),
+            ("10日後", Some(at(2026, 12, 4))),
+            ("Christmas", Some(at(2026, 12, 25))),
+            ("クリスマスイブ", Some(at(2026, 12, 24))),
+            ("お正月", Some(at(2027, 1, 1))),
             ("it may be late", None),
             ("room 4 is free", None),
             ("on the 45 december", None),
+            ("in 99999999999999999 days", None),
         ] {
             assert_eq!(named_day(text, written), expected, "{text}");
         }

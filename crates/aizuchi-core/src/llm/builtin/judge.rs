@@ -14,7 +14,7 @@ use crate::context::conversation_analysis::{
 use crate::context::talk::passes_question_on;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{News, Request, normalize};
+use crate::llm::builtin::request::{News, Request, behind_greeting, normalize};
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -304,6 +304,7 @@ fn is_in_talk(newest: &Message, context: &Context) -> bool {
 /// "hello?" asks nothing.
 fn greets(text: &str) -> bool {
     Request::parse(text, "", std::iter::empty()) == Request::Greeting
+        && behind_greeting(text, "").is_empty()
 }
 
 fn is_small_talk(text: &str) -> bool {

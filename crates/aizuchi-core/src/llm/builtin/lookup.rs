@@ -22,6 +22,8 @@ use aizuchi_structure::cues::Cues;
 const RECAP_MESSAGES: usize = 6;
 /// How much of the talk about one matter a summary quotes.
 const TOPIC_MESSAGES: usize = 8;
+/// How many things it tells people about themselves.
+const ASKERS_MESSAGES: usize = 4;
 /// How many quotes answer who said what.
 const SAID_MESSAGES: usize = 3;
 
@@ -81,6 +83,16 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The asker's name, and what they said of themselves.
+    pub fn about_asker(&self) -> String {
+        let (language, name, quotes) = (self.language, Name(&self.name), self.quotes());
+        let told = quotes.of_themselves(self.asker, ASKERS_MESSAGES);
+        match told.is_empty() {
+            true => texts::builtin::nothing_about_you(language, name),
+            false => self.listed(&texts::builtin::about_you(language, name), &quotes, &told),
+        }
+    }
+
     /// What was said that answers the question, or that nothing does. Why it can only quote is said once in a
     /// conversation.
     pub fn question(&self, question: &str) -> String {
@@ -89,7 +101,8 @@ impl<'a> Answer<'a> {
             return days;
         }
         let earlier = self.goes_on_with(question);
-        let known = quotes.nearest_of_all(question);
+        let known = quotes.nearest_of_themselves(question, self.asker);
+        let known = known.or_else(|| quotes.nearest_of_all(question));
         let known = known.or_else(|| quotes.nearest_following(question, earlier.as_ref()?));
         match known {
             Some(known) => quotes.tell(&known, self.asker),
@@ -156,7 +169,8 @@ impl<'a> Answer<'a> {
         };
         match related.filter(|quote| !has_told(quote)) {
             Some(quote) => {
-                texts::builtin::but_related(language, &none, &quotes.sentence(quote, self.asker))
+                let quoted = quotes.sentence(quote, self.asker);
+                texts::builtin::perhaps_related(language, Name(&self.name), &quoted)
             }
             None => self.with_explanation(none),
         }

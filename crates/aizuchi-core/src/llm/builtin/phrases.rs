@@ -40,6 +40,12 @@ pub enum Topic {
     Privacy,
     /// To forget one matter.
     ForgetOne,
+    /// How it is silenced.
+    Controls,
+    /// What it knows about the one who asks.
+    AboutAsker,
+    /// To tell somebody something.
+    PassOn,
     /// When it speaks.
     Manner,
     /// Which languages it understands.
@@ -58,6 +64,8 @@ pub enum Topic {
     Mood,
     /// Whether it is there.
     Presence,
+    /// Somebody is back.
+    Return,
     Goodbye,
 }
 
@@ -82,6 +90,9 @@ impl Topic {
             | Topic::Answered
             | Topic::Privacy
             | Topic::ForgetOne
+            | Topic::Controls
+            | Topic::AboutAsker
+            | Topic::PassOn
             | Topic::Manner
             | Topic::Languages
             | Topic::Personal
@@ -93,6 +104,7 @@ impl Topic {
             | Topic::Apology
             | Topic::Praise
             | Topic::Acknowledgment
+            | Topic::Return
             | Topic::Goodbye => false,
         }
     }

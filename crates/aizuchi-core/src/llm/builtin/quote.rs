@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use crate::chat::Message;
+use crate::chat::{Message, UserId};
 use crate::context::Context;
+use crate::llm::builtin::request::{holds_any, normalize};
 use aizuchi_structure::cues::Cues;
 
 /// A message replies to another one from this probability on.
@@ -36,6 +37,35 @@ pub enum QuoteKind {
     Told,
     /// To the mind, which was asked to keep it.
     Kept,
+}
+
+impl Quote<'_> {
+    /// Whether this user said it about themselves.
+    pub fn is_of_its_author_by(&self, user: &UserId) -> bool {
+        self.message.author.id == *user && speaks_of_its_author(&self.text)
+    }
+}
+
+/// "My bike is blue", 「私はエビが苦手」.
+pub fn speaks_of_its_author(text: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "i",
+        "i'm",
+        "im",
+        "i've",
+        "i'd",
+        "i'll",
+        "me",
+        "my",
+        "mine",
+        "私",
+        "わたし",
+        "僕",
+        "ぼく",
+        "俺",
+        "自分の",
+    ];
+    holds_any(&normalize(text), &WORDS)
 }
 
 /// Whether a message most probably replies to another one.

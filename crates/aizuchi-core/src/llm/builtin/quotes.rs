@@ -7,9 +7,11 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
-use crate::llm::builtin::quote::{Quote, QuoteKind, answered_question, replies};
+use crate::llm::builtin::quote::{
+    Quote, QuoteKind, answered_question, asks, replies, speaks_of_its_author,
+};
 use crate::llm::builtin::ranking::{Known, MIN_SHARE, Question, rank};
-use crate::llm::builtin::request::{Request, without_call};
+use crate::llm::builtin::request::{Request, behind_greeting, without_call};
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -88,6 +90,24 @@ impl<'a> Quotes<'a> {
     /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
     pub fn nearest_of_all(&self, question: &str) -> Option<Known<'_, 'a>> {
         Question::new(question, &self.people).known(self.all())
+    }
+
+    /// The same, if the asker asks about themselves and has told it.
+    pub fn nearest_of_themselves(&self, question: &str, asker: &UserId) -> Option<Known<'_, 'a>> {
+        if !speaks_of_its_author(question) {
+            return None;
+        }
+        let told = self.all().into_iter().filter(|quote| quote.is_of_its_author_by(asker));
+        Question::new(question, &self.people).known(told.collect())
+    }
+
+    /// What somebody said about themselves, newest last.
+    pub fn of_themselves(&self, user: &UserId, most: usize) -> Vec<&Quote<'a>> {
+        let mut told: Vec<&Quote<'a>> =
+            self.all().into_iter().filter(|quote| quote.is_of_its_author_by(user)).collect();
+        told.retain(|quote| !asks(&quote.text));
+        told.drain(..told.len().saturating_sub(most));
+        told
     }
 
     /// What answers a question that goes on with an earlier one.
@@ -323,8 +343,11 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
         Request::Statement | Request::News(_) => {
             Some((without_call(&message.text, persona), QuoteKind::Told))
         }
+        Request::Greeting => {
+            let text = behind_greeting(&message.text, persona);
+            (!text.is_empty()).then_some((text, QuoteKind::Told))
+        }
         Request::Call
-        | Request::Greeting
         | Request::Said { .. }
         | Request::Topic(_)
         | Request::Again

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody, tells_who_is};
 use crate::llm::builtin::phrases::List;
-use crate::llm::builtin::quote::{Quote, QuoteKind, asks};
+use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
 use crate::llm::builtin::request::normalize;
 use crate::llm::builtin::wording::{as_written, faint_words};
 use crate::recall::content_words::content_words;
@@ -175,9 +175,15 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
     let words = |text: &str| -> BTreeSet<String> {
         content_words(text).into_iter().chain(faint_words(text)).collect()
     };
+    let asks_of_matter = person_asked_about(topic).is_none();
     let of_quote = |quote: &&Quote<'a>| {
         let asked = quote.question.as_ref().map(|question| words(question));
-        (words(&quote.text), asked.unwrap_or_default())
+        let mut own = words(&quote.text);
+        // "When is Mia's birthday?" asks for what Mia said of hers, "who is Mia?" for what others did.
+        if asks_of_matter && speaks_of_its_author(&quote.text) {
+            own.extend(words(&quote.speaker));
+        }
+        (own, asked.unwrap_or_default())
     };
     let held: Vec<(BTreeSet<String>, BTreeSet<String>)> = quotes.iter().map(of_quote).collect();
     let having = |word: &String| held.iter().filter(|(own, _)| own.contains(word)).count();

@@ -12,7 +12,7 @@ use crate::llm::builtin::answer::{Answer, request};
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::{News, Request};
-use crate::llm::builtin::vocabulary::{LAUGH, WELCOME, truncate_quote};
+use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
@@ -37,8 +37,8 @@ pub fn reply(prompt: &Prompt) -> LlmResponse {
     if !calls.is_empty() {
         return LlmResponse { tool_calls: calls, ..response(String::new()) };
     }
-    if let [(_, request)] = &requests[..]
-        && let Some(emoji) = nod(request, prompt)
+    if let [(message, request)] = &requests[..]
+        && let Some(emoji) = nod(request, &Answer::new(prompt, message))
     {
         return response(emoji.to_owned());
     }
@@ -57,14 +57,16 @@ fn response(text: String) -> LlmResponse {
 }
 
 /// The emoji that says more than words would, if the channel allows it.
-fn nod(request: &Request, prompt: &Prompt) -> Option<&'static str> {
+fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
     let emoji = match request {
+        // Why it says so little is said once.
+        Request::Statement if answer.has_explained_itself() => SEEN,
         Request::Topic(Topic::Thanks | Topic::Acknowledgment) => WELCOME,
         Request::News(News::Good) => News::Good.emoji(),
         Request::Laugh => LAUGH,
         _ => return None,
     };
-    prompt.judge_options.reactions.iter().any(|allowed| allowed == emoji).then_some(emoji)
+    answer.prompt.judge_options.reactions.iter().any(|allowed| allowed == emoji).then_some(emoji)
 }
 
 /// The memos for what it is asked to keep, unless they were made already or no memo can be made.

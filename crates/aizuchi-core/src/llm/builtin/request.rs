@@ -73,7 +73,7 @@ impl Request {
         let text = without_call(text, name);
         // "Hi Aizuchi, when …": the call may stand behind the greeting.
         let rest = without_call(without_greeting(&text), name);
-        let rest = without_excuse(&rest);
+        let rest = without_greeting(without_excuse(&rest));
         if rest.is_empty() {
             return if text.is_empty() { Request::Call } else { Request::Greeting };
         }
@@ -103,6 +103,8 @@ impl Request {
             None if orders => Request::Order(rest.to_owned()),
             None if may_ask => Request::Question(rest.to_owned()),
             None if is_laugh(rest) => Request::Laugh,
+            // "Good morning, it is cold today", 「はじめまして、健太です」.
+            None if greets(&text) => Request::Greeting,
             None => Request::Statement,
         }
     }
@@ -369,6 +371,7 @@ fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<R
 
 /// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.
 fn text_to_keep(text: &str) -> Option<String> {
+    let text = without_polite_question(text);
     if text.trim_end().ends_with(['?', '？', 'か']) {
         return None;
     }
@@ -397,8 +400,38 @@ fn text_to_keep(text: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.to_owned())
 }
 
+/// 「…を覚えておいてもらえる？」 → 「…を覚えておいて」, "can you remember that it moved?" → "can you remember that it moved".
+fn without_polite_question(text: &str) -> &str {
+    const KEEPS: [&str; 4] = ["remember that ", "keep in mind ", "make a note ", "note down "];
+    const ASKS: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
+    let body = text.trim_end_matches(is_mark);
+    let polite = List::Requests.phrases().iter().find_map(|end| body.strip_suffix(end));
+    let keeps = |rest: &&str| {
+        rest.ends_with('て') && List::KeepBehind.phrases().iter().any(|it| rest.ends_with(it))
+    };
+    if let Some(rest) = polite.filter(keeps) {
+        return rest;
+    }
+    let lower = normalize(body);
+    let asked = without_prefixes(&lower, &ASKS);
+    let asked = without_prefixes(asked, &["please "]);
+    let is_order = asked.len() < lower.len() && KEEPS.iter().any(|it| asked.starts_with(it));
+    if is_order { body } else { text }
+}
+
 /// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
 fn without_copula(text: &str) -> &str {
+    // 「金曜にやるから覚えといて」: why it is to be kept is no part of it.
+    const CONNECTIVES: [&str; 6] = ["なんだって", "だって", "なの", "だから", "から", "ので"];
+    // 「15時から」 is a time.
+    let ends_sentence =
+        |rest: &str| rest.ends_with(|letter| "るうくすつぬぶむぐいただ".contains(letter));
+    let text = text.trim_end_matches(is_mark);
+    let before = CONNECTIVES.iter().find_map(|end| {
+        let rest = text.strip_suffix(end)?;
+        (*end != "から" || ends_sentence(rest)).then(|| rest.trim_end_matches('な'))
+    });
+    let text = before.unwrap_or(text);
     match text.strip_suffix('だ') {
         Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
         Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
@@ -460,6 +493,13 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     })
 }
 
+/// What a message says besides a greeting: "good morning @Aizuchi, the office is closed".
+pub fn behind_greeting(text: &str, name: &str) -> String {
+    let text = without_call(text, name);
+    let rest = without_call(without_greeting(&text), name);
+    without_greeting(&rest).to_owned()
+}
+
 fn without_greeting(text: &str) -> &str {
     let lower = text.to_lowercase();
     let found = List::Greetings.phrases().iter().find_map(|greeting| {
@@ -470,11 +510,25 @@ fn without_greeting(text: &str) -> &str {
     });
     let Some(rest) = found else { return text };
     let rest = rest.trim_start_matches(|letter| is_mark(letter) || "~〜ー♪".contains(letter));
+    // "Hello, nice to meet you!", 「はじめまして！よろしくね」.
+    if rest.len() < text.len() && !rest.is_empty() {
+        let behind = without_greeting(rest);
+        if behind.len() < rest.len() {
+            return behind;
+        }
+    }
     // "hello there", "hi all".
     let others =
         ["", "there", "all", "everyone", "team", "again", "friend", "皆さん", "みなさん", "みんな"];
     let is_greeting = others.contains(&rest.trim_matches(is_mark).to_lowercase().as_str());
     if is_greeting { "" } else { rest }
+}
+
+/// Whether a text begins with a greeting, and not only with a word that asks for attention.
+fn greets(text: &str) -> bool {
+    const ATTENTION: [&str; 5] = ["hey", "yo ", "ねえ", "あのさ", "ちょっと"];
+    let lower = normalize(text);
+    without_greeting(text).len() < text.len() && !ATTENTION.iter().any(|it| lower.starts_with(it))
 }
 
 /// The question behind an excuse: "sorry, when is the deploy?", 「すみません、今何時ですか」.
