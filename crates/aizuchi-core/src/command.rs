@@ -2,7 +2,9 @@
 //! whole text after the persona's name must be a command; anything else is conversation, for a model to answer.
 
 pub mod named_message;
+pub mod remembered;
 pub mod reply;
+pub mod memory_reply;
 pub mod parse;
 pub mod reply_renderer;
 
@@ -27,7 +29,7 @@ pub enum Command {
     Why,
     /// How it takes part here.
     Status,
-    /// What it remembers of this channel.
+    /// What it remembers and may say here.
     Memory,
     /// Say nothing, for this long or until a user revokes it.
     Mute {

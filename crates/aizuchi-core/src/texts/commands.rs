@@ -1,6 +1,8 @@
 //! What the persona answers to commands, and its notice on joining a channel.
 
+use crate::chat::Visibility;
 use crate::decision::DecisionResult;
+use crate::memory::layer::Layer;
 use crate::persona::Language;
 use crate::rules::Mode;
 use crate::texts::pick;
@@ -38,6 +40,8 @@ texts! {
     nothing_remembered:
         "I don’t remember anything about this channel yet, apart from the latest messages."
         / "最近の発言のほかには、まだ何も覚えていません。";
+    /// Follows the lines of a section that is too long.
+    more_remembered(count: usize): "(and {count} more)" / "（ほか {count} 件）";
 
     /// See [`manner`].
     in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
@@ -158,6 +162,28 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Failed) | None => {
             pick(language, "I couldn’t answer", "うまく答えられませんでした")
         }
+    }
+}
+
+/// The heading of a section of what is remembered, in a channel or a direct message.
+pub fn remembered_heading(
+    language: Language,
+    layer: Layer,
+    visibility: Visibility,
+) -> &'static str {
+    match (layer, visibility) {
+        (Layer::Thread, _) => pick(language, "From this thread:", "このスレッドのこと："),
+        (Layer::Channel, Visibility::Direct) => {
+            pick(language, "From our direct messages:", "この DM のこと：")
+        }
+        (Layer::Channel, Visibility::Public | Visibility::Private) => {
+            pick(language, "From this channel:", "このチャンネルのこと：")
+        }
+        (Layer::Recent, _) => pick(language, "Recently:", "最近のこと："),
+        (Layer::Workspace, _) => {
+            pick(language, "From the public channels:", "公開チャンネルのこと：")
+        }
+        (Layer::Memos, _) => pick(language, "My notes:", "メモ："),
     }
 }
 

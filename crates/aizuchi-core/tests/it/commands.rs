@@ -1,12 +1,10 @@
 //! Commands in plain words, as transcripts on every store and in both languages.
 
-use aizuchi_core::chat::{Arrival, ChannelId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_core::chat::{Arrival, Heard, MessageId, Role, User, UserId};
 use aizuchi_core::inbox::Delivery;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
-use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
@@ -846,37 +844,6 @@ async fn the_other_commands_in_japanese() {
     [m006] spoke by command: 私への指示でした ()
     [m007] spoke by command: 私への指示でした ()
     [m008] spoke by command: 私への指示でした ()
-    ");
-}
-
-#[tokio::test]
-async fn memory_shows_what_is_remembered_of_this_channel_only() {
-    let transcript = on_every_database(async |store| {
-        let harness = Harness::new(store).await;
-        for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
-            let key = MemoryKey {
-                workspace: workspace(),
-                scope: MemoryScope::Channel(ChannelId::new(channel)),
-                term: MemoryTerm::LongTerm,
-            };
-            let entry = MemoryEntry {
-                date: jiff::civil::date(2026, 3, 1),
-                text: text.into(),
-                visibility: Visibility::Public,
-                messages: Vec::new(),
-                pinned: false,
-            };
-            let newest = harness.clock.now();
-            harness.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;
-        }
-        harness.says("alice", "@Aizuchi memory").await;
-        harness.pass(5).await;
-        harness.transcript().await
-    });
-    assert_snapshot!(transcript.await, @"
-       0s alice: @Aizuchi memory
-       0s (persona): - 2026-03-01: the beans are up
-    [m000] spoke by command: it was a command for me ()
     ");
 }
 
