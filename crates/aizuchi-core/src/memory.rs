@@ -4,6 +4,7 @@
 
 pub mod layer;
 pub mod doubles;
+pub mod asker;
 pub mod change;
 
 use std::fmt::{self, Write as _};

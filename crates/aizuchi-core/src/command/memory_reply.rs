@@ -1,8 +1,10 @@
-//! The answer to `memory`: what is remembered, under headings, each thing once.
+//! The answers to `memory`, which shows what is remembered under headings, each thing once, and to `forget that`.
 
 use crate::chat::Visibility;
 use crate::command::CommandRequest;
-use crate::command::remembered::{Remembered, remembered_in, without_doubles};
+use crate::command::forget_that::{self, Meant};
+use crate::command::quoted::Quoted;
+use crate::command::remembered::{Item, Remembered, remembered_in, without_doubles};
 use crate::command::reply::{CommandReplies, screen_stored, truncate};
 use crate::memory::layer::Layer;
 use crate::persona::Language;
@@ -11,6 +13,8 @@ use crate::texts;
 
 /// The longest answer, in characters: what fits on a screen.
 const MAX_LENGTH: usize = 1500;
+/// The longest quotation of one of them.
+const MAX_QUOTE_LENGTH: usize = 200;
 
 impl CommandReplies {
     pub(super) async fn memory_text(
@@ -26,6 +30,45 @@ impl CommandReplies {
         let sections = sections(&once, request.visibility, language);
         Ok(screen_stored(&sections.join("\n\n"), language))
     }
+
+    /// What became of what was to be forgotten.
+    pub(super) async fn forget_that_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
+        let name = &self.persona.name;
+        let text = match forget_that::meant(&*self.store, &*self.archive, request).await? {
+            Meant::Nothing => texts::commands::nothing_to_forget(language, name),
+            Meant::Several(items) => {
+                texts::commands::which_to_forget(language, name, &quote(&items))
+            }
+            Meant::Forgotten(items) if items.is_empty() => forgot_memo(request, language),
+            Meant::Forgotten(items) => texts::commands::forgot_that(language, &quote(&items)),
+            Meant::One(items) if items.iter().all(|it| forget_that::may_forget(request, it)) => {
+                texts::commands::failed(language).to_owned()
+            }
+            Meant::One(_) => texts::commands::pinned_memory(language).to_owned(),
+        };
+        Ok(screen_stored(&text, language))
+    }
+}
+
+/// A memo's words are gone, and only the user knows them.
+fn forgot_memo(request: &CommandRequest, language: Language) -> String {
+    match Quoted::split(&request.text).quotations.first() {
+        Some(quotation) => {
+            let quotation = truncate(quotation, MAX_QUOTE_LENGTH);
+            texts::commands::forgot_quoted_memo(language, &quotation)
+        }
+        None => texts::commands::forgot_memo(language).to_owned(),
+    }
+}
+
+/// Each on a line of its own.
+fn quote(items: &[Item]) -> String {
+    let line = |item: &Item| format!("> {}", truncate(&item.line(), MAX_QUOTE_LENGTH));
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A section for each layer that holds something. What a short one leaves is for those behind it.

@@ -85,6 +85,7 @@ impl CommandReplies {
                 }
             }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
+            Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),
             Command::ForgetMeForSure => match was_forgotten_before(&orders, request) {
                 true => texts::commands::forgotten_before(language).to_owned(),

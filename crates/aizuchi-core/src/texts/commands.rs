@@ -43,6 +43,27 @@ texts! {
     /// Follows the lines of a section that is too long.
     more_remembered(count: usize): "(and {count} more)" / "（ほか {count} 件）";
 
+    /// `quotes` are lines that begin with “>”.
+    forgot_that(quotes: &str):
+        "I’ve forgotten this:\n{quotes}\nWhat was said so far won’t bring it back. The messages themselves stay where they are."
+        / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
+    /// Its words are gone.
+    forgot_memo: "I’ve thrown that note away." / "そのメモを消しました。";
+    forgot_quoted_memo(quote: &str):
+        "I’ve thrown away the note that you quoted: “{quote}”"
+        / "引用されたメモを消しました：「{quote}」";
+    which_to_forget(name: &str, quotes: &str):
+        "I remember more than one thing like that:\n{quotes}\nPlease quote the one you mean, with `@{name} forget that` below it."
+        / "当てはまることがいくつかあります。\n{quotes}\nどれか 1 つを引用して、その下に `@{name} それ忘れて` と書いてください。";
+    nothing_to_forget(name: &str):
+        "I don’t remember anything like that here. `@{name} memory` shows what I remember; quote a line of it and write `@{name} forget that` "
+        "below."
+        / "ここでは、当てはまることを覚えていません。`@{name} 記憶` で覚えていることを見て、その 1 行を引用し、下に `@{name} それ忘れて` と"
+          "書いてください。";
+    pinned_memory:
+        "That is pinned, so only an admin can have me forget it. I still remember it."
+        / "固定された記憶なので、忘れさせられるのは管理者だけです。まだ覚えています。";
+
     /// See [`manner`].
     in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
     /// A sentence about the mode follows.
@@ -115,6 +136,7 @@ texts! {
         "- `stop`: I stay silent here for an hour\n"
         "- `mute 2h`, `mute`, `unmute`\n"
         "- `opt out`, `opt in`: whether I listen to you\n"
+        "- `forget that`, below a quote or right after I said it: I forget that one thing\n"
         "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
         "- `reset`: I start fresh in this conversation (in direct messages; elsewhere only for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
@@ -123,6 +145,7 @@ texts! {
           "- `ストップ`：ここでは 1 時間話しません\n"
           "- `2時間ミュート`、`ミュート`、`ミュート解除`\n"
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
+          "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Follows [`help`].

@@ -267,6 +267,7 @@ async fn commands_do_not_prevent_a_judgment() {
       10s (persona): - `stop`: I stay silent here for an hour
     - `mute 2h`, `mute`, `unmute`
       10s (persona): - `opt out`, `opt in`: whether I listen to you
+      10s (persona): - `forget that`, below a quote or right after I said it: I forget that one thing
       10s (persona): - `forget me`: I ask once more, then delete what you said and what I remember of it
       10s (persona): - `reset`: I start fresh in this conversation (in direct messages; elsewhere only for
       10s (persona): admins)
@@ -833,8 +834,9 @@ async fn the_other_commands_in_japanese() {
     - `ストップ`：ここでは 1 時間話しません
     - `2時間ミュート`、`ミュート`、`ミュート解除`
       40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
-      40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
+    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+    - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
