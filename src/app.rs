@@ -143,6 +143,7 @@ impl App {
         let inbox = |wait_settings, redaction, remember_delay| {
             Arc::new(Inbox {
                 store: store.clone(),
+                archive: store.clone(),
                 in_flight: in_flight.clone(),
                 clock: clock.clone(),
                 metrics: metrics.clone(),

@@ -133,6 +133,7 @@ async fn import_with_progress(
     channel_cache.replace_orders(workspace, &store.orders(workspace).await?);
     let inbox = Inbox {
         store: store.clone(),
+        archive: store.clone(),
         in_flight: Arc::new(InFlight::default()),
         channel_cache: Arc::new(channel_cache),
         clock: clock.clone(),

@@ -95,6 +95,7 @@ pub fn run(
     let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
+        archive: volatile.clone(),
         in_flight: in_flight.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),

@@ -431,7 +431,7 @@ pub struct ChangeAnswer {
     /// If it is of a memo.
     memo: Option<MemoryId>,
     ts: f64,
-    /// Who it was. Viewers do not learn it.
+    /// Who it was: in the chat the id of the user, and when they gave the command, in milliseconds. Viewers do not learn it.
     by: Option<Arc<str>>,
     kind: JournalKind,
     /// The versions.

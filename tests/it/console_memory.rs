@@ -145,6 +145,30 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// Slack sends a quotation as it is written in markup.
+#[tokio::test]
+async fn the_journal_names_who_had_something_forgotten_in_the_chat() {
+    let (harness, program, workspace) = remembering().await;
+    let quoted = format!("forget that\n&gt; {KETTLE}");
+    harness.post_mention(&harness.tea, &harness.mio, &quoted);
+    let removals = "SELECT count(DISTINCT kind) FROM memory_changes WHERE kind = 'removed'";
+    harness.until_kept(removals, 1).await;
+    let memory = long_term(&program, OPERATOR, &workspace, &harness.tea).await;
+    assert_eq!(memory["entries"], json!([]));
+    assert_eq!(memory["removed"].as_array().unwrap().len(), 1);
+    let page = format!("/console/memory?workspace={workspace}&channel={}", harness.tea);
+    for (token, is_named) in [(OPERATOR, true), (VIEWER, false)] {
+        let shown = get(&program, Some(token), &page).await.text().await.unwrap();
+        let journal = shown.split_once("id=\"journal\"").unwrap().1;
+        assert_eq!(journal.contains("Mio"), is_named, "{journal}");
+    }
+    let changes = format!("/api/memory-changes?workspace={workspace}");
+    let journal = json_of(get(&program, Some(OPERATOR), &changes).await).await;
+    let by = journal["changes"].as_array().unwrap().iter().find(|it| it["kind"] == "removed");
+    assert!(by.unwrap()["by"].as_str().unwrap().starts_with(&harness.mio), "{journal}");
+    assert_eq!(program.stop(), Some(0));
+}
+
 #[tokio::test]
 async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     let (harness, program, workspace) = remembering().await;

@@ -59,6 +59,7 @@ impl Room {
         let inbox = |wait_settings| {
             Arc::new(Inbox {
                 store: store.clone(),
+                archive: store.clone(),
                 in_flight: in_flight.clone(),
                 channel_cache: channel_cache.clone(),
                 clock: clock.clone(),

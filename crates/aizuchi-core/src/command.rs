@@ -2,7 +2,11 @@
 //! whole text after the persona's name must be a command; anything else is conversation, for a model to answer.
 
 pub mod named_message;
+pub mod quoted;
+pub mod remembered;
+pub mod forget_that;
 pub mod reply;
+pub mod memory_reply;
 pub mod parse;
 pub mod reply_renderer;
 
@@ -10,7 +14,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ConversationId, Message, Role, UserId, Visibility};
+use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
 use crate::rules::Mode;
@@ -27,7 +31,7 @@ pub enum Command {
     Why,
     /// How it takes part here.
     Status,
-    /// What it remembers of this channel.
+    /// What it remembers and may say here.
     Memory,
     /// Say nothing, for this long or until a user revokes it.
     Mute {
@@ -41,6 +45,8 @@ pub enum Command {
     Mode(Option<Mode>),
     /// Start over here: forget everything that was said so far.
     Reset,
+    /// Remove from memory what the command quotes, or what was just said of it.
+    ForgetThat,
     /// Ask whether the user is sure.
     ForgetMe,
     /// Delete what the user said. It cannot be undone.
@@ -78,6 +84,8 @@ pub struct CommandRequest {
     pub at: Timestamp,
     /// The command's own words. There are none where it was chosen from a menu.
     pub text: Arc<str>,
+    /// The message to which it replies, if the platform says so.
+    pub reply_to: Option<MessageId>,
 }
 
 impl CommandRequest {
@@ -95,6 +103,7 @@ impl CommandRequest {
             role,
             at: message.at,
             text: message.text.clone(),
+            reply_to: None,
         }
     }
 
@@ -117,6 +126,7 @@ impl CommandRequest {
             | Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
+            | Command::ForgetThat
             | Command::ForgetMe
             | Command::ForgetMeForSure
             | Command::OptOut
@@ -138,6 +148,7 @@ impl CommandRequest {
                 Command::Why
                 | Command::Status
                 | Command::Memory
+                | Command::ForgetThat
                 | Command::ForgetMe
                 | Command::ForgetMeForSure
                 | Command::OptOut
@@ -147,7 +158,7 @@ impl CommandRequest {
             }
     }
 
-    /// The order to store, if any. Applying it is idempotent.
+    /// The order to store, if any. Applying it is idempotent. What `forget that` means has to be looked up first.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
         let channel = |scope: MuteScope| {
@@ -165,6 +176,7 @@ impl CommandRequest {
             Command::Why
             | Command::Status
             | Command::Memory
+            | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help
             | Command::Usage(_) => return None,

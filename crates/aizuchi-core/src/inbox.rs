@@ -7,6 +7,7 @@ pub mod conversation_cache;
 pub mod disposition;
 pub mod in_flight;
 mod linking;
+mod forgetting;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -90,6 +91,8 @@ impl From<Heard> for Delivery {
 /// Where platforms deliver.
 pub struct Inbox {
     pub store: Arc<dyn Store>,
+    /// What commands refer to is read there.
+    pub archive: Arc<dyn Archive>,
     pub in_flight: Arc<InFlight>,
     pub channel_cache: Arc<ChannelCache>,
     pub clock: Clock,
@@ -146,7 +149,7 @@ impl Inbox {
     async fn ingest(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
         let Delivery { heard, client_message_id, cursor, reply_to } = delivery;
         let heard = self.address_direct_messages(heard);
-        let command = self.parse_command(&heard);
+        let command = self.parse_command(&heard, reply_to.as_ref());
         let heard = self.address_calls(heard);
         if let Some(request) = &command {
             // Before it is stored, since a stored message is not carried out again.
@@ -254,7 +257,7 @@ impl Inbox {
     }
 
     /// The command in what was heard, if it is one.
-    fn parse_command(&self, heard: &Heard) -> Option<CommandRequest> {
+    fn parse_command(&self, heard: &Heard, reply_to: Option<&MessageId>) -> Option<CommandRequest> {
         let Heard::Message(message, arrival @ (Arrival::Live | Arrival::Backfilled)) = heard else {
             return None;
         };
@@ -276,7 +279,8 @@ impl Inbox {
         let role = self.channel_cache.role(&conversation.workspace, &message.author.id);
         let visibility =
             self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
-        Some(CommandRequest::from_message(command, message, visibility, role))
+        let request = CommandRequest::from_message(command, message, visibility, role);
+        Some(CommandRequest { reply_to: reply_to.cloned(), ..request })
     }
 
     /// Carries out the command in a message, unless the message is stored already.
@@ -289,8 +293,10 @@ impl Inbox {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
         // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
         // or left out are carried out anyway.
-        let is_about_privacy =
-            matches!(request.command, Command::ForgetMeForSure | Command::OptOut | Command::Reset);
+        let is_about_privacy = matches!(
+            request.command,
+            Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
+        );
         let is_in_time = *arrival == Arrival::Live || is_about_privacy;
         let conversation = &message.conversation;
         let is_stored = self
@@ -307,6 +313,9 @@ impl Inbox {
 
     /// Applies a command's order, if it has one. `stop` never shortens a mute.
     pub async fn carry_out(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        if request.command == Command::ForgetThat {
+            return self.forget_that(request).await;
+        }
         let Some(order) = request.to_order() else { return Ok(()) };
         if request.command == Command::Stop {
             let orders = self.store.orders(order.workspace()).await?;

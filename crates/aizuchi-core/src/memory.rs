@@ -2,6 +2,9 @@
 //! memory is a list of dated entries. Each entry knows its source messages, so that it can be forgotten when
 //! one of them is edited or deleted.
 
+pub mod layer;
+pub mod doubles;
+pub mod asker;
 pub mod change;
 
 use std::fmt::{self, Write as _};

@@ -230,6 +230,7 @@ impl DiscordPlatform {
         Some(CommandRequest {
             command: SlashCommands::parse(&text),
             text: text.into(),
+            reply_to: None,
             visibility: self
                 .inbox
                 .channel_cache

@@ -687,8 +687,10 @@ pub fn build_parts_with(
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let channel_cache = Arc::new(ChannelCache::new(options.settings.rulebook.clone()));
+    let archive = options.archive.unwrap_or_else(|| Arc::new(VolatileStore::new()));
     let inbox = Inbox {
         store: store.clone(),
+        archive: archive.clone(),
         channel_cache: channel_cache.clone(),
         redaction: Redaction::Drop,
         persona_name: Some("Aizuchi".into()),
@@ -707,7 +709,7 @@ pub fn build_parts_with(
     });
     let command_replies = CommandReplies {
         store: store.clone(),
-        archive: options.archive.unwrap_or_else(|| Arc::new(VolatileStore::new())),
+        archive,
         rulebook: options.settings.rulebook.clone(),
         persona: persona.clone(),
         zone: options.settings.zone.clone(),

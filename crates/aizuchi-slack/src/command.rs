@@ -118,6 +118,7 @@ impl SlackPlatform {
         let request = CommandRequest {
             command: SlashCommands::parse(text),
             text: text.into(),
+            reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
             conversation: ConversationId { workspace, channel, thread: None },

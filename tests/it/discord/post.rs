@@ -110,6 +110,7 @@ impl PostHarness {
         let store = Arc::new(VolatileStore::new());
         let inbox = Arc::new(Inbox {
             store: store.clone(),
+            archive: store.clone(),
             channel_cache: Arc::new(ChannelCache::default()),
             persona_name: None,
             is_announcing: false,

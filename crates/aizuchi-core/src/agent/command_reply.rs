@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::agent::{Agent, StepError};
-use crate::chat::{MessageId, UserId};
+use crate::chat::{ConversationId, MessageId, UserId};
 use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
@@ -42,8 +42,8 @@ impl Agent {
             pending.filter(|command| command.user == first.user).collect();
         let mut answers: Vec<String> = Vec::new();
         let mut is_public = true;
-        for command in newest_distinct(&from_user) {
-            let request = self.command_request(context, command);
+        for command in self.newest_distinct(&from_user) {
+            let request = self.command_request(context, command).await?;
             is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
             let answer = match request {
                 Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
@@ -127,28 +127,53 @@ impl Agent {
         Some(self.draft_command_reply(context, vec![text.to_owned()], owed, why, reader))
     }
 
-    fn command_request(
+    async fn command_request(
         &self,
         context: &Context,
         pending: &PendingCommand,
-    ) -> Option<CommandRequest> {
-        Some(CommandRequest {
-            command: Command::parse_message(&pending.text, &self.persona.name)?,
+    ) -> Result<Option<CommandRequest>, StepError> {
+        let Some(command) = Command::parse_message(&pending.text, &self.persona.name) else {
+            return Ok(None);
+        };
+        let reply_to = match command == Command::ForgetThat {
+            true => self.replied_to(context, &pending.message).await?,
+            false => None,
+        };
+        Ok(Some(CommandRequest {
+            command,
             conversation: context.conversation.clone(),
             visibility: context.visibility,
             user: pending.user.clone(),
             role: pending.role,
             at: pending.at,
             text: pending.text.clone(),
-        })
+            reply_to,
+        }))
     }
-}
 
-/// The newest of these commands, each once.
-fn newest_distinct<'a>(commands: &[&'a PendingCommand]) -> Vec<&'a PendingCommand> {
-    let mut seen = HashSet::new();
-    let newest = commands.iter().rev().filter(|command| seen.insert(&command.text));
-    let mut newest: Vec<&PendingCommand> = newest.take(MAX_ANSWERED).copied().collect();
-    newest.reverse();
-    newest
+    /// The message to which a command replies, as the platform said.
+    async fn replied_to(
+        &self,
+        context: &Context,
+        command: &MessageId,
+    ) -> Result<Option<MessageId>, StepError> {
+        let ConversationId { workspace, channel, .. } = &context.conversation;
+        let archive = &self.command_answers.archive;
+        let links = archive.links(workspace, channel, std::slice::from_ref(command)).await?;
+        let parents = links.into_iter().flat_map(|(_, links)| links.parents.into_keys());
+        Ok(parents.last())
+    }
+
+    /// The newest of these commands, each once. “That” is another thing each time.
+    fn newest_distinct<'a>(&self, commands: &[&'a PendingCommand]) -> Vec<&'a PendingCommand> {
+        let mut seen = HashSet::new();
+        let mut is_new = |command: &PendingCommand| {
+            let parsed = Command::parse_message(&command.text, &self.persona.name);
+            seen.insert(command.text.clone()) || parsed == Some(Command::ForgetThat)
+        };
+        let newest = commands.iter().rev().filter(|command| is_new(command));
+        let mut newest: Vec<&PendingCommand> = newest.take(MAX_ANSWERED).copied().collect();
+        newest.reverse();
+        newest
+    }
 }

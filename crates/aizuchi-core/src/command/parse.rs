@@ -3,6 +3,7 @@
 
 use jiff::SignedDuration;
 
+use crate::command::quoted::Quoted;
 use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
 use crate::persona::spelling::spellings;
 use crate::rules::Mode;
@@ -286,6 +287,60 @@ const RESET: [&str; 10] = [
     "会話を忘れて",
     "この会話を忘れて",
 ];
+const FORGET_THAT: &[&str] = &[
+    "forget that",
+    "forget this",
+    "forget about that",
+    "forget that one",
+    "forget this one",
+    "forget that entry",
+    "forget that memory",
+    "forget that memo",
+    "forget that note",
+    "don't remember that",
+    "do not remember that",
+    "それ忘れて",
+    "それを忘れて",
+    "それは忘れて",
+    "今の忘れて",
+    "今のを忘れて",
+    "今のは忘れて",
+    "いまの忘れて",
+    "いまのを忘れて",
+    "いまのは忘れて",
+    "さっきの忘れて",
+    "さっきのを忘れて",
+    "さっきのは忘れて",
+    "そのこと忘れて",
+    "そのことを忘れて",
+    "そのことは忘れて",
+    "これ忘れて",
+    "これを忘れて",
+    "これは忘れて",
+    "その記憶を消",
+    "その記憶を消して",
+    "その記憶を忘れて",
+    "この記憶を消",
+    "この記憶を消して",
+    "この記憶を忘れて",
+    "そのメモを消",
+    "そのメモを消して",
+    "このメモを消",
+    "このメモを消して",
+];
+/// The same beside a quotation.
+const FORGET_QUOTED: &[&str] = &[
+    "forget",
+    "forget about",
+    "忘れて",
+    "を忘れて",
+    "は忘れて",
+    "って忘れて",
+    "のことを忘れて",
+    "のことは忘れて",
+    "というのを忘れて",
+    "というのは忘れて",
+];
 const FORGET_ME: [&str; 12] = [
     "forget me",
     "forget-me",
@@ -409,13 +464,29 @@ impl Command {
     /// the beginning or end. In a direct message it may be left out, except for “why?”, which is then part of
     /// the conversation.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
+        if Self::forgets_quotation(text, name) {
+            return Some(Command::ForgetThat);
+        }
         let text = normalize(text);
-        let names = spellings(name);
-        let mentioned = names.iter().find(|spelling| text.contains(&format!("@{}", spelling.text)));
-        let name = mentioned.map_or(name, |spelling| &spelling.text);
-        let order = without_name(&text, &normalize(name));
+        let (order, name) = addressed_order(&text, name);
         let command = Self::parse(&order).filter(|it| *it != Command::Why || order != text);
-        command.or_else(|| Self::silenced_by_name(&text, name))
+        command.or_else(|| Self::silenced_by_name(&text, &name))
+    }
+
+    /// Whether a text has what it quotes forgotten: `forget that` below lines that begin with `>`, or with the words in
+    /// quotation marks.
+    fn forgets_quotation(text: &str, name: &str) -> bool {
+        let Quoted { rest, quotations } = Quoted::split(text);
+        if quotations.is_empty() {
+            return false;
+        }
+        let (order, _) = addressed_order(&normalize(&rest), name);
+        let order = order.trim_matches([' ', ':', '：']);
+        let is_meant = |form: &String| {
+            let form = form.trim_matches([' ', ':', '：']);
+            FORGET_THAT.contains(&form) || FORGET_QUOTED.contains(&form)
+        };
+        !is_question(order) && candidate_forms(order).iter().any(is_meant)
     }
 
     /// What a message orders that tells the persona by its name to be silent: for how long, if it says that.
@@ -468,6 +539,9 @@ impl Command {
 
     /// The same for a text that can only be a command.
     pub fn parse(order: &str) -> Option<Self> {
+        if Self::forgets_quotation(order, "") {
+            return Some(Command::ForgetThat);
+        }
         let order = normalize(order);
         let forms = candidate_forms(&order);
         let bare = forms.first()?.as_str();
@@ -482,8 +556,7 @@ impl Command {
             return Some(Command::Stop);
         }
         // A question whether it can be muted does not mute it.
-        let is_question = order.trim_end().ends_with(['?', '？']);
-        match is_question {
+        match is_question(&order) {
             true => question,
             false => question
                 .or_else(|| forms.iter().find_map(|form| parse_order(form)))
@@ -524,11 +597,16 @@ fn without_softener(form: &str) -> &str {
     softeners.iter().find_map(|word| form.strip_prefix(word)).map_or(form, str::trim_start)
 }
 
+fn is_question(order: &str) -> bool {
+    order.trim_end().ends_with(['?', '？'])
+}
+
 fn parse_order(form: &str) -> Option<Command> {
     match form {
         form if STOP.contains(&without_softener(form)) => Some(Command::Stop),
         form if RESET.contains(&form) => Some(Command::Reset),
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
+        form if FORGET_THAT.contains(&form) => Some(Command::ForgetThat),
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
         form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
@@ -648,6 +726,14 @@ fn normalize(text: &str) -> String {
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// What a normalized message says besides the persona's name, and how it spells that.
+fn addressed_order(text: &str, name: &str) -> (String, String) {
+    let names = spellings(name);
+    let mentioned = names.iter().find(|spelling| text.contains(&format!("@{}", spelling.text)));
+    let name = mentioned.map_or(name, |spelling| &spelling.text);
+    (without_name(text, &normalize(name)), name.to_owned())
+}
+
 /// Removes the persona's name from the beginning or end.
 fn without_name(text: &str, name: &str) -> String {
     let marks = [' ', ',', ':', '、', '，', '：'];
@@ -699,8 +785,8 @@ mod tests {
     #[test]
     fn commands_are_parsed_in_both_languages() {
         use Command::{
-            ForgetMe, ForgetMeForSure, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute,
-            Usage, Why,
+            ForgetMe, ForgetMeForSure, ForgetThat, Help, Memory, OptIn, OptOut, Reset, Status,
+            Stop, Unmute, Usage, Why,
         };
         use MuteScope::{Channel, Workspace};
         let mode = |mode| Command::Mode(Some(mode));
@@ -789,6 +875,18 @@ mod tests {
             ("@Aizuchi please forget this conversation.", Reset),
             ("@Aizuchi 会話をリセットして", Reset),
             ("@Aizuchi help", Help),
+            ("@Aizuchi forget that", ForgetThat),
+            ("@Aizuchi, please forget that!", ForgetThat),
+            ("forget that @Aizuchi", ForgetThat),
+            ("@Aizuchi それ忘れて", ForgetThat),
+            ("@アイズチ 今のは忘れてください", ForgetThat),
+            ("@Aizuchi その記憶を消してください", ForgetThat),
+            ("> 2026-03-01: the beans are up\n@Aizuchi forget that", ForgetThat),
+            ("@Aizuchi forget that\n> why? forget me, yes", ForgetThat),
+            ("@Aizuchi forget that: “the beans are up”", ForgetThat),
+            ("@Aizuchi please forget \"the beans are up\".", ForgetThat),
+            ("@Aizuchi 「豆が出た」を忘れて", ForgetThat),
+            ("> 豆が出た\n@Aizuchi これ忘れて", ForgetThat),
         ] {
             assert_eq!(Command::parse_message(text, "Aizuchi"), Some(expected), "{text}");
         }
@@ -873,6 +971,15 @@ mod tests {
             "@Aizuchi reset?",
             "@Aizuchi reset the router",
             "@Aizuchi 解除して",
+            "@Aizuchi forget it",
+            "@Aizuchi forget that?",
+            "@Aizuchi forget that the deploy is on Friday",
+            "@Aizuchi did you forget \"the beans\"?",
+            "@Aizuchi forget \"the beans\" and buy peas",
+            "> forget that\n@Aizuchi why is this here",
+            "> the beans are up\n@Aizuchi forget me",
+            "@Aizuchi 財布を忘れて困った",
+            "@Aizuchi それ忘れてた",
         ] {
             assert_eq!(Command::parse_message(text, "Aizuchi"), None, "{text}");
         }

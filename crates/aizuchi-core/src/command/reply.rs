@@ -13,7 +13,6 @@ use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
-use crate::memory::{Memory, MemoryScope};
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -25,8 +24,6 @@ use crate::texts;
 
 /// How many of a channel's newest decisions are searched for the one in question.
 const MAX_DECISIONS: usize = 50;
-/// The longest excerpt of a memory, in characters: what fits on a screen.
-const MAX_MEMORY_LENGTH: usize = 1500;
 /// The longest quotation of a message that is asked about, in characters.
 const MAX_QUOTE_LENGTH: usize = 80;
 
@@ -88,6 +85,7 @@ impl CommandReplies {
                 }
             }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
+            Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),
             Command::ForgetMeForSure => match was_forgotten_before(&orders, request) {
                 true => texts::commands::forgotten_before(language).to_owned(),
@@ -183,29 +181,6 @@ impl CommandReplies {
         })
     }
 
-    async fn memory_text(
-        &self,
-        request: &CommandRequest,
-        language: Language,
-    ) -> Result<String, StoreError> {
-        let memories = self.store.memories(&request.conversation.workspace).await?;
-        let is_here = |memory: &&Memory| match &memory.key.scope {
-            MemoryScope::Channel(channel) => *channel == request.conversation.channel,
-            MemoryScope::Thread(channel, thread) => {
-                *channel == request.conversation.channel
-                    && Some(thread) == request.conversation.thread.as_ref()
-            }
-            MemoryScope::Workspace => false,
-        };
-        let entries = memories.iter().filter(is_here).flat_map(|memory| &memory.entries);
-        let lines: Vec<String> =
-            entries.map(|entry| format!("- {}: {}", entry.date, entry.text)).collect();
-        if lines.is_empty() {
-            return Ok(texts::commands::nothing_remembered(language).to_owned());
-        }
-        Ok(screen_stored(&truncate(&lines.join("\n"), MAX_MEMORY_LENGTH), language))
-    }
-
     /// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
     /// not change it.
     fn mute_text(
@@ -276,7 +251,7 @@ fn was_forgotten_before(orders: &StandingOrders, request: &CommandRequest) -> bo
 }
 
 /// A text of a model as it was stored, perhaps by a version that screened less. None of its URLs is live.
-fn screen_stored(text: &str, language: Language) -> String {
+pub(super) fn screen_stored(text: &str, language: Language) -> String {
     let (known, secrets) = (KnownUrls::default(), SecretScanner::default());
     outgoing::screen(text, &known, CodeBlocks::LoseUrls, &secrets, language)
 }
@@ -286,7 +261,7 @@ fn is_about_messages(decision: &Decision) -> bool {
     decision.closed.is_some() && decision.gate != Some(Gate::Command)
 }
 
-fn truncate(text: &str, max_length: usize) -> String {
+pub(super) fn truncate(text: &str, max_length: usize) -> String {
     match text.char_indices().nth(max_length) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! What people change about memories on the console, and the journal of all changes. What they pinned or removed
+//! What people change about memories on the console and in the chat, and the journal of all changes. What they pinned or removed
 //! outlives every new version.
 
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::memory::asker::Asker;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey};
 use crate::overlap::{OverlapIndex, OverlapThreshold};
 
@@ -36,6 +37,8 @@ pub enum MemoryChange {
     Unpin(MemoryEntry),
     /// Remove it here, and what was made from the same messages and says the same in the workspace's other memories.
     Remove(MemoryEntry),
+    /// The same in the chat, as far as somebody there may: what they may not see stays, and so may what is pinned.
+    Forget(MemoryEntry, Asker),
     /// Put back what was removed.
     Restore(MemoryEntry),
     /// As it was in an earlier version.
@@ -150,7 +153,7 @@ impl MemoryChange {
             MemoryChange::Edit { .. } => JournalKind::Edited,
             MemoryChange::Pin(_) => JournalKind::Pinned,
             MemoryChange::Unpin(_) => JournalKind::Unpinned,
-            MemoryChange::Remove(_) => JournalKind::Removed,
+            MemoryChange::Remove(_) | MemoryChange::Forget(..) => JournalKind::Removed,
             MemoryChange::Restore(_) => JournalKind::Restored,
             MemoryChange::Revert(_) => JournalKind::Reverted,
             MemoryChange::Regenerate => JournalKind::Regenerated,
@@ -171,6 +174,10 @@ impl MemoryChange {
                 MemoryChange::Edit { .. } | MemoryChange::Remove(_) => {
                     MemoryChange::Remove(repeat.clone())
                 }
+                MemoryChange::Forget(_, asker) if asker.may_remove(&other.key, repeat) => {
+                    MemoryChange::Remove(repeat.clone())
+                }
+                MemoryChange::Forget(..) => continue,
                 MemoryChange::Pin(_)
                 | MemoryChange::Unpin(_)
                 | MemoryChange::Restore(_)
@@ -204,7 +211,10 @@ impl MemoryChange {
                 let index = place(&memory.entries, entry)?;
                 memory.entries[index].pinned = false;
             }
-            MemoryChange::Remove(entry) => {
+            MemoryChange::Forget(entry, asker) if !asker.may_remove(&memory.key, entry) => {
+                return None;
+            }
+            MemoryChange::Remove(entry) | MemoryChange::Forget(entry, _) => {
                 let index = place(&memory.entries, entry)?;
                 let old = memory.entries.remove(index);
                 memory.removed.push(MemoryEntry { pinned: false, ..old });
@@ -225,7 +235,7 @@ impl MemoryChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+    use crate::chat::{ChannelId, MessageId, Role, Visibility, WorkspaceId};
     use crate::memory::{MemoryScope, MemoryTerm, MessageRef};
 
     fn entry(day: i8, text: &str, messages: &[&str]) -> MemoryEntry {
@@ -308,6 +318,35 @@ mod tests {
         assert!(texts(&private).is_empty());
         let other = memory(vec![entry(4, "Tom likes green tea", &["a"])]);
         assert_eq!(edit(&public).repeated_in(&other, &public), None);
+    }
+
+    /// What was said in a channel while it was private is known there alone.
+    #[test]
+    fn what_somebody_has_forgotten_stays_where_they_do_not_see_it_or_may_not() {
+        let public = entry(3, "Mia's birthday is on May 3rd", &["a"]);
+        let private = MemoryEntry { visibility: Visibility::Private, ..public.clone() };
+        let pinned = MemoryEntry { pinned: true, ..public.clone() };
+        let cellar = MemoryKey {
+            scope: MemoryScope::Channel(ChannelId::new("cellar")),
+            ..memory(Vec::new()).key
+        };
+        for (channel, role, repeat, is_removed) in [
+            ("c", Role::Member, &public, true),
+            ("c", Role::Member, &private, false),
+            ("c", Role::Admin, &private, false),
+            ("cellar", Role::Member, &private, true),
+            ("c", Role::Member, &pinned, false),
+            ("c", Role::Admin, &pinned, true),
+        ] {
+            let asker = Asker { channel: ChannelId::new(channel), role };
+            let other = Memory { key: cellar.clone(), ..memory(vec![repeat.clone()]) };
+            let forget = MemoryChange::Forget(public.clone(), asker.clone());
+            let changed = forget.repeated_in(&other, &public);
+            let told = format!("{channel} {role:?} {repeat:?}");
+            assert_eq!(changed.is_some_and(|it| it.entries.is_empty()), is_removed, "{told}");
+            let forget = MemoryChange::Forget(repeat.clone(), asker);
+            assert_eq!(forget.apply_to(&other).is_some(), is_removed, "{told}");
+        }
     }
 
     #[test]

@@ -147,10 +147,10 @@ texts! {
         "There’s little to tell about me, {name}: I’m a small program, and all I know is what was said here."
         / "{name:#}、私は小さなプログラムなので、お話しできるような身の上はありません。知っているのは、ここで話されたことだけです。";
     forget_one(name: Name<'_>, persona: &str):
-        "I can’t forget just one thing on request, {name}. Delete the message itself, and I forget it too. "
-        "`@{persona} forget me` deletes everything you said."
-        / "{name:#}、一部の話だけを選んで忘れることはできません。元の発言を削除してもらえれば、私も忘れます。"
-          "`@{persona} 私のことを忘れて` なら、あなたの発言をすべて消します。";
+        "To have me forget one thing, {name}, quote it and write `@{persona} forget that` below; `@{persona} memory` shows what I "
+        "remember. If you delete the message itself, I forget it, too. `@{persona} forget me` deletes everything you said."
+        / "{name:#}、1 つだけ忘れてほしいときは、それを引用して、下に `@{persona} それ忘れて` と書いてください。覚えていることは `@{persona} 記憶` で"
+          "見られます。元の発言を削除してもらえば、それも忘れます。`@{persona} 私のことを忘れて` なら、あなたの発言をすべて消します。";
     controls(persona: &str):
         "`@{persona} stop` makes me stop at once, `@{persona} mute 2h` keeps me quiet here for two hours, and "
         "`@{persona} unmute` lets me speak again. `@{persona} help` lists the other commands."

@@ -1,6 +1,8 @@
 //! What the persona answers to commands, and its notice on joining a channel.
 
+use crate::chat::Visibility;
 use crate::decision::DecisionResult;
+use crate::memory::layer::Layer;
 use crate::persona::Language;
 use crate::rules::Mode;
 use crate::texts::pick;
@@ -38,6 +40,29 @@ texts! {
     nothing_remembered:
         "I don’t remember anything about this channel yet, apart from the latest messages."
         / "最近の発言のほかには、まだ何も覚えていません。";
+    /// Follows the lines of a section that is too long.
+    more_remembered(count: usize): "(and {count} more)" / "（ほか {count} 件）";
+
+    /// `quotes` are lines that begin with “>”.
+    forgot_that(quotes: &str):
+        "I’ve forgotten this:\n{quotes}\nWhat was said so far won’t bring it back. The messages themselves stay where they are."
+        / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
+    /// Its words are gone.
+    forgot_memo: "I’ve thrown that note away." / "そのメモを消しました。";
+    forgot_quoted_memo(quote: &str):
+        "I’ve thrown away the note that you quoted: “{quote}”"
+        / "引用されたメモを消しました：「{quote}」";
+    which_to_forget(name: &str, quotes: &str):
+        "I remember more than one thing like that:\n{quotes}\nPlease quote the one you mean, with `@{name} forget that` below it."
+        / "当てはまることがいくつかあります。\n{quotes}\nどれか 1 つを引用して、その下に `@{name} それ忘れて` と書いてください。";
+    nothing_to_forget(name: &str):
+        "I don’t remember anything like that here. `@{name} memory` shows what I remember; quote a line of it and write `@{name} forget that` "
+        "below."
+        / "ここでは、当てはまることを覚えていません。`@{name} 記憶` で覚えていることを見て、その 1 行を引用し、下に `@{name} それ忘れて` と"
+          "書いてください。";
+    pinned_memory:
+        "That is pinned, so only an admin can have me forget it. I still remember it."
+        / "固定された記憶なので、忘れさせられるのは管理者だけです。まだ覚えています。";
 
     /// See [`manner`].
     in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
@@ -111,6 +136,7 @@ texts! {
         "- `stop`: I stay silent here for an hour\n"
         "- `mute 2h`, `mute`, `unmute`\n"
         "- `opt out`, `opt in`: whether I listen to you\n"
+        "- `forget that`, below a quote or right after I said it: I forget that one thing\n"
         "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
         "- `reset`: I start fresh in this conversation (in direct messages; elsewhere only for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
@@ -119,6 +145,7 @@ texts! {
           "- `ストップ`：ここでは 1 時間話しません\n"
           "- `2時間ミュート`、`ミュート`、`ミュート解除`\n"
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
+          "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Follows [`help`].
@@ -158,6 +185,28 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Failed) | None => {
             pick(language, "I couldn’t answer", "うまく答えられませんでした")
         }
+    }
+}
+
+/// The heading of a section of what is remembered, in a channel or a direct message.
+pub fn remembered_heading(
+    language: Language,
+    layer: Layer,
+    visibility: Visibility,
+) -> &'static str {
+    match (layer, visibility) {
+        (Layer::Thread, _) => pick(language, "From this thread:", "このスレッドのこと："),
+        (Layer::Channel, Visibility::Direct) => {
+            pick(language, "From our direct messages:", "この DM のこと：")
+        }
+        (Layer::Channel, Visibility::Public | Visibility::Private) => {
+            pick(language, "From this channel:", "このチャンネルのこと：")
+        }
+        (Layer::Recent, _) => pick(language, "Recently:", "最近のこと："),
+        (Layer::Workspace, _) => {
+            pick(language, "From the public channels:", "公開チャンネルのこと：")
+        }
+        (Layer::Memos, _) => pick(language, "My notes:", "メモ："),
     }
 }
 

@@ -1,12 +1,10 @@
 //! Commands in plain words, as transcripts on every store and in both languages.
 
-use aizuchi_core::chat::{Arrival, ChannelId, Heard, MessageId, Role, User, UserId, Visibility};
+use aizuchi_core::chat::{Arrival, Heard, MessageId, Role, User, UserId};
 use aizuchi_core::inbox::Delivery;
-use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
-use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
@@ -269,6 +267,7 @@ async fn commands_do_not_prevent_a_judgment() {
       10s (persona): - `stop`: I stay silent here for an hour
     - `mute 2h`, `mute`, `unmute`
       10s (persona): - `opt out`, `opt in`: whether I listen to you
+      10s (persona): - `forget that`, below a quote or right after I said it: I forget that one thing
       10s (persona): - `forget me`: I ask once more, then delete what you said and what I remember of it
       10s (persona): - `reset`: I start fresh in this conversation (in direct messages; elsewhere only for
       10s (persona): admins)
@@ -835,8 +834,9 @@ async fn the_other_commands_in_japanese() {
     - `ストップ`：ここでは 1 時間話しません
     - `2時間ミュート`、`ミュート`、`ミュート解除`
       40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
-      40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
+    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+    - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -846,37 +846,6 @@ async fn the_other_commands_in_japanese() {
     [m006] spoke by command: 私への指示でした ()
     [m007] spoke by command: 私への指示でした ()
     [m008] spoke by command: 私への指示でした ()
-    ");
-}
-
-#[tokio::test]
-async fn memory_shows_what_is_remembered_of_this_channel_only() {
-    let transcript = on_every_database(async |store| {
-        let harness = Harness::new(store).await;
-        for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
-            let key = MemoryKey {
-                workspace: workspace(),
-                scope: MemoryScope::Channel(ChannelId::new(channel)),
-                term: MemoryTerm::LongTerm,
-            };
-            let entry = MemoryEntry {
-                date: jiff::civil::date(2026, 3, 1),
-                text: text.into(),
-                visibility: Visibility::Public,
-                messages: Vec::new(),
-                pinned: false,
-            };
-            let newest = harness.clock.now();
-            harness.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;
-        }
-        harness.says("alice", "@Aizuchi memory").await;
-        harness.pass(5).await;
-        harness.transcript().await
-    });
-    assert_snapshot!(transcript.await, @"
-       0s alice: @Aizuchi memory
-       0s (persona): - 2026-03-01: the beans are up
-    [m000] spoke by command: it was a command for me ()
     ");
 }
 

@@ -207,7 +207,8 @@ mod tests {
             Command::ForgetMe | Command::ForgetMeForSure => "forget-me",
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",
-            Command::Help | Command::Usage(_) => "help",
+            // What is meant is quoted in a message.
+            Command::Help | Command::Usage(_) | Command::ForgetThat => "help",
         }
     }
 

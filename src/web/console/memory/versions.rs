@@ -74,7 +74,7 @@ pub async fn page(
     let reader = Reader {
         access,
         language,
-        names: Vec::new(),
+        names: web.archive.users(&key.workspace).await?,
         places: &places,
         sources: HashMap::new(),
         person: None,

@@ -9,6 +9,7 @@ use crate::web::memories::{self, KeyFields, entry_id};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
 use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::asker::signer;
 use aizuchi_core::memory::change::{JournalEntry, JournalKind};
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MessageRef};
 use aizuchi_core::overlap::has_name;
@@ -308,7 +309,11 @@ impl Reader<'_> {
             }
             _ if !self.access.may_order() => "–".to_owned(),
             (_, "") => texts::console::this_machine(self.language).to_owned(),
-            (_, by) => by.to_owned(),
+            (_, by) => {
+                let is_signer = |user: &&User| signer(by) == Some(user.id.as_str());
+                let user = self.names.iter().find(is_signer);
+                user.map_or_else(|| by.to_owned(), |user| user.name.to_string())
+            }
         }
     }
 }

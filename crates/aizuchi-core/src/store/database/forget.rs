@@ -22,7 +22,7 @@ use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::position::{Phase, Position};
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{Counters, rows, sql as flow_sql};
-use crate::store::{FORGETTING_INTERVAL, StoreError};
+use crate::store::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
 
 /// How many messages are hidden with the order itself.
 const HIDDEN_AT_ONCE: i64 = 50;
@@ -126,6 +126,8 @@ pub async fn begin(
     put.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO_USER).bind(workspace).bind(user);
     owed.bind(now.as_millisecond()).bind(until).execute(&mut *connection).await?;
+    let changes = query(sql::REPLACE_CHANGER).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
+    changes.execute(&mut *connection).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);
     let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
     let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;

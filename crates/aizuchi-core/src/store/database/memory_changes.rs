@@ -11,7 +11,9 @@ use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMem
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::journal::{self, JournalKey, RecordedChange};
 use crate::store::database::memory::{self, NewVersion};
-use crate::store::database::memory_rows::{bind_key, current_version, memory_from_row};
+use crate::store::database::memory_rows::{
+    bind_key, current_version, key_from_row, memory_from_row,
+};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memos};
 use crate::store::{MEMORY_CHANGED, StoreError};
@@ -56,7 +58,9 @@ pub async fn change_memory(
             let reverted = Memory { entries: old.entries, removed: old.removed, ..current.clone() };
             replace(connection, counters, (&current, reverted), (change.kind(), by), now).await
         }
-        MemoryChange::Edit { entry, .. } | MemoryChange::Remove(entry) => {
+        MemoryChange::Edit { entry, .. }
+        | MemoryChange::Remove(entry)
+        | MemoryChange::Forget(entry, _) => {
             let changed = change.apply_to(&current).ok_or_else(refused)?;
             change_elsewhere(connection, counters, (key, entry, change), by, now).await?;
             replace(connection, counters, (&current, changed), (change.kind(), by), now).await
@@ -68,7 +72,7 @@ pub async fn change_memory(
     }
 }
 
-/// Changes what says the same in the workspace's other memories.
+/// Changes what says the same in the workspace's other memories, those of threads included.
 async fn change_elsewhere(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -76,12 +80,16 @@ async fn change_elsewhere(
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let others = query(sql::MEMORIES).bind(key.workspace.as_str());
+    let messages = json!(entry.messages).to_string();
+    let others = query(sql::MEMORIES_OF_MESSAGES).bind(key.workspace.as_str()).bind(messages);
     let others = others.fetch_all(&mut *connection).await?;
-    let others: Vec<Memory> = others.iter().map(memory_from_row).collect::<Result<_, _>>()?;
-    for other in others.iter().filter(|other| other.key != *key) {
-        if let Some(changed) = change.repeated_in(other, entry) {
-            replace(connection, counters, (other, changed), (change.kind(), by), now).await?;
+    let mut others: Vec<MemoryKey> = others.iter().map(key_from_row).collect::<Result<_, _>>()?;
+    others.retain(|other| other != key);
+    others.sort();
+    for other in &others {
+        let Some(other) = current_version(connection, other).await? else { continue };
+        if let Some(changed) = change.repeated_in(&other, entry) {
+            replace(connection, counters, (&other, changed), (change.kind(), by), now).await?;
         }
     }
     Ok(())

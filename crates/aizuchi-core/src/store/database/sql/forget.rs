@@ -270,6 +270,10 @@ statements! {
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    /// What the user had removed from memories stays on record, and not who it was.
+    REPLACE_CHANGER = "
+        UPDATE memory_changes SET changed_by = ?3
+        WHERE workspace = ?1 AND substr(changed_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     REPLACE_ONLY_FOR = "
         UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";

@@ -1,0 +1,115 @@
+//! The answers to `memory`, which shows what is remembered under headings, each thing once, and to `forget that`.
+
+use crate::chat::Visibility;
+use crate::command::CommandRequest;
+use crate::command::forget_that::{self, Meant};
+use crate::command::quoted::Quoted;
+use crate::command::remembered::{Item, Remembered, remembered_in, without_doubles};
+use crate::command::reply::{CommandReplies, screen_stored, truncate};
+use crate::memory::layer::Layer;
+use crate::persona::Language;
+use crate::store::StoreError;
+use crate::texts;
+
+/// The longest answer, in characters: what fits on a screen.
+const MAX_LENGTH: usize = 1500;
+/// The longest quotation of one of them.
+const MAX_QUOTE_LENGTH: usize = 200;
+
+impl CommandReplies {
+    pub(super) async fn memory_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
+        let found = remembered_in(&*self.store, &*self.archive, &request.conversation).await?;
+        let once = without_doubles(found);
+        if once.is_empty() {
+            return Ok(texts::commands::nothing_remembered(language).to_owned());
+        }
+        let sections = sections(&once, request.visibility, language);
+        Ok(screen_stored(&sections.join("\n\n"), language))
+    }
+
+    /// What became of what was to be forgotten.
+    pub(super) async fn forget_that_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
+        let name = &self.persona.name;
+        let text = match forget_that::meant(&*self.store, &*self.archive, request).await? {
+            Meant::Nothing => texts::commands::nothing_to_forget(language, name),
+            Meant::Several(items) => {
+                texts::commands::which_to_forget(language, name, &quote(&items))
+            }
+            Meant::Forgotten(items) if items.is_empty() => forgot_memo(request, language),
+            Meant::Forgotten(items) => texts::commands::forgot_that(language, &quote(&items)),
+            Meant::One(items) if items.iter().all(|it| forget_that::may_forget(request, it)) => {
+                texts::commands::failed(language).to_owned()
+            }
+            Meant::One(_) => texts::commands::pinned_memory(language).to_owned(),
+        };
+        Ok(screen_stored(&text, language))
+    }
+}
+
+/// A memo's words are gone, and only the user knows them.
+fn forgot_memo(request: &CommandRequest, language: Language) -> String {
+    match Quoted::split(&request.text).quotations.first() {
+        Some(quotation) => {
+            let quotation = truncate(quotation, MAX_QUOTE_LENGTH);
+            texts::commands::forgot_quoted_memo(language, &quotation)
+        }
+        None => texts::commands::forgot_memo(language).to_owned(),
+    }
+}
+
+/// Each on a line of its own.
+fn quote(items: &[Item]) -> String {
+    let line = |item: &Item| format!("> {}", truncate(&item.line(), MAX_QUOTE_LENGTH));
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A section for each layer that holds something. What a short one leaves is for those behind it.
+fn sections(once: &[Remembered], visibility: Visibility, language: Language) -> Vec<String> {
+    let lines = |layer: Layer| -> Vec<String> {
+        let of_layer = once.iter().filter(|it| it.layer == layer);
+        of_layer.map(|it| format!("- {}", it.item.line())).collect()
+    };
+    let mut layers = Layer::ALL.map(|layer| (layer, lines(layer))).to_vec();
+    layers.retain(|(_, lines)| !lines.is_empty());
+    let mut left = MAX_LENGTH;
+    let count = layers.len();
+    let section = |(index, (layer, lines)): (usize, &(Layer, Vec<String>))| {
+        let shown = shorten(lines, *layer, left / (count - index), language);
+        left = left.saturating_sub(shown.chars().count());
+        let heading = texts::commands::remembered_heading(language, *layer, visibility);
+        format!("{heading}\n{shown}")
+    };
+    layers.iter().enumerate().map(section).collect()
+}
+
+/// As many lines as fit, and at least one: the newest, or of memos, which begin with the most important, the first.
+fn shorten(lines: &[String], layer: Layer, max_length: usize, language: Language) -> String {
+    let keeps_first = layer == Layer::Memos;
+    let mut length = 0;
+    let fits = |line: &&String| {
+        length += line.chars().count() + 1;
+        length <= max_length
+    };
+    let count = match keeps_first {
+        true => lines.iter().take_while(fits).count(),
+        false => lines.iter().rev().take_while(fits).count(),
+    };
+    let count = count.max(1);
+    let shown = match keeps_first {
+        true => &lines[..count],
+        false => &lines[lines.len() - count..],
+    };
+    let shown = truncate(&shown.join("\n"), max_length);
+    match lines.len() - count {
+        0 => shown,
+        more => format!("{shown}\n{}", texts::commands::more_remembered(language, more)),
+    }
+}

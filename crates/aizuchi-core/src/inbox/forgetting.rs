@@ -1,0 +1,40 @@
+//! Carries out `forget that`: looks up what is meant, and has it removed from all memories that hold it.
+
+use crate::command::CommandRequest;
+use crate::command::forget_that::{self, Meant};
+use crate::inbox::Inbox;
+use crate::store::StoreError;
+
+/// How many removals one command takes at most: one for each memory that says the same from other messages, and a few
+/// that find the memory changed.
+const MAX_REMOVALS: usize = 20;
+
+impl Inbox {
+    /// Removes what the user means, if that is one thing and they may. The answer tells what became of it.
+    pub(super) async fn forget_that(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        let (store, archive) = (&*self.store, &*self.archive);
+        let (wanted, mut left) = match forget_that::meant(store, archive, request).await? {
+            Meant::One(items) => (items.first().cloned(), items),
+            // The process was stopped in between, or nothing is left to do.
+            Meant::Forgotten(removed) => (removed.first().cloned(), Vec::new()),
+            Meant::Nothing | Meant::Several(_) => return Ok(()),
+        };
+        let Some(wanted) = wanted else { return Ok(()) };
+        if left.is_empty() {
+            left = forget_that::doubles_of(store, archive, request, &wanted).await?;
+        }
+        if !left.iter().all(|item| forget_that::may_forget(request, item)) {
+            return Ok(());
+        }
+        for _ in 0..MAX_REMOVALS {
+            let Some(item) = left.into_iter().next() else { break };
+            match self.apply_order(forget_that::order(request, item)).await {
+                // Refused: it was changed or removed meanwhile, which the next look shows.
+                Ok(()) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+            left = forget_that::doubles_of(store, archive, request, &wanted).await?;
+        }
+        Ok(())
+    }
+}

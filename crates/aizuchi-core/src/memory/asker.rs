@@ -1,0 +1,49 @@
+//! Who has an entry forgotten in the chat, and what they may: nobody reaches further than they can see (invariant 9).
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, Role, UserId};
+use crate::memory::{MemoryEntry, MemoryKey};
+
+/// Somebody in a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    pub channel: ChannelId,
+    pub role: Role,
+}
+
+impl Asker {
+    /// Whether an entry of this memory may be known in their channel.
+    pub fn may_see(&self, key: &MemoryKey, entry: &MemoryEntry) -> bool {
+        key.channel() == Some(&self.channel) || entry.is_public()
+    }
+
+    /// What is pinned is for admins.
+    pub fn may_remove(&self, key: &MemoryKey, entry: &MemoryEntry) -> bool {
+        self.may_see(key, entry) && (!entry.pinned || self.role == Role::Admin)
+    }
+}
+
+/// How the journal names a user who gave a command in the chat, and the command: their id, and when they gave it.
+pub fn sign(user: &UserId, at: Timestamp) -> String {
+    format!("{} {}", user.as_str(), at.as_millisecond())
+}
+
+/// The id of the user whom the journal names so, if it is one.
+pub fn signer(by: &str) -> Option<&str> {
+    let (user, at) = by.rsplit_once(' ')?;
+    at.parse::<i64>().ok().map(|_| user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_journal_names_the_user_of_a_command() {
+        let by = sign(&UserId::new("u-dora"), Timestamp::from_second(5).unwrap());
+        assert_eq!((&*by, signer(&by)), ("u-dora 5000", Some("u-dora")));
+        assert_eq!(signer("olga"), None);
+        assert_eq!(signer("Olga of the tea room"), None);
+    }
+}
