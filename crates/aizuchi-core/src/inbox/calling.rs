@@ -239,12 +239,15 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
         return false;
     }
     let is_said = |words: &str| {
-        let words = words.trim_matches(|letter: char| !letter.is_alphanumeric());
-        COURTESIES.contains(&words) || INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
+        COURTESIES.contains(&words.trim_matches(|letter: char| !letter.is_alphanumeric()))
+    };
+    let introduces = |words: &str| {
+        let words = words.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
     is_said(before) && (is_empty(behind) || behind.starts_with(" for "))
-        || is_empty(before) && (is_said(behind) || asks_for_presence(behind))
+        || is_empty(before) && (is_said(behind) || introduces(behind) || asks_for_presence(behind))
 }
 
 /// 「…いる？」, right behind the name.

@@ -45,6 +45,8 @@ struct CachedConversation {
     drops: u64,
     /// Held while it is read from the store.
     reading: Arc<AsyncMutex<()>>,
+    /// How often that failed.
+    failed_reads: u64,
 }
 
 /// A conversation's messages are to be read from the store, unless they change meanwhile.
@@ -93,6 +95,15 @@ impl ConversationCache {
     pub async fn lock_for_reading(&self, conversation: &ConversationId) -> OwnedMutexGuard<()> {
         let reading = self.conversation(conversation).lock().reading.clone();
         reading.lock_owned().await
+    }
+
+    /// How often a conversation could not be read.
+    pub fn failed_reads(&self, conversation: &ConversationId) -> u64 {
+        self.conversation(conversation).lock().failed_reads
+    }
+
+    pub fn record_failed_read(&self, conversation: &ConversationId) {
+        self.conversation(conversation).lock().failed_reads += 1;
     }
 
     /// Whether a conversation has to be read from the store first.

@@ -55,14 +55,23 @@ impl Inbox {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let conversations = &self.channel_cache.conversations;
+        let failed_before = conversations.failed_reads(conversation);
         // Held until it is restored, and waits for nothing but the store.
         let _turn = conversations.lock_for_reading(conversation).await;
+        if conversations.failed_reads(conversation) != failed_before {
+            // Whoever waited shares what came of it: a store that is busy does not make them wait one by one.
+            return Ok(false);
+        }
         let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };
         let window = conversation_cache::window(now);
         let context = match self.store.context(conversation, &window).await {
             Ok(context) => context,
-            Err(StoreError::Busy(why)) => return Err(StoreError::Busy(why)),
+            Err(StoreError::Busy(why)) => {
+                conversations.record_failed_read(conversation);
+                return Err(StoreError::Busy(why));
+            }
             Err(error) => {
+                conversations.record_failed_read(conversation);
                 warn!(error = %error, "the conversation cannot be read; the message is heard without links");
                 return Ok(false);
             }

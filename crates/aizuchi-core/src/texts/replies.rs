@@ -8,9 +8,9 @@ texts! {
         / "いまは利用上限に達しています。しばらくしてからまた声をかけてください。";
     /// To somebody who was answered as often within an hour as one person is.
     over_answers(most: u64):
-        "I’ve answered you {most} times within an hour, and that’s as often as I answer one person. Please ask me again a "
+        "I’ve answered you a lot within this hour; {most} answers are as many as I give one person. Please ask me again a "
         "little later; commands still work."
-        / "この 1 時間に {most} 回お答えしました。おひとりへの回答はここまでです。少し時間をおいて、また声をかけてください。コマンドはいまも使えます。";
+        / "この 1 時間にたくさんお答えしました。おひとりへの回答は 1 時間に {most} 回までです。少し時間をおいて、また声をかけてください。コマンドはいまも使えます。";
     apology:
         "Sorry, I can’t think of an answer right now. Please try again later."
         / "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。";

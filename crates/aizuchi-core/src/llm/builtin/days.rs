@@ -66,21 +66,35 @@ pub fn named_day(text: &str, written: Date) -> Option<Date> {
         written.checked_add(days.days()).ok()
     };
     date(&lower, written)
-        .or_else(|| holiday(&lower, written))
         .or_else(|| weekday(&lower, written))
         .or_else(counted)
         .or_else(|| counted_days(&lower, written))
+        .or_else(|| holiday(&lower, written))
 }
 
-/// The next Christmas, New Year's Eve or New Year.
+/// The next Christmas, New Year's Eve or New Year, if a text names nothing else: the Christmas party is on a day of its own.
 fn holiday(lower: &str, written: Date) -> Option<Date> {
     const HOLIDAYS: [(&[&str], i8, i8); 4] = [
         (&["christmas eve", "クリスマスイブ", "クリスマス・イブ"], 12, 24),
         (&["christmas", "クリスマス"], 12, 25),
         (&["new year's eve", "大晦日", "大みそか"], 12, 31),
-        (&["new year", "new year's", "new year's day", "お正月", "元日", "元旦"], 1, 1),
+        (
+            &[
+                "new year",
+                "new year's",
+                "new year's day",
+                "the new year",
+                "お正月",
+                "正月",
+                "元日",
+                "元旦",
+            ],
+            1,
+            1,
+        ),
     ];
-    let (_, month, day) = HOLIDAYS.iter().find(|(names, ..)| holds_any(lower, names))?;
+    let name = lower.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let (_, month, day) = HOLIDAYS.iter().find(|(names, ..)| names.contains(&name))?;
     next(written, *month, *day)
 }
 
@@ -92,7 +106,7 @@ fn counted_days(lower: &str, written: Date) -> Option<Date> {
         Some((digits.parse::<i64>().ok()?, rest.to_owned()))
     };
     let english = || {
-        let (days, rest) = number(lower.split_once("in ")?.1)?;
+        let (days, rest) = number(format!(" {lower}").split_once(" in ")?.1)?;
         (rest.starts_with("day")).then_some(days)
     };
     let japanese = || {
@@ -210,6 +224,9 @@ mod tests {
             ("Christmas", Some(at(2026, 12, 25))),
             ("クリスマスイブ", Some(at(2026, 12, 24))),
             ("お正月", Some(at(2027, 1, 1))),
+            ("the Christmas party", None),
+            ("the Christmas party is on Friday", Some(at(2026, 11, 27))),
+            ("クリスマス会", None),
             ("it may be late", None),
             ("room 4 is free", None),
             ("on the 45 december", None),

@@ -46,6 +46,13 @@ impl Quote<'_> {
     }
 }
 
+/// What is somebody's own: "my bike is blue", 「私の誕生日」.
+pub fn speaks_of_own(text: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["my", "mine", "am i", "do i", "私の", "わたしの", "僕の", "ぼくの", "俺の"];
+    holds_any(&normalize(text), &WORDS)
+}
+
 /// "My bike is blue", 「私はエビが苦手」.
 pub fn speaks_of_its_author(text: &str) -> bool {
     const WORDS: [&str; 15] = [
@@ -55,15 +62,15 @@ pub fn speaks_of_its_author(text: &str) -> bool {
         "i've",
         "i'd",
         "i'll",
-        "me",
         "my",
         "mine",
-        "私",
+        "私は",
+        "私の",
+        "私が",
         "わたし",
         "僕",
         "ぼく",
         "俺",
-        "自分の",
     ];
     holds_any(&normalize(text), &WORDS)
 }

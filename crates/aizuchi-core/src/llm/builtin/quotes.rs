@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Zoned};
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::llm::builtin::quote::{
-    Quote, QuoteKind, answered_question, asks, replies, speaks_of_its_author,
+    Quote, QuoteKind, answered_question, asks, replies, speaks_of_own,
 };
 use crate::llm::builtin::ranking::{Known, MIN_SHARE, Question, rank};
 use crate::llm::builtin::request::{Request, behind_greeting, without_call};
@@ -94,10 +94,11 @@ impl<'a> Quotes<'a> {
 
     /// The same, if the asker asks about themselves and has told it.
     pub fn nearest_of_themselves(&self, question: &str, asker: &UserId) -> Option<Known<'_, 'a>> {
-        if !speaks_of_its_author(question) {
+        if !speaks_of_own(question) {
             return None;
         }
-        let told = self.all().into_iter().filter(|quote| quote.is_of_its_author_by(asker));
+        let told = self.all().into_iter();
+        let told = told.filter(|it| it.message.author.id == *asker && speaks_of_own(&it.text));
         Question::new(question, &self.people).known(told.collect())
     }
 

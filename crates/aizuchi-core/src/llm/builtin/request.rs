@@ -378,7 +378,8 @@ fn text_to_keep(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     // Where letters change their length in lower case, places cannot be compared.
     let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
-    let polite = ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you "];
+    let polite =
+        ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you ", "will you "];
     let skipped = polite.iter().find(|word| lower.starts_with(**word)).map_or(0, |word| word.len());
     let (lower, text) = (&lower[skipped..], &text[skipped..]);
     let behind = List::KeepBefore.phrases().iter().find_map(|phrase| {
@@ -415,23 +416,27 @@ fn without_polite_question(text: &str) -> &str {
     let lower = normalize(body);
     let asked = without_prefixes(&lower, &ASKS);
     let asked = without_prefixes(asked, &["please "]);
-    let is_order = asked.len() < lower.len() && KEEPS.iter().any(|it| asked.starts_with(it));
+    // "Can you remember that meeting?" asks for it.
+    const VERBS: [&str; 9] =
+        [" is ", " are ", " was ", " were ", " will ", " has ", " have ", "'s ", " moved "];
+    let told = format!("{asked} ");
+    let is_order = asked.len() < lower.len()
+        && KEEPS.iter().any(|it| asked.starts_with(it))
+        && VERBS.iter().any(|verb| told.contains(verb));
     if is_order { body } else { text }
 }
 
 /// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
 fn without_copula(text: &str) -> &str {
-    // 「金曜にやるから覚えといて」: why it is to be kept is no part of it.
-    const CONNECTIVES: [&str; 6] = ["なんだって", "だって", "なの", "だから", "から", "ので"];
-    // 「15時から」 is a time.
+    // 「金曜にやるから覚えといて」: why it is to be kept is no part of it, but 「15時から」 and 「頼んだ」 are.
+    let is_kana = |letter: char| ('ぁ'..='ん').contains(&letter);
     let ends_sentence =
         |rest: &str| rest.ends_with(|letter| "るうくすつぬぶむぐいただ".contains(letter));
     let text = text.trim_end_matches(is_mark);
-    let before = CONNECTIVES.iter().find_map(|end| {
-        let rest = text.strip_suffix(end)?;
-        (*end != "から" || ends_sentence(rest)).then(|| rest.trim_end_matches('な'))
-    });
-    let text = before.unwrap_or(text);
+    let text = text.strip_suffix("から").filter(|rest| ends_sentence(rest)).unwrap_or(text);
+    let text = text.strip_suffix("って").filter(|rest| ends_sentence(rest)).unwrap_or(text);
+    let explains = ["なの", "なので"].iter().find_map(|end| text.strip_suffix(end));
+    let text = explains.filter(|rest| !rest.ends_with(is_kana)).unwrap_or(text);
     match text.strip_suffix('だ') {
         Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
         Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
@@ -495,40 +500,53 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
 
 /// What a message says besides a greeting: "good morning @Aizuchi, the office is closed".
 pub fn behind_greeting(text: &str, name: &str) -> String {
-    let text = without_call(text, name);
-    let rest = without_call(without_greeting(&text), name);
+    let called = without_call(text, name);
+    let rest = without_call(without_greeting(&called), name);
     without_greeting(&rest).to_owned()
 }
 
+/// "Hello, nice to meet you!" and 「はじめまして！よろしくね」 are two greetings; who writes more of them means no more.
 fn without_greeting(text: &str) -> &str {
-    let lower = text.to_lowercase();
-    let found = List::Greetings.phrases().iter().find_map(|greeting| {
-        let rest = lower.strip_prefix(greeting)?;
-        let is_cut =
-            greeting.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
-        (!is_cut && lower.len() == text.len()).then(|| &text[text.len() - rest.len()..])
-    });
-    let Some(rest) = found else { return text };
-    let rest = rest.trim_start_matches(|letter| is_mark(letter) || "~〜ー♪".contains(letter));
-    // "Hello, nice to meet you!", 「はじめまして！よろしくね」.
-    if rest.len() < text.len() && !rest.is_empty() {
-        let behind = without_greeting(rest);
-        if behind.len() < rest.len() {
-            return behind;
+    const MAX_GREETINGS: usize = 3;
+    let mut rest = text;
+    for _ in 0..MAX_GREETINGS {
+        match without_one_greeting(rest) {
+            Some(shorter) => rest = shorter,
+            None => break,
         }
     }
+    rest
+}
+
+fn without_one_greeting(text: &str) -> Option<&str> {
+    const LONGEST: usize = 64;
+    let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
+    let start = &text[..end.unwrap_or(text.len())];
+    let lower = start.to_lowercase();
+    let greeting = List::Greetings.phrases().iter().find(|greeting| {
+        let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-';
+        lower.strip_prefix(**greeting).is_some_and(|rest| {
+            lower.len() == start.len() && !(greeting.is_ascii() && rest.starts_with(goes_on))
+        })
+    })?;
+    let rest = &text[greeting.len()..];
+    let rest = rest.trim_start_matches(|letter| is_mark(letter) || "~〜ー♪".contains(letter));
     // "hello there", "hi all".
     let others =
         ["", "there", "all", "everyone", "team", "again", "friend", "皆さん", "みなさん", "みんな"];
     let is_greeting = others.contains(&rest.trim_matches(is_mark).to_lowercase().as_str());
-    if is_greeting { "" } else { rest }
+    Some(if is_greeting { "" } else { rest })
 }
 
 /// Whether a text begins with a greeting, and not only with a word that asks for attention.
 fn greets(text: &str) -> bool {
     const ATTENTION: [&str; 5] = ["hey", "yo ", "ねえ", "あのさ", "ちょっと"];
     let lower = normalize(text);
-    without_greeting(text).len() < text.len() && !ATTENTION.iter().any(|it| lower.starts_with(it))
+    let Some(rest) = without_one_greeting(text) else { return false };
+    // "Morning, …", but not "morning standup moved".
+    let before = &text[..text.len() - rest.len()];
+    let is_apart = !before.is_ascii() || before.trim_end().ends_with(is_mark) || rest.is_empty();
+    is_apart && !ATTENTION.iter().any(|it| lower.starts_with(it))
 }
 
 /// The question behind an excuse: "sorry, when is the deploy?", 「すみません、今何時ですか」.

@@ -15,14 +15,16 @@ const SECRECY_PHRASES: [&str; 10] = [
     "オフレコ",
     "覚えないで",
 ];
-/// What begins a sentence that orders it: "don't remember this", but not "I don't remember".
-const SECRECY_ORDERS: [&str; 4] =
-    ["don't remember", "do not remember", "don't tell", "do not tell"];
+/// What orders it, unless somebody says that they or others do it: "I don't remember".
+const SECRECY_ORDERS: [&str; 5] =
+    ["don't remember", "do not remember", "don't tell", "do not tell", "never tell"];
+const SUBJECTS: [&str; 9] = ["i", "you", "we", "they", "he", "she", "people", "really", "still"];
 /// What follows where "I" was left out: "don't remember when the sauna opens".
-const NO_ORDERS: [&str; 8] = ["when", "where", "who", "what", "which", "why", "how", "if"];
-/// What ends a sentence that orders it: 「いまのは忘れて」, but not 「傘を忘れてきた」.
-const FORGETTING_ENDS: [&str; 6] =
-    ["忘れて", "忘れてね", "忘れてください", "忘れて下さい", "忘れてくれ", "忘れてほしい"];
+const MISSED: [&str; 5] =
+    ["remember when ", "remember where ", "remember who ", "remember if ", "remember how "];
+/// What asks to forget, and what only tells that somebody forgot: 「傘を忘れてきた」.
+const FORGETTING: &str = "忘れて";
+const FORGOTTEN: [&str; 8] = ["き", "た", "い", "ま", "し", "る", "な", "は"];
 const MAX_QUOTE_CHARS: usize = 160;
 /// What it nods with at thanks and at "I see", and at a laugh or a greeting.
 pub const WELCOME: &str = "👍";
@@ -33,23 +35,25 @@ pub const SEEN: &str = "👀";
 /// Whether the author asks not to be repeated or remembered.
 pub fn asks_for_secrecy(text: &str) -> bool {
     let lower = normalize(text);
-    holds_any(&lower, &SECRECY_PHRASES)
-        || lower.split(['.', '!', '?', ',', ';', ':', '。', '！', '？', '、']).any(orders_secrecy)
+    holds_any(&lower, &SECRECY_PHRASES) || orders_secrecy(&lower) || asks_to_forget(&lower)
 }
 
-fn orders_secrecy(sentence: &str) -> bool {
-    let words = sentence.split_whitespace();
-    let words: Vec<&str> = words
-        .skip_while(|word| word.starts_with('@') || ["please", "pls"].contains(word))
-        .collect();
-    let sentence = words.join(" ");
-    let ordered = SECRECY_ORDERS.iter().find_map(|order| sentence.strip_prefix(order));
-    let is_order = ordered.is_some_and(|rest| {
-        rest.is_empty()
-            || rest.starts_with(' ')
-                && !NO_ORDERS.contains(&rest.split_whitespace().next().unwrap_or_default())
-    });
-    is_order || FORGETTING_ENDS.iter().any(|end| sentence.ends_with(end))
+/// Where in doubt, it does.
+fn orders_secrecy(lower: &str) -> bool {
+    let is_order = |(at, order): (usize, &str)| {
+        let subject = lower[..at].split_whitespace().next_back().unwrap_or_default();
+        let rest = &lower[at + order.len()..];
+        let is_missed = || MISSED.iter().any(|it| format!("{order}{rest} ").contains(it));
+        !SUBJECTS.contains(&subject) && !(lower[..at].trim().is_empty() && is_missed())
+    };
+    SECRECY_ORDERS.iter().any(|order| lower.match_indices(order).any(is_order))
+}
+
+fn asks_to_forget(lower: &str) -> bool {
+    lower.match_indices(FORGETTING).any(|(at, found)| {
+        let rest = &lower[at + found.len()..];
+        !FORGOTTEN.iter().any(|end| rest.starts_with(end))
+    })
 }
 
 /// The beginning of a text. Code that the cut leaves open is closed, or else what follows the quote would be code.
@@ -88,6 +92,13 @@ mod tests {
             ("I don't remember when the sauna opens", false),
             ("don't remember where I put it", false),
             ("@Aizuchi you don't remember my name", false),
+            ("I'm leaving in May, but please don't tell anyone", true),
+            ("it's my surprise (don't tell Ann)", true),
+            ("the code is 4711\ndon't tell anyone", true),
+            ("don't tell who did it", true),
+            ("@Aizuchi don't remember what I said about it", true),
+            ("忘れてほしいです", true),
+            ("今のは忘れてw", true),
             ("ask the secretary", false),
             ("傘を忘れてきた", false),
             ("会議をすっかり忘れてました", false),
