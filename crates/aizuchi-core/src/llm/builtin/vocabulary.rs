@@ -44,7 +44,9 @@ fn orders_secrecy(lower: &str) -> bool {
         let subject = lower[..at].split_whitespace().next_back().unwrap_or_default();
         let rest = &lower[at + order.len()..];
         let is_missed = || MISSED.iter().any(|it| format!("{order}{rest} ").contains(it));
-        !SUBJECTS.contains(&subject) && !(lower[..at].trim().is_empty() && is_missed())
+        let is_told = SUBJECTS.contains(&subject);
+        let begins = lower[..at].trim().is_empty();
+        !is_told && (!begins || !is_missed())
     };
     SECRECY_ORDERS.iter().any(|order| lower.match_indices(order).any(is_order))
 }
