@@ -1,6 +1,6 @@
 //! Makes text smaller on its way, for clients that take gzip. Event streams go as they are, event by event.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -15,8 +15,6 @@ use http_body::Body as _;
 const LEAST_BYTES: u64 = 1024;
 /// What is longer is not held in memory for this.
 const MOST_BYTES: u64 = 16 << 20;
-/// What is longer keeps a thread of the runtime busy for more than a few milliseconds.
-const MOST_BYTES_AT_ONCE: usize = 128 << 10;
 /// Pages are made for one reader, so time counts more than the last percent.
 const LEVEL: u32 = 5;
 
@@ -39,16 +37,7 @@ pub async fn compress(request: Request, next: Next) -> Response {
     let Ok(bytes) = to_bytes(body, most).await else {
         return Response::from_parts(head, Body::empty());
     };
-    let smaller = match bytes.len() {
-        ..=MOST_BYTES_AT_ONCE => gzip(&bytes),
-        _ => {
-            let bytes = bytes.clone();
-            tokio::task::spawn_blocking(move || gzip(&bytes))
-                .await
-                .unwrap_or_else(|_| Err(ErrorKind::Other.into()))
-        }
-    };
-    match smaller {
+    match gzip(&bytes) {
         Ok(smaller) => {
             head.headers.remove(header::CONTENT_LENGTH);
             head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
