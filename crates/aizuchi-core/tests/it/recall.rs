@@ -8,10 +8,10 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
 use aizuchi_core::recall::terms::{extract_terms, search_terms};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::recall::index;
 use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
+use aizuchi_core::store::{InboxEntry, StoreError};
 use futures_util::future::join_all;
 use proptest::prelude::*;
 
@@ -19,6 +19,9 @@ use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
     TestStore, at, message, on_every_store, thread, top_level, until, workspace,
 };
+
+/// How often a search is tried.
+const MAX_SEARCHES: usize = 5;
 
 /// On every store, before and after messages are indexed.
 async fn with_and_without_index(promise: impl AsyncFn(TestStore, Indexing)) {
@@ -467,7 +470,14 @@ impl RecallExt for TestStore {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
-        self.store.recall(query).await.unwrap()
+        // A search has a time limit, which a busy machine may exceed; then it is to be tried again.
+        for _ in 0..MAX_SEARCHES {
+            match self.store.recall(query).await {
+                Err(StoreError::Busy(_)) => {}
+                found => return found.unwrap(),
+            }
+        }
+        panic!("each search for {:?} takes too long", query.text);
     }
 
     /// The ids of the results, best first.
