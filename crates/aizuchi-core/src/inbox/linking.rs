@@ -59,7 +59,8 @@ impl Inbox {
         // Held until it is restored, and waits for nothing but the store.
         let _turn = conversations.lock_for_reading(conversation).await;
         if conversations.failed_reads(conversation) != failed_before {
-            // Whoever waited shares what came of it: a store that is busy does not make them wait one by one.
+            // Else a busy store would make all of them wait, one after the other. Their messages are heard without
+            // links, or refused by the store when they are to be stored.
             return Ok(false);
         }
         let Some(missing) = conversations.missing(conversation, now) else { return Ok(true) };

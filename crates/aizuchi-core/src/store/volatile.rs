@@ -348,7 +348,7 @@ struct VolatileState {
     outbox: BTreeMap<OutboxItemId, OutboxRecord>,
     /// Unsolicited posts, sent or being sent, oldest first.
     unsolicited_posts: Vec<UnsolicitedPostRecord>,
-    /// By their askers.
+    /// The messages that were owed an answer before, by their askers.
     once_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), OnceOwed>>,
     /// The time of the newest unsolicited post in each channel.
     last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,

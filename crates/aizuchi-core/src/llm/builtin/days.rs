@@ -98,7 +98,7 @@ fn holiday(lower: &str, written: Date) -> Option<Date> {
     next(written, *month, *day)
 }
 
-/// "In 10 days", 「10日後」, "two weeks from now" is not read.
+/// The day that is counted in digits: "in 10 days", 「10日後」.
 fn counted_days(lower: &str, written: Date) -> Option<Date> {
     let number = |text: &str| {
         let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
