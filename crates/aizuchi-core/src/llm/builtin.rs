@@ -3,16 +3,21 @@
 //! host: it says who it is, keeps what it is asked to keep, and answers by quoting what was said. It never pretends to be
 //! a model.
 
-mod vocabulary;
 mod phrases;
+mod matching;
+mod vocabulary;
+mod preamble;
+mod wording;
+mod topic;
+mod keeping;
 mod request;
 mod days;
 mod sums;
 mod asked;
-mod wording;
 mod quote;
 mod ranking;
 mod quotes;
+mod questions;
 mod judge;
 mod answer;
 mod lookup;

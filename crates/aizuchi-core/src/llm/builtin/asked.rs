@@ -1,8 +1,8 @@
 //! What a question asks for, and whether a text tells it, as far as its form shows. "The cache is slow" does not tell who looks
 //! at the cache, and "it is in room 4" not when it begins.
 
+use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
-use crate::llm::builtin::request::{holds_any, normalize};
 use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::lexicon::Topic;

@@ -3,7 +3,7 @@
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
-use crate::llm::builtin::request::{holds_any, normalize};
+use crate::llm::builtin::matching::{holds_any, normalize};
 
 const WEEKDAYS: [(Weekday, &str, &str); 7] = [
     (Weekday::Monday, "monday", "月曜"),

@@ -12,9 +12,11 @@ use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
 use crate::context::talk::passes_question_on;
+use crate::llm::builtin::matching::normalize;
 use crate::llm::builtin::phrases::List;
+use crate::llm::builtin::preamble::behind_greeting;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{News, Request, behind_greeting, normalize};
+use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;

@@ -9,10 +9,13 @@ use crate::context::conversation_analysis::{
 use crate::llm::builtin::answer::Answer;
 use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody};
 use crate::llm::builtin::days;
+use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
+use crate::llm::builtin::preamble::without_call;
+use crate::llm::builtin::questions::questions_in;
 use crate::llm::builtin::quote::Quote;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{Request, holds_any, normalize, without_call};
+use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::truncate_quote;
 use crate::recall::content_words::content_words;
 use crate::texts::{self, Name};
@@ -97,17 +100,41 @@ impl<'a> Answer<'a> {
     /// conversation.
     pub fn question(&self, question: &str) -> String {
         let quotes = self.quotes();
-        if let Some(days) = self.days_until(question, &quotes) {
-            return days;
+        if let Some(answers) = self.several_questions(&questions_in(question), &quotes) {
+            return answers;
         }
         let earlier = self.goes_on_with(question);
-        let known = quotes.nearest_of_themselves(question, self.asker);
-        let known = known.or_else(|| quotes.nearest_of_all(question));
-        let known = known.or_else(|| quotes.nearest_following(question, earlier.as_ref()?));
-        match known {
-            Some(known) => quotes.tell(&known, self.asker),
+        match self.known(question, earlier.as_deref(), &quotes) {
+            Some(known) => known,
             None => self.no_answer(question, earlier.as_deref(), &quotes),
         }
+    }
+
+    /// An answer to each of several questions, if one of them has one.
+    fn several_questions(&self, questions: &[&str], quotes: &Quotes<'_>) -> Option<String> {
+        let (mut answers, mut is_any_known, mut earlier) = (Vec::new(), false, None);
+        for question in questions.iter().filter(|_| questions.len() > 1) {
+            let has_matter = !content_words(question).is_empty();
+            let known = self.known(question, earlier.filter(|_| !has_matter), quotes);
+            is_any_known |= known.is_some();
+            // "Really? …" asks for nothing.
+            let is_asked = has_matter || earlier.is_some();
+            let answer = known.or_else(|| is_asked.then(|| self.nobody_said(question)));
+            answers.extend(answer.filter(|answer| !answers.contains(answer)));
+            earlier = Some(*question).filter(|_| has_matter).or(earlier);
+        }
+        is_any_known.then(|| answers.join("\n"))
+    }
+
+    /// What was said that answers the question, also as one that goes on with an earlier one.
+    fn known(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> Option<String> {
+        if let Some(days) = self.days_until(question, quotes) {
+            return Some(days);
+        }
+        let known = quotes.nearest_of_themselves(question, self.asker);
+        let known = known.or_else(|| quotes.nearest_of_all(question));
+        let known = known.or_else(|| quotes.nearest_following(question, earlier?));
+        Some(quotes.tell(&known?, self.asker))
     }
 
     /// The question that this one goes on with: "and when is it?".

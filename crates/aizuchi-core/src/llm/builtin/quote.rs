@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::chat::{Message, UserId};
 use crate::context::Context;
-use crate::llm::builtin::request::{holds_any, normalize};
+use crate::llm::builtin::matching::{holds_any, normalize};
 use aizuchi_structure::cues::Cues;
 
 /// A message replies to another one from this probability on.

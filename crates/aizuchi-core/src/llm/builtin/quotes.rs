@@ -7,11 +7,12 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
+use crate::llm::builtin::preamble::{behind_greeting, without_call};
 use crate::llm::builtin::quote::{
     Quote, QuoteKind, answered_question, asks, replies, speaks_of_own,
 };
 use crate::llm::builtin::ranking::{Known, MIN_SHARE, Question, rank};
-use crate::llm::builtin::request::{Request, behind_greeting, without_call};
+use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 
 use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody, tells_who_is};
+use crate::llm::builtin::matching::normalize;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
-use crate::llm::builtin::request::normalize;
 use crate::llm::builtin::wording::{as_written, faint_words};
 use crate::recall::content_words::content_words;
 

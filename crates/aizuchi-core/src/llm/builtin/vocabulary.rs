@@ -1,6 +1,6 @@
 //! What the built-in mind can tell from the words of a message, in English and Japanese.
 
-use crate::llm::builtin::request::{holds_any, normalize};
+use crate::llm::builtin::matching::{holds_any, normalize};
 
 /// In Latin letters as whole words: a secretary is no secret.
 const SECRECY_PHRASES: [&str; 10] = [

@@ -1,0 +1,79 @@
+//! What the built-in mind is asked to keep.
+
+use crate::llm::builtin::matching::{is_mark, normalize, without_prefixes};
+use crate::llm::builtin::phrases::List;
+
+/// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.
+pub fn text_to_keep(text: &str) -> Option<String> {
+    let text = without_polite_question(text);
+    if text.trim_end().ends_with(['?', '？', 'か']) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    // Where letters change their length in lower case, places cannot be compared.
+    let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
+    let polite =
+        ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you ", "will you "];
+    let skipped = polite.iter().find(|word| lower.starts_with(**word)).map_or(0, |word| word.len());
+    let (lower, text) = (&lower[skipped..], &text[skipped..]);
+    let behind = List::KeepBefore.phrases().iter().find_map(|phrase| {
+        let rest = lower.strip_prefix(phrase)?;
+        let is_cut = phrase.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
+        (!is_cut).then(|| &text[text.len() - rest.len()..])
+    });
+    let trimmed = lower.trim_end_matches(is_mark);
+    let before = List::KeepBehind.phrases().iter().find_map(|phrase| {
+        let rest = trimmed.strip_suffix(phrase)?;
+        // "…, remember that", but not "I can't remember that".
+        let is_begun = !phrase.is_ascii()
+            || rest.trim_end().ends_with([',', '.', '!', ';', ':', '–', '-'])
+            || rest.ends_with(' ') && phrase.starts_with("please ");
+        is_begun.then(|| &text[..rest.len()])
+    });
+    let is_around = |letter| is_mark(letter) || ":：".contains(letter);
+    let kept = before.map(without_copula).or(behind)?.trim_matches(is_around);
+    (!kept.is_empty()).then(|| kept.to_owned())
+}
+
+/// 「…を覚えておいてもらえる？」 → 「…を覚えておいて」, "can you remember that it moved?" → "can you remember that it moved".
+fn without_polite_question(text: &str) -> &str {
+    const KEEPS: [&str; 4] = ["remember that ", "keep in mind ", "make a note ", "note down "];
+    const ASKS: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
+    let body = text.trim_end_matches(is_mark);
+    let polite = List::Requests.phrases().iter().find_map(|end| body.strip_suffix(end));
+    let keeps = |rest: &&str| {
+        rest.ends_with('て') && List::KeepBehind.phrases().iter().any(|it| rest.ends_with(it))
+    };
+    if let Some(rest) = polite.filter(keeps) {
+        return rest;
+    }
+    let lower = normalize(body);
+    let asked = without_prefixes(&lower, &ASKS);
+    let asked = without_prefixes(asked, &["please "]);
+    // "Can you remember that meeting?" asks for it.
+    const VERBS: [&str; 9] =
+        [" is ", " are ", " was ", " were ", " will ", " has ", " have ", "'s ", " moved "];
+    let told = format!("{asked} ");
+    let is_order = asked.len() < lower.len()
+        && KEEPS.iter().any(|it| asked.starts_with(it))
+        && VERBS.iter().any(|verb| told.contains(verb));
+    if is_order { body } else { text }
+}
+
+/// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
+fn without_copula(text: &str) -> &str {
+    // 「金曜にやるから覚えといて」: why it is to be kept is no part of it, but 「15時から」 and 「頼んだ」 are.
+    let is_kana = |letter: char| ('ぁ'..='ん').contains(&letter);
+    let ends_sentence =
+        |rest: &str| rest.ends_with(|letter| "るうくすつぬぶむぐいただ".contains(letter));
+    let text = text.trim_end_matches(is_mark);
+    let text = text.strip_suffix("から").filter(|rest| ends_sentence(rest)).unwrap_or(text);
+    let text = text.strip_suffix("って").filter(|rest| ends_sentence(rest)).unwrap_or(text);
+    let explains = ["なの", "なので"].iter().find_map(|end| text.strip_suffix(end));
+    let text = explains.filter(|rest| !rest.ends_with(is_kana)).unwrap_or(text);
+    match text.strip_suffix('だ') {
+        Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
+        Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
+        Some(_) | None => text,
+    }
+}

@@ -1,0 +1,98 @@
+//! Whether a text holds a phrase, or is one.
+
+use crate::llm::builtin::phrases::List;
+
+/// What is wanted of it is said in fewer words. Anybody may write more, and each word is compared with many.
+pub const MAX_REQUEST_BYTES: usize = 500;
+
+/// Whether the text is nothing but the phrase, with what people say around it: "no, that's wrong", "and now summarize
+/// please", 「いや、違うよ」.
+pub fn is_alone(lower: &str, phrase: &str) -> bool {
+    if lower.len() > MAX_REQUEST_BYTES {
+        return false;
+    }
+    let mut rest = lower.trim_matches(is_mark);
+    loop {
+        if rest == phrase || without_softener(rest).is_some_and(|shorter| shorter == phrase) {
+            return true;
+        }
+        match without_interjection(rest) {
+            Some(shorter) => rest = shorter,
+            None => return false,
+        }
+    }
+}
+
+/// "ok, …", "so …", 「いや、…」, unless nothing is left.
+pub fn without_interjection(text: &str) -> Option<&str> {
+    let behind = List::Interjections.phrases().iter().find_map(|word| {
+        let rest = text.strip_prefix(word)?;
+        let is_cut = word.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
+        (!is_cut).then(|| rest.trim_start_matches(is_mark))
+    });
+    behind.filter(|rest| !rest.is_empty())
+}
+
+/// "… please", 「…よ」.
+pub fn without_softener(text: &str) -> Option<&str> {
+    let before = List::Softeners.phrases().iter().find_map(|word| {
+        let rest = text.strip_suffix(word)?;
+        let is_cut = word.is_ascii() && !rest.ends_with(is_mark);
+        (!is_cut).then(|| rest.trim_end_matches(is_mark))
+    });
+    before.filter(|rest| !rest.is_empty())
+}
+
+/// The text behind all of these words that it begins with.
+pub fn without_prefixes<'a>(text: &'a str, words: &[&str]) -> &'a str {
+    let mut rest = text;
+    while let Some(shorter) = words.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = shorter.trim_start_matches(is_mark);
+    }
+    rest
+}
+
+/// Lower case, straight quotes, single spaces.
+pub fn normalize(text: &str) -> String {
+    let letters = text.chars().map(|letter| match letter {
+        '’' => '\'',
+        letter if letter.is_whitespace() => ' ',
+        letter => letter,
+    });
+    letters.collect::<String>().to_lowercase()
+}
+
+/// Whether the text holds one of the phrases.
+pub fn holds_any(lower: &str, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| holds(lower, phrase))
+}
+
+/// Whether the text holds the phrase; one in Latin letters as whole words. At a star, anything may stand between.
+pub fn holds(lower: &str, phrase: &str) -> bool {
+    let mut rest = lower;
+    phrase.split('*').map(str::trim).all(|part| {
+        let mut places = rest.match_indices(part).map(|(at, _)| at);
+        let found = places.find(|at| is_whole_word(rest, *at, part));
+        rest = found.map_or(rest, |at| &rest[at + part.len()..]);
+        found.is_some()
+    })
+}
+
+/// Whether the phrase at this place is no part of a longer word in Latin letters.
+pub fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
+    let is_word =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    let begins = phrase.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    let ends = phrase.ends_with(|letter: char| letter.is_ascii_alphanumeric());
+    let before = begins && is_word(lower[..at].chars().next_back());
+    let behind = ends && is_word(lower[at + phrase.len()..].chars().next());
+    !before && !behind
+}
+
+pub fn is_mark(letter: char) -> bool {
+    letter.is_whitespace() || "?!.,…？！。、，".contains(letter)
+}
+
+pub fn is_separator(letter: char) -> bool {
+    letter.is_whitespace() || ",:、，：".contains(letter)
+}
