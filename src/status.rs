@@ -69,6 +69,11 @@ pub struct ChannelStatus {
     pub money_today: f64,
 }
 
+/// What this many tokens cost, unless that is not known: only a model without a price uses some for nothing.
+pub fn known_cost(tokens: u64, money: f64) -> Option<f64> {
+    (money > 0.0 || tokens == 0).then_some(money)
+}
+
 /// A step that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PendingStatus {
@@ -209,4 +214,18 @@ fn seconds(at: Timestamp) -> f64 {
 
 fn money(micros: u64) -> f64 {
     micros as f64 / 1_000_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_cost_nothing_have_no_known_price() {
+        for (tokens, money, expected) in
+            [(0, 0.0, Some(0.0)), (300, 0.5, Some(0.5)), (300, 0.0, None), (0, 0.5, Some(0.5))]
+        {
+            assert_eq!(known_cost(tokens, money), expected, "{tokens} {money}");
+        }
+    }
 }

@@ -58,7 +58,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     let exposed = exposure::exposed_files(source.file(), &config.database_address());
     results.extend(exposed.into_iter().map(|exposed| check("note", Ok(exposed))));
     results.push(check("prompts", check_prompts(&config)));
-    results.push(check("limits", Ok(describe_limits(&config.rulebook()))));
+    results.push(check("limits", Ok(describe_limits(&config.with_room_for_models().rulebook()))));
     let status = config.database_address().inspect().await;
     // A process that uses this database listens on its ports as well.
     let is_running = matches!(status, Ok(DatabaseStatus::InUse));

@@ -67,6 +67,16 @@ async fn a_working_setup_passes() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+/// A model that is chosen while the program runs has a limit, so the check names it also where only the built-in mind is used.
+#[tokio::test]
+async fn the_limit_that_the_program_runs_with_is_named_without_a_model() {
+    let home = Home::new(1.0);
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let limits = lines.iter().find(|line| line.starts_with("ok    limits")).unwrap();
+    assert!(limits.contains("tokens_per_day 2000000, "), "{limits}");
+}
+
 #[tokio::test]
 async fn every_problem_is_reported() {
     let server = Server::start(ServerLimits::default()).await;

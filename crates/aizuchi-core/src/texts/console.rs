@@ -31,6 +31,7 @@ texts! {
         "24 hours: {tokens} tokens, {money}"
         / "24 時間：{tokens} トークン、{money}";
     month_cost(money: &str): "30 days: {money}" / "30 日間：{money}";
+    cost_unknown: "cost unknown" / "費用不明";
     channel: "Channel" / "チャンネル";
     mode: "Mode" / "モード";
     heard: "Last heard" / "最後に聞いた";
