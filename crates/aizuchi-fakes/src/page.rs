@@ -238,6 +238,7 @@ fn page_texts(platform: FakePlatform, language: Language) -> BTreeMap<&'static s
         ("refused", texts::fakes::refused(language, &name)),
         ("absent", texts::fakes::absent(language, "{name}")),
         ("commands", texts::fakes::commands(language, "{commands}")),
+        ("no_command", texts::fakes::no_command(language, "{command}")),
     ];
     texts.chain(named).collect()
 }

@@ -66,7 +66,8 @@ async fn a_stand_in_is_written_on_like_a_chat() {
         // What the platform would refuse is said.
         tab.type_in("text", "/dance").await;
         tab.press(Key::Enter).await;
-        tab.expect_result("return document.getElementById('error').hidden", json!(false)).await;
+        let told = "return document.getElementById('error').textContent";
+        tab.expect_result(told, json!("There is no command /dance here.")).await;
         let texts = tab.evaluate(TEXTS).await;
         assert!(!texts.to_string().contains("dance"), "{texts}");
         // A reaction is given and taken back.

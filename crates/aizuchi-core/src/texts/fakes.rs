@@ -41,6 +41,9 @@ texts! {
         "Enter sends, Shift+Enter starts a new line."
         / "Enter で送信、Shift+Enter で改行します。";
     commands(commands: &str): "Commands: {commands}" / "コマンド：{commands}";
+    no_command(command: &str):
+        "There is no command {command} here."
+        / "{command} というコマンドはありません。";
     refused(platform: &str): "{platform} would refuse this:" / "{platform} では受け付けられません：";
     unreachable:
         "The stand-in does not answer. Is it still running?"

@@ -251,6 +251,11 @@ async function send() {
   const text = field.value;
   if (text.trim() === "") return;
   const isEdit = about?.kind === "edit";
+  const command = isEdit ? null : unknownCommand(text);
+  if (command !== null) {
+    showError(texts.no_command.replace("{command}", command));
+    return;
+  }
   const thread = about?.kind === "reply" ? about.message.thread : "";
   const isDone = await submit(isEdit ? "edit" : "say", isEdit ? { text, line: about.message.id } : { text, thread });
   if (!isDone) return;
@@ -259,6 +264,13 @@ async function send() {
   // On Slack the next reply mostly goes to the same thread.
   turnTo(platform === "slack" && thread !== "" ? about : null);
   await refresh();
+}
+
+/** The command that a text begins with, if there is no such command. */
+function unknownCommand(text) {
+  const name = text.match(/^\/\S+/)?.[0] ?? null;
+  const isKnown = view.commands.some((known) => known.split(" ")[0] === name);
+  return isKnown ? null : name;
 }
 
 /** Returns whether it was done. */
