@@ -128,6 +128,10 @@ impl DatabaseStore {
         let counters = Counters::read(&mut connection).await?;
         let index_at =
             recall::index::indexed_until(&mut connection).await? + recall::index::INDEX_BATCH;
+        let index_batch = match connection.is_postgres() {
+            true => recall::index::BatchSize::FIRST_OF_SERVER,
+            false => recall::index::BatchSize::FULL,
+        };
         let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);
         let (revision_sender, revisions) = watch::channel(counters.revision);
         let installation = counters.installation.clone();
@@ -139,6 +143,7 @@ impl DatabaseStore {
             revisions: revision_sender,
             write_health: write_health.clone(),
             index_at,
+            index_batch,
             ownership,
         };
         let erasure_ordered = Notify::new();

@@ -16,7 +16,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::driver_error::DAMAGED;
 use crate::store::database::files::DatabaseFiles;
 use crate::store::database::hear::IncomingMessage;
-use crate::store::database::recall::index::{self, TermErasure};
+use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, forget, hear, memory, orders, redaction, reservations, sql, steps,
@@ -39,6 +39,8 @@ pub struct DatabaseWriter {
     pub(super) revisions: watch::Sender<u64>,
     /// The revision at which the next batch is indexed.
     pub(super) index_at: u64,
+    /// How much of it is indexed at once.
+    pub(super) index_batch: BatchSize,
     pub(super) write_health: Arc<Mutex<WriteHealth>>,
     pub(super) ownership: Ownership,
 }
@@ -177,6 +179,7 @@ impl DatabaseWriter {
     /// later.
     async fn index(&mut self) -> anyhow::Result<()> {
         let is_server = self.connection.is_postgres();
+        let began = Instant::now();
         let indexed_before = self.index_at.saturating_sub(index::INDEX_BATCH);
         self.index_at = match with_timeout(is_server, COMMIT_TIMEOUT, self.index_next()).await? {
             Ok(until) => until + index::INDEX_BATCH,
@@ -185,6 +188,9 @@ impl DatabaseWriter {
                 self.counters.revision + index::INDEX_BATCH
             }
         };
+        if is_server {
+            self.index_batch = self.index_batch.next_of_server(began.elapsed());
+        }
         if is_server && outgrows_statistics(indexed_before, self.index_at - index::INDEX_BATCH) {
             with_timeout(is_server, COMMIT_TIMEOUT, self.analyze()).await?;
         }
@@ -200,11 +206,11 @@ impl DatabaseWriter {
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
         query(sql::BEGIN).execute(&mut self.connection).await?;
-        let indexed =
-            match index::index_next_batch(&mut self.connection, self.counters.revision).await {
-                Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
-                Err(error) => Err(error),
-            };
+        let (newest, size) = (self.counters.revision, self.index_batch);
+        let indexed = match index::index_next_batch(&mut self.connection, newest, size).await {
+            Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
+            Err(error) => Err(error),
+        };
         if indexed.is_err() {
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
         }

@@ -2,6 +2,7 @@
 //! removed in the transaction that changes it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,10 +15,31 @@ use crate::store::database::sql::recall as sql;
 /// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;
 
-/// The same on a server, which takes longer for each: hearing waits for a batch.
-const SERVER_INDEX_BATCH: u64 = 128;
 /// How many pages one step of a merge writes, as the statements say.
 const MERGE_PAGES: i64 = 64;
+
+/// How many changes are indexed in one transaction while others may be waiting to be heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchSize(u64);
+
+impl BatchSize {
+    const SMALLEST: u64 = 8;
+    const LARGEST: u64 = 128;
+    /// How long somebody may have to wait for a batch.
+    const LONGEST: Duration = Duration::from_millis(25);
+
+    /// A file takes some milliseconds for it.
+    pub const FULL: Self = Self(INDEX_BATCH);
+    /// How long a server takes is not known before it has been tried.
+    pub const FIRST_OF_SERVER: Self = Self(32);
+
+    /// As many as a server gets done in time, after this many took so long.
+    pub fn next_of_server(self, elapsed: Duration) -> Self {
+        let fitting = self.0 as f64 * Self::LONGEST.as_secs_f64() / elapsed.as_secs_f64();
+        let fitting = (fitting as u64).clamp(self.0 / 2, self.0 * 2);
+        Self(fitting.clamp(Self::SMALLEST, Self::LARGEST))
+    }
+}
 
 /// When the terms of removed text are gone from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +64,15 @@ pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreErro
     rows::to_unsigned(rows::column(&row, "revision")?)
 }
 
-/// Indexes the next batch of new and changed messages up to `newest`, in the caller's transaction. Returns the
-/// revision up to which everything is indexed then.
-pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
+/// Indexes the next new and changed messages up to `newest`, in the caller's transaction. Returns the revision up to
+/// which everything is indexed then.
+pub async fn index_next_batch(
+    connection: &mut Connection,
+    newest: u64,
+    size: BatchSize,
+) -> Result<u64, StoreError> {
     let after = indexed_until(connection).await?;
-    let batch = if connection.is_postgres() { SERVER_INDEX_BATCH } else { INDEX_BATCH };
-    let until = newest.min(after + batch);
+    let until = newest.min(after + size.0);
     if until <= after {
         return Ok(after);
     }
@@ -66,7 +91,7 @@ pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Resul
 /// Indexes everything up to `newest`, in the caller's transaction.
 pub async fn index_all(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
     drop_stale(connection, TermErasure::AtOnce).await?;
-    while index_next_batch(connection, newest).await? < newest {}
+    while index_next_batch(connection, newest, BatchSize::FULL).await? < newest {}
     Ok(())
 }
 
@@ -203,4 +228,26 @@ async fn remove_messages(
         query(statement).bind(&messages).execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_gets_as_many_as_it_gets_done_in_time() {
+        let millis = Duration::from_millis;
+        for (size, elapsed, expected) in [
+            (32, millis(25), 32),
+            (32, millis(50), 16),
+            (32, millis(5_000), 16),
+            (32, millis(1), 64),
+            (128, millis(1), 128),
+            (8, millis(5_000), 8),
+            (32, Duration::ZERO, 64),
+        ] {
+            let next = BatchSize(size).next_of_server(elapsed);
+            assert_eq!(next, BatchSize(expected), "{size} in {elapsed:?}");
+        }
+    }
 }
