@@ -165,6 +165,30 @@ async fn what_it_was_asked_to_keep_is_found_much_later() {
     .await;
 }
 
+/// What others said stays when somebody is forgotten, also where the persona only reacted to it.
+#[tokio::test]
+async fn what_it_nodded_at_is_not_forgotten_with_somebody_else() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options(Language::En));
+        for (name, text) in [
+            ("Bob", "@Aizuchi hello"),
+            ("Ann", "@Aizuchi we won the cup!"),
+            ("Ann", "thanks Aizuchi!"),
+            ("Bob", "@Aizuchi forget me, yes"),
+        ] {
+            harness.says(name, text).await;
+            harness.pass(PAUSE).await;
+        }
+        harness.pass(REST).await;
+        let text = shown(&harness).await;
+        assert!(text.contains("Ann: @Aizuchi we won the cup!   [🎉]"), "{text}");
+        assert!(text.contains("Ann: thanks Aizuchi!   ["), "{text}");
+        assert!(!text.contains("hello"), "{text}");
+        text
+    })
+    .await;
+}
+
 /// The nod does not wait for the channel to rest, and its reason names what happened.
 #[tokio::test]
 async fn thanks_by_name_get_a_nod_at_once() {

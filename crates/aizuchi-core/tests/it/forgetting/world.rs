@@ -199,6 +199,7 @@ impl World {
         self.add_memories(random, &mut connection).await;
         self.add_memos(random, &mut connection).await;
         self.add_outbox(random, &mut connection).await;
+        self.add_own_reactions(random, &mut connection).await;
         query("COMMIT").execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
     }
@@ -413,6 +414,19 @@ impl World {
                     .bind(workspace().as_str()).bind(&channel).bind(id).bind(PERSONA).bind(format!("{word} as you say")).bind(100 + number)
                     .execute(connection).await.unwrap();
             }
+        }
+    }
+
+    /// What the persona reacted to, on messages of anybody, after it had read others.
+    async fn add_own_reactions(&self, random: &mut Random, connection: &mut Connection) {
+        for number in 0..10_i64 {
+            let made_from = self.sources(random);
+            let Some(last) = made_from.last() else { continue };
+            let on = self.said[*last].id.as_str();
+            let notes = json!({"owed": [on], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "reacted", "why": "asked"});
+            query("INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state, message, reaction_on) VALUES ($1, $1, $2, $3, '', $1, 'k', '🎉', $4, 'said', $5, $5)")
+                .bind(5000 + number).bind(workspace().as_str()).bind(self.channel_of(&made_from)).bind(notes.to_string()).bind(on)
+                .execute(connection).await.unwrap();
         }
     }
 }

@@ -102,8 +102,9 @@ statements! {
         ORDER BY d.id";
     // Read in the order of their ids: an index by workspace would have to be sorted for every page.
 
+    /// What a reaction stands on is somebody else's.
     OUTBOX_AFTER = "
-        SELECT id, channel, decision, message, notes FROM outbox
+        SELECT id, channel, decision, CASE WHEN reaction_on IS NULL THEN message END AS message, notes FROM outbox
         WHERE id > ?2 AND workspace || '' = ?1
         ORDER BY id LIMIT +?3";
     /// Those of the messages ?3 that the user wrote before revision ?4.
@@ -227,13 +228,13 @@ statements! {
             deleted_ms = coalesce(deleted_ms, ?4)
         WHERE rowid IN (", listed_messages!(), ")"
     );
-    /// ?2 lists [channel, id, revision].
+    /// ?2 lists [channel, id, revision]. Whatever is listed, nobody's messages but the persona's are erased.
     ERASE_OWN_MESSAGES = "
         UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?3, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
             FROM json_each(?2) AS j
             CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
-            WHERE m.deleted_ms IS NULL) AS n
+            WHERE m.deleted_ms IS NULL AND m.author_kind = 'persona') AS n
         WHERE messages.rowid = n.line";
     PUT_FORGOTTEN_MEMORIES = "
         INSERT INTO forgotten_memories (workspace, user_id, memory, since_ms)
