@@ -19,6 +19,8 @@ mod side_by_side;
 pub mod judge;
 pub mod gate_trial;
 pub mod checkpoint;
+pub mod difference;
+pub mod other_version;
 pub mod to_import;
 
 use std::collections::HashMap;

@@ -98,6 +98,17 @@ pub struct PreparedModel {
 }
 
 impl JudgeArgs {
+    /// As it is named on the command line.
+    pub fn name(&self) -> String {
+        match &self.judge {
+            JudgeChoice::Silent => "silent".to_owned(),
+            JudgeChoice::Speak => "speak".to_owned(),
+            JudgeChoice::Builtin => "builtin".to_owned(),
+            JudgeChoice::Model => "model".to_owned(),
+            JudgeChoice::Recorded(file) => file.display().to_string(),
+        }
+    }
+
     pub fn prepare(
         &self,
         source: &ConfigSource,

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::cli::against::{Other, Present};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
@@ -36,6 +37,10 @@ pub struct ReplayArgs {
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
+    /// List what would be decided differently by another version of Aizuchi (its program), or with other settings (a config that
+    /// ends in .yaml, or a part of one).
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["events", "resume", "report", "internals"])]
+    against: Option<Other>,
     #[command(flatten)]
     judge: JudgeArgs,
     /// How long a model call takes, as a median in virtual milliseconds; a day at most.
@@ -84,6 +89,13 @@ impl ReplayArgs {
         if policies.is_empty() {
             policies.push(self.report.default_policy());
         }
+        if let Some(other) = &self.against {
+            anyhow::ensure!(
+                policies.len() == 1,
+                "--against compares with one --policy: give the other settings to --against"
+            );
+            policies.extend(other.policy()?);
+        }
         anyhow::ensure!(
             self.resume.is_none() || !self.report.writes_page(),
             "--report cannot be used with --resume: a report needs every channel"
@@ -99,6 +111,21 @@ impl ReplayArgs {
         let recording = self.recording.open(source, policies[0].config.language.own())?;
         let settings =
             ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
+        if let Some(other) = &self.against {
+            judge.agree(&recording, &policies, &settings, &|_| {})?;
+            let present = Present {
+                recording: &recording,
+                policy: &policies[0],
+                policy_file: files.first().map(PathBuf::as_path),
+                changed: policies.get(1),
+                judge: &judge,
+                judge_name: self.judge.name(),
+                settings,
+            };
+            present.compare(other)?.print(self.json)?;
+            judge.report();
+            return Ok(self.exit_code(&recording));
+        }
         let bar = progress_bar(recording.messages() * policies.len() as u64);
         bar.set_message("counting");
         judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
@@ -113,8 +140,12 @@ impl ReplayArgs {
         judge.report();
         let report = self.report.finish(builder, &policies, left_out(&recording))?;
         self.print(&recording, &judge, &scores, report)?;
+        Ok(self.exit_code(&recording))
+    }
+
+    fn exit_code(&self, recording: &Recording) -> ExitCode {
         let is_rejected = self.strict && recording.bad_records() > 0;
-        Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
+        if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS }
     }
 
     fn replay(

@@ -9,12 +9,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::replay::json_lines::read_lines;
 
 /// One recorded message.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedMessage {
     pub room: String,
     #[serde(default)]

@@ -4,19 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
+use crate::replay::difference::Fate;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::what_if::material::Material;
 use aizuchi_core::chat::MessageId;
-
-/// What becomes of a message. If it was looked at more than once, the greatest counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
-    KeptSilent,
-    /// A judge would have been asked, and nobody knows what it would have said.
-    Unknown,
-    Reacted,
-    SpokenTo,
-}
 
 /// What becomes of a message, and why.
 #[derive(Clone, Debug, PartialEq)]

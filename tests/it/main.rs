@@ -38,6 +38,7 @@ mod prompt_command;
 mod reload;
 mod replay;
 mod replay_adaptive;
+mod replay_against;
 mod replay_inputs;
 mod replay_judge;
 mod report;

@@ -2,11 +2,12 @@
 
 use jiff::tz::TimeZone;
 
+use crate::replay::difference::Fate;
 use crate::replay::moments::Reason;
 use crate::report::words::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{Moment, channel_address, decision_address, encode};
-use crate::what_if::comparison::{Change, Comparison, Fate, Seen, Tally};
+use crate::what_if::comparison::{Change, Comparison, Seen, Tally};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::persona::Language;

@@ -1,0 +1,240 @@
+//! `aizuchi replay --against`: what another version of the program, or other settings, would decide differently.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Context as _;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::cli::judge::Judge;
+use crate::cli::{print, strip_control_characters};
+use crate::replay::difference::{
+    Difference, Fate, MessageKey, Treatment, TreatmentWriter, Treatments, differences,
+};
+use crate::replay::history::{ChannelSource, RecordedMessage};
+use crate::replay::input::Recording;
+use crate::replay::other_version::OtherVersion;
+use crate::replay::{Policy, ReplaySettings};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// How many differences are printed; all are in the JSON.
+const MAX_PRINTED: usize = 40;
+/// How much of a message is printed.
+const MAX_QUOTE: usize = 100;
+
+/// What is compared with.
+#[derive(Clone, Debug)]
+pub enum Other {
+    /// Another version of the program.
+    Program(PathBuf),
+    /// A config, or a part of one.
+    Settings(PathBuf),
+}
+
+impl FromStr for Other {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = PathBuf::from(text);
+        let data = path.metadata().map_err(|error| format!("it cannot be read: {error}"))?;
+        let is_settings = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
+        match data.is_file() && data.permissions().mode() & 0o111 != 0 {
+            _ if data.is_file() && is_settings => Ok(Other::Settings(path)),
+            true => Ok(Other::Program(path)),
+            false => Err("it is neither a program nor a config that ends in .yaml".to_owned()),
+        }
+    }
+}
+
+impl Other {
+    /// The policy of other settings.
+    pub fn policy(&self) -> anyhow::Result<Option<Policy>> {
+        match self {
+            Other::Program(_) => Ok(None),
+            Other::Settings(file) => Policy::open(file).map(Some),
+        }
+    }
+}
+
+/// The replay that something is compared with.
+pub struct Present<'a> {
+    pub recording: &'a Recording,
+    pub policy: &'a Policy,
+    /// Where the policy is from; `None`: the defaults.
+    pub policy_file: Option<&'a Path>,
+    /// The policy of other settings.
+    pub changed: Option<&'a Policy>,
+    pub judge: &'a Judge,
+    /// As it is named on the command line.
+    pub judge_name: String,
+    pub settings: ReplaySettings,
+}
+
+/// What differs, and between what.
+pub struct Comparison {
+    before: String,
+    after: String,
+    differences: Vec<Difference>,
+    /// How many messages were looked at in either replay.
+    looked_at: usize,
+    messages: HashMap<MessageKey, RecordedMessage>,
+}
+
+impl Present<'_> {
+    /// The other one stands before this one, as an old version does before a new one; other settings stand behind.
+    pub fn compare(&self, other: &Other) -> anyhow::Result<Comparison> {
+        let own = self.treatments(self.policy)?;
+        let version = concat!("aizuchi ", env!("CARGO_PKG_VERSION")).to_owned();
+        let (before, after, names) = match other {
+            Other::Program(program) => {
+                anyhow::ensure!(
+                    self.judge_name != "model",
+                    "another version is compared with --judge builtin, or with a file of recorded answers: it would \
+                     ask the model once more"
+                );
+                let other = OtherVersion { program };
+                let treatments = other.replay(
+                    self.recording,
+                    &self.judge_name,
+                    self.policy_file,
+                    &self.settings,
+                )?;
+                (treatments, own, (other.version()?, format!("this {version}")))
+            }
+            Other::Settings(_) => {
+                let changed = self.changed.context("the other settings were not read")?;
+                let names = (self.policy.name.clone(), changed.name.clone());
+                (own, self.treatments(changed)?, names)
+            }
+        };
+        let differences = differences(&before, &after);
+        let looked_at = before.keys().filter(|key| !after.contains_key(*key)).count() + after.len();
+        let messages = self.messages(&differences)?;
+        Ok(Comparison { before: names.0, after: names.1, differences, looked_at, messages })
+    }
+
+    fn treatments(&self, policy: &Policy) -> anyhow::Result<Treatments> {
+        let writer = TreatmentWriter::default();
+        let treatments = writer.treatments();
+        let replay = self.judge.replay(policy, self.settings)?;
+        let writer =
+            replay.run(self.recording, 0, Some(Box::new(writer)), &mut |_, _, _| Ok(()))?;
+        drop(writer);
+        Ok(std::mem::take(&mut treatments.lock()))
+    }
+
+    /// The messages behind the differences that are printed.
+    fn messages(
+        &self,
+        differences: &[Difference],
+    ) -> anyhow::Result<HashMap<MessageKey, RecordedMessage>> {
+        let wanted: HashMap<&MessageKey, ()> =
+            differences.iter().map(|difference| (&difference.key, ())).collect();
+        let mut found = HashMap::new();
+        for index in 0..self.recording.channel_count() {
+            let channel = self.recording.channel(index)?;
+            for message in &channel.messages {
+                let (channel, id) = (channel.name.clone(), message.id.clone());
+                let key = MessageKey { channel, message: id };
+                if wanted.contains_key(&key) {
+                    found.insert(key, message.clone());
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Comparison {
+    pub fn print(&self, is_json: bool) -> anyhow::Result<()> {
+        match is_json {
+            true => print(&serde_json::to_string_pretty(&self.to_json())?),
+            false => print(self.to_text().trim_end()),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "before": self.before,
+            "after": self.after,
+            "looked_at": self.looked_at,
+            "differences": self.differences,
+        })
+    }
+
+    fn to_text(&self) -> String {
+        let Self { before, after, differences, looked_at, .. } = self;
+        let mut text = match &differences[..] {
+            [] => format!(
+                "{before} and {after} decide the same about all {looked_at} messages that they look at.\n"
+            ),
+            [_] => format!(
+                "{before} and {after} decide differently about 1 of {looked_at} messages.\n"
+            ),
+            several => format!(
+                "{before} and {after} decide differently about {} of {looked_at} messages.\n",
+                several.len()
+            ),
+        };
+        let shown = differences.iter().take(MAX_PRINTED);
+        // Writing to a string does not fail.
+        for difference in shown {
+            let _ = write!(text, "\n{}", self.describe(difference));
+        }
+        if differences.len() > MAX_PRINTED {
+            let _ =
+                writeln!(text, "\n… and {} more; --json has all", differences.len() - MAX_PRINTED);
+        }
+        text
+    }
+
+    fn describe(&self, difference: &Difference) -> String {
+        let Difference { key, before, after } = difference;
+        let channel = strip_control_characters(key.channel.trim_start_matches('#'));
+        let message = self.messages.get(key).map_or(String::new(), |message| {
+            let at = message.at().to_zoned(TimeZone::system());
+            let author = message.name.as_deref().unwrap_or(&message.author);
+            let quote = strip_control_characters(&shorten(&message.text));
+            let author = strip_control_characters(author);
+            format!(", {}: {author}: “{quote}”", at.strftime("%Y-%m-%d %H:%M"))
+        });
+        let width = self.before.chars().count().max(self.after.chars().count());
+        format!(
+            "#{channel}{message}\n  {:width$}  {}\n  {:width$}  {}\n",
+            self.before,
+            describe(before),
+            self.after,
+            describe(after)
+        )
+    }
+}
+
+fn describe(treatment: &Treatment) -> String {
+    let fate = match treatment.fate {
+        Fate::SpokenTo => "speaks",
+        Fate::Reacted => "reacts",
+        Fate::KeptSilent => "stays silent",
+        Fate::Unknown => "is not known",
+    };
+    // Another version may have gates that this one does not know.
+    let gate =
+        treatment.gate.as_ref().map(|gate| match serde_json::from_value::<Gate>(json!(gate)) {
+            Ok(known) => texts::ledger::gate(Language::En, known).to_owned(),
+            Err(_) => strip_control_characters(gate),
+        });
+    gate.map_or(fate.to_owned(), |gate| format!("{fate} ({gate})"))
+}
+
+fn shorten(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_QUOTE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,178 @@
+//! What two replays of the same messages decide differently: two versions, or two settings.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// What becomes of a message. If it was looked at more than once, the greatest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    KeptSilent,
+    /// A judge would have been asked, and nobody knows what it would have said.
+    Unknown,
+    Reacted,
+    SpokenTo,
+}
+
+/// What a replay did about a message, and the gate that kept silent, if one did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Treatment {
+    pub fate: Fate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+}
+
+/// A message of a channel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct MessageKey {
+    #[serde(rename = "room")]
+    pub channel: String,
+    pub message: String,
+}
+
+/// What a replay made of each message that it looked at.
+pub type Treatments = HashMap<MessageKey, Treatment>;
+
+/// A message of which two replays make something else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    #[serde(flatten)]
+    pub key: MessageKey,
+    pub before: Treatment,
+    pub after: Treatment,
+}
+
+/// The fields of an event that tell what became of a message. Other versions write more or fewer.
+#[derive(Deserialize)]
+struct EventLine {
+    kind: String,
+    room: String,
+    message: Option<String>,
+    about: Option<String>,
+    gate: Option<String>,
+}
+
+/// Reads events as they are written.
+#[derive(Default)]
+pub struct TreatmentWriter {
+    treatments: Arc<Mutex<Treatments>>,
+    line: Vec<u8>,
+}
+
+impl TreatmentWriter {
+    /// Where the treatments are found.
+    pub fn treatments(&self) -> Arc<Mutex<Treatments>> {
+        self.treatments.clone()
+    }
+}
+
+impl Write for TreatmentWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    let event = serde_json::from_slice(&self.line)?;
+                    add(&mut self.treatments.lock(), event);
+                    self.line.clear();
+                }
+                byte => self.line.push(*byte),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn add(treatments: &mut Treatments, event: EventLine) {
+    let EventLine { kind, room, message, about, gate } = event;
+    let fate = match kind.as_str() {
+        "speak" => Fate::SpokenTo,
+        "react" => Fate::Reacted,
+        "judge_called" | "gate" | "dropped" => Fate::KeptSilent,
+        _ => return,
+    };
+    // What is spoken to is what was asked; a silence is about the newest message.
+    let message = if fate == Fate::KeptSilent { message } else { about.or(message) };
+    let Some(message) = message else { return };
+    let key = MessageKey { channel: room, message };
+    let known = treatments.get(&key).map(|known| known.fate);
+    if known.is_none_or(|known| known <= fate) {
+        treatments.insert(key, Treatment { fate, gate });
+    }
+}
+
+/// What differs, by channel and message. A message that a replay did not look at was kept silent about.
+pub fn differences(before: &Treatments, after: &Treatments) -> Vec<Difference> {
+    let silent = || Treatment { fate: Fate::KeptSilent, gate: None };
+    let keys: BTreeMap<&MessageKey, ()> =
+        before.keys().chain(after.keys()).map(|key| (key, ())).collect();
+    let difference = |key: &MessageKey| {
+        let before = before.get(key).cloned().unwrap_or_else(silent);
+        let after = after.get(key).cloned().unwrap_or_else(silent);
+        (before.fate != after.fate).then(|| Difference { key: key.clone(), before, after })
+    };
+    keys.into_keys().filter_map(difference).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn treatments(lines: &[&str]) -> Treatments {
+        let mut writer = TreatmentWriter::default();
+        for line in lines {
+            writeln!(writer, "{line}").unwrap();
+        }
+        let treatments = writer.treatments();
+        treatments.lock().clone()
+    }
+
+    #[test]
+    fn only_what_becomes_of_a_message_differently_is_a_difference() {
+        let before = treatments(&[
+            r#"{"kind": "heard", "room": "garden", "message": "1"}"#,
+            r#"{"kind": "gate", "room": "garden", "message": "1", "gate": "nothing_open"}"#,
+            r#"{"kind": "speak", "room": "garden", "message": "3", "about": "2", "of a later version": 1}"#,
+            r#"{"kind": "judge_called", "room": "garden", "message": "4"}"#,
+            r#"{"kind": "judge_called", "room": "garden", "message": "5"}"#,
+        ]);
+        let after = treatments(&[
+            r#"{"kind": "speak", "room": "garden", "message": "1", "about": null}"#,
+            r#"{"kind": "gate", "room": "garden", "message": "2", "gate": "directed"}"#,
+            r#"{"kind": "judge_called", "room": "garden", "message": "4"}"#,
+        ]);
+        let treatment =
+            |fate, gate: Option<&str>| Treatment { fate, gate: gate.map(str::to_owned) };
+        let key = |message: &str| MessageKey {
+            channel: "garden".to_owned(),
+            message: message.to_owned(),
+        };
+        let expected = [
+            Difference {
+                key: key("1"),
+                before: treatment(Fate::KeptSilent, Some("nothing_open")),
+                after: treatment(Fate::SpokenTo, None),
+            },
+            Difference {
+                key: key("2"),
+                before: treatment(Fate::SpokenTo, None),
+                after: treatment(Fate::KeptSilent, Some("directed")),
+            },
+        ];
+        assert_eq!(differences(&before, &after), expected);
+        assert_eq!(differences(&after, &after), []);
+    }
+
+    #[test]
+    fn what_is_no_event_is_an_error() {
+        let mut writer = TreatmentWriter::default();
+        assert!(writeln!(writer, "Segmentation fault").is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! Another version of the program, which replays the same messages in a process of its own.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+use crate::replay::ReplaySettings;
+use crate::replay::difference::{TreatmentWriter, Treatments};
+use crate::replay::history::ChannelSource;
+use aizuchi_core::chat::to_single_line;
+
+pub struct OtherVersion<'a> {
+    pub program: &'a Path,
+}
+
+impl OtherVersion<'_> {
+    /// How it calls itself.
+    pub fn version(&self) -> anyhow::Result<String> {
+        let output = Command::new(self.program).arg("--version").stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("running {}", self.program.display()))?;
+        let version = String::from_utf8_lossy(&output.stdout);
+        let version = to_single_line(version.lines().next().unwrap_or_default().trim());
+        let is_named = output.status.success() && !version.is_empty();
+        Ok(if is_named { version } else { self.program.display().to_string() })
+    }
+
+    /// Has it replay these channels, which it reads from a file that nobody else can read.
+    pub fn replay(
+        &self,
+        channels: &dyn ChannelSource,
+        judge: &str,
+        policy: Option<&Path>,
+        settings: &ReplaySettings,
+    ) -> anyhow::Result<Treatments> {
+        let folder = tempfile::tempdir().context("making a temporary folder")?;
+        let messages = folder.path().join("messages.jsonl");
+        let events = folder.path().join("events.jsonl");
+        write_messages(channels, &messages).context("writing the messages for another version")?;
+        let mut command = Command::new(self.program);
+        command.arg("replay").arg(&messages).args(["--judge", judge]);
+        command.arg("--latency").arg(settings.latency_ms.to_string());
+        command.arg("--seed").arg(settings.seed.to_string());
+        command.arg("--events").arg(&events);
+        if let Some(policy) = policy {
+            command.arg("--policy").arg(policy);
+        }
+        let shown = self.program.display();
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("running {shown}"))?;
+        anyhow::ensure!(output.status.success(), "{shown} {}", why_it_failed(&output.stderr));
+        let written = File::open(&events).with_context(|| format!("{shown} wrote no events"))?;
+        let mut writer = TreatmentWriter::default();
+        for line in BufReader::new(written).lines() {
+            let line = line.with_context(|| format!("reading the events of {shown}"))?;
+            writeln!(writer, "{line}")
+                .with_context(|| format!("{shown} wrote an event that cannot be read"))?;
+        }
+        Ok(std::mem::take(&mut writer.treatments().lock()))
+    }
+}
+
+fn write_messages(channels: &dyn ChannelSource, path: &Path) -> anyhow::Result<()> {
+    let mut output = BufWriter::new(File::create_new(path)?);
+    for index in 0..channels.channel_count() {
+        for message in &channels.channel(index)?.messages {
+            serde_json::to_writer(&mut output, message)?;
+            output.write_all(b"\n")?;
+        }
+    }
+    Ok(output.flush()?)
+}
+
+/// The last thing that a program said before it failed.
+fn why_it_failed(stderr: &[u8]) -> String {
+    let stderr = String::from_utf8_lossy(stderr);
+    match stderr.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(line) => format!("cannot replay them: {}", to_single_line(line.trim())),
+        None => "failed without saying why".to_owned(),
+    }
+}

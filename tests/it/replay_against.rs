@@ -1,0 +1,119 @@
+//! What another version, or other settings, would decide differently about the same messages.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+
+const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/small-history.jsonl");
+
+fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A program that does this when it is to replay something.
+fn program(folder: &TempDir, script: &str) -> PathBuf {
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'aizuchi 0.0.1'; exit; fi\n{script}\n"
+    );
+    let path = write(folder, "old-aizuchi", &text);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn compare(other: &Path, arguments: &[&str]) -> String {
+    let mut command = aizuchi();
+    command.args(["replay", HISTORY, "--against"]).arg(other).args(arguments);
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn refusal(other: &Path, arguments: &[&str]) -> String {
+    let mut command = aizuchi();
+    command.args(["replay", HISTORY, "--against"]).arg(other).args(arguments);
+    String::from_utf8(command.assert().failure().get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn other_settings_are_told_message_by_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let same = write(&folder, "same.yaml", "response: {mode: companion}\n");
+    let shown = compare(&same, &[]);
+    assert!(shown.starts_with("default and same decide the same about all "), "{shown}");
+    let quiet = write(&folder, "quiet.yaml", "response: {mode: mention_only}\n");
+    let shown = compare(&quiet, &[]);
+    assert!(shown.starts_with("default and quiet decide differently about "), "{shown}");
+    // Each with its place, its text and both decisions.
+    let first: Vec<&str> = shown.split("\n\n").nth(1).unwrap().lines().collect();
+    assert!(first[0].starts_with('#') && first[0].contains(": “"), "{first:?}");
+    assert!(first[1].starts_with("  default  speaks"), "{first:?}");
+    assert!(first[2].starts_with("  quiet    stays silent"), "{first:?}");
+    let told: Value = serde_json::from_str(&compare(&quiet, &["--json"])).unwrap();
+    let differences = told["differences"].as_array().unwrap();
+    assert_eq!(shown.matches("stays silent").count(), differences.len());
+    for difference in differences {
+        assert_eq!(difference["before"]["fate"], "spoken_to", "{difference}");
+        assert_eq!(difference["after"]["fate"], "kept_silent", "{difference}");
+    }
+}
+
+#[test]
+fn another_version_replays_the_same_messages() {
+    let itself = Path::new(env!("CARGO_BIN_EXE_aizuchi"));
+    let shown = compare(itself, &[]);
+    let expected = concat!(
+        "aizuchi ",
+        env!("CARGO_PKG_VERSION"),
+        " and this aizuchi ",
+        env!("CARGO_PKG_VERSION"),
+        " decide the same about all "
+    );
+    assert!(shown.starts_with(expected), "{shown}");
+    // A version that never spoke, and knew another gate.
+    let folder = tempfile::tempdir().unwrap();
+    let old = program(
+        &folder,
+        r#"
+        test "$1" = replay || exit 9
+        test "$(wc -l < "$2")" = "$(wc -l < 'HISTORY')" || exit 8
+        while [ $# -gt 0 ]; do [ "$1" = --events ] && events=$2; shift; done
+        echo '{"kind": "heard", "room": "garden-club", "message": "garden-club#00001"}' > "$events"
+        echo '{"kind": "gate", "room": "garden-club", "message": "garden-club#00001", "gate": "too_late"}' >> "$events"
+        "#
+        .replace("HISTORY", HISTORY)
+        .as_str(),
+    );
+    let shown = compare(&old, &[]);
+    let this = concat!("this aizuchi ", env!("CARGO_PKG_VERSION"));
+    assert!(shown.starts_with(&format!("aizuchi 0.0.1 and {this} decide differently about ")));
+    assert!(shown.contains(&format!("\n  {this}  speaks\n")), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = program(&folder, "echo 'aizuchi: the policy has an unknown key' >&2; exit 1");
+    let stderr = refusal(&broken, &[]);
+    let expected = "cannot replay them: aizuchi: the policy has an unknown key";
+    assert!(stderr.trim_end().ends_with(expected), "{stderr}");
+    let silent = program(&folder, "exit 0");
+    assert!(refusal(&silent, &[]).contains("wrote no events"));
+    let garbled = program(
+        &folder,
+        "while [ $# -gt 0 ]; do [ \"$1\" = --events ] && events=$2; shift; done; echo no > \"$events\"",
+    );
+    assert!(refusal(&garbled, &[]).contains("wrote an event that cannot be read"));
+    let neither = write(&folder, "notes.txt", "hello");
+    let stderr = refusal(&neither, &[]);
+    assert!(stderr.contains("neither a program nor a config that ends in .yaml"), "{stderr}");
+    let settings = write(&folder, "other.yaml", "response: {mode: off}\n");
+    let policy = settings.to_str().unwrap();
+    let stderr = refusal(&settings, &["--policy", policy, "--policy", policy]);
+    assert!(stderr.contains("--against compares with one --policy"), "{stderr}");
+    let stderr = refusal(&settings, &["--events", "events.jsonl"]);
+    assert!(stderr.contains("--events"), "{stderr}");
+}
