@@ -327,6 +327,12 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// The message that the persona reacted to, or that the judge named.
+    pub fn subject(&self) -> Option<&MessageId> {
+        let reacted = self.reaction.as_ref().map(|(message, _)| message);
+        reacted.or_else(|| self.judgment.as_ref()?.about.as_ref())
+    }
+
     /// The same without what a judge or a model wrote about the messages.
     pub fn without_texts(mut self) -> Self {
         self.why = None;

@@ -221,7 +221,7 @@ async fn commands_are_answered_in_japanese() {
         "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。"
     );
     let response = harness.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert!(response.starts_with("ミュートは解除されています。"), "{response}");
+    assert!(response.starts_with("ミュートを解除しました。"), "{response}");
     let response = harness.tells(tea, ren, "mode", [("to", json!("off"))]).await;
     assert_eq!(response, "このコマンドを使えるのは管理者だけです。");
     let response = harness.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;

@@ -552,8 +552,8 @@ impl Command {
             bare if HELP.contains(&bare) => Some(Command::Help),
             _ => None,
         };
-        if forms.iter().any(|form| asks_to_stop(form)) {
-            return Some(Command::Stop);
+        if let Some(politely) = forms.iter().find_map(|form| asked_to_be_silent(form)) {
+            return Some(politely);
         }
         // A question whether it can be muted does not mute it.
         match is_question(&order) {
@@ -571,8 +571,9 @@ fn asks_why_silent(bare: &str) -> bool {
     WHY_SILENT.iter().any(|start| bare.starts_with(start)) || holds(&NAZE) && holds(DID_NOT_ANSWER)
 }
 
-/// "can you be quiet?", 「黙ってくれる？」: the form of a question that is none.
-fn asks_to_stop(form: &str) -> bool {
+/// "can you be quiet?", 「黙ってくれる？」, 「30分黙っててもらえる？」: the form of a question that is none. Without a time it is the
+/// order to stop, so that "can you mute?" stays a question.
+fn asked_to_be_silent(form: &str) -> Option<Command> {
     const BEFORE: [&str; 5] = ["can you ", "could you ", "will you ", "would you ", "just "];
     const BEHIND: [&str; 8] = [
         "くれる",
@@ -588,7 +589,10 @@ fn asks_to_stop(form: &str) -> bool {
     let before = BEFORE.iter().find_map(|word| form.strip_prefix(word));
     let before = before.map(|rest| rest.strip_prefix("please ").unwrap_or(rest));
     let behind = BEHIND.iter().find_map(|word| form.strip_suffix(word));
-    before.or(behind).is_some_and(|order| STOP.contains(&order))
+    let order = before.or(behind)?;
+    let mutes =
+        || parse_mute(order).filter(|it| matches!(it, Command::Mute { duration: Some(_), .. }));
+    if STOP.contains(&order) { Some(Command::Stop) } else { mutes() }
 }
 
 /// 「ちょっと静かにして」 is the same order as 「静かにして」.
@@ -830,6 +834,9 @@ mod tests {
             ("@Aizuchi ミュート", mute(None, Channel)),
             ("@Aizuchi ２時間ミュートして", mute(Some(120), Channel)),
             ("@Aizuchi 30分だけ静かにしてください", mute(Some(30), Channel)),
+            ("@Aizuchi 30分黙っててくれる？", mute(Some(30), Channel)),
+            ("@Aizuchi 30分静かにしてもらえますか？", mute(Some(30), Channel)),
+            ("@Aizuchi can you be quiet for 10 minutes?", mute(Some(10), Channel)),
             ("@Aizuchi ミュート 1時間30分", mute(Some(90), Channel)),
             ("@Aizuchi どこでも1時間ミュート", mute(Some(60), Workspace)),
             ("@Aizuchi unmute", Unmute(Channel)),

@@ -30,7 +30,12 @@ impl Item {
         match self {
             Item::Entry { entry, .. } => format!("{}: {}", entry.date, entry.text),
             Item::Memo { memo, .. } => {
-                format!("{}: {}", memo.name, to_single_line(&memo.content))
+                let content = to_single_line(&memo.content);
+                // The built-in mind names a memo by its beginning.
+                match content.starts_with(&memo.name) {
+                    true => content,
+                    false => format!("{}: {content}", memo.name),
+                }
             }
         }
     }

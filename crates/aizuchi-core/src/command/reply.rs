@@ -133,7 +133,10 @@ impl CommandReplies {
         let text = match decisions.iter().rev().find(|decision| is_about_messages(decision)) {
             Some(decision) => {
                 let why = renderer.explain_decision(decision);
-                texts::commands::why_about(language, &quote, &why)
+                match decision.subject().is_none_or(|subject| *subject == named.message.id) {
+                    true => texts::commands::why_about(language, &quote, &why),
+                    false => texts::commands::why_together(language, &quote, &why),
+                }
             }
             None => match named.gate.filter(|gate| *gate != Gate::Command) {
                 Some(gate) => {

@@ -246,7 +246,7 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
         INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
-    is_said(before) && (is_empty(behind) || behind.starts_with(" for "))
+    is_said(before) && (is_empty(behind) || behind.starts_with(" for ") || behind.starts_with(','))
         || is_empty(before) && (is_said(behind) || introduces(behind) || asks_for_presence(behind))
 }
 
@@ -281,7 +281,7 @@ fn is_request(sentence: &str) -> bool {
         || asks_in_japanese(sentence)
 }
 
-/// The same behind the name alone, as in "Aizuchi can you …", 「Aizuchi デプロイはいつ？」.
+/// The same behind the name alone, as in "Aizuchi can you …", "Aizuchi tell us a joke", 「Aizuchi デプロイはいつ？」.
 fn is_bare_request(body: &str) -> bool {
     let asks_reader = asks(body) && words(body).nth(1) == Some("you");
     let has_subject = || {
@@ -291,8 +291,19 @@ fn is_bare_request(body: &str) -> bool {
         .iter()
         .any(|particle| body.starts_with(particle));
     asks_reader
+        || begins_order(body)
         || begins_question(body) && body.contains('?')
         || !begins_with_particle && has_subject() && asks_in_japanese(first_sentence(body))
+}
+
+/// "remember that …", "tell us …": an imperative and what follows one. "Aizuchi help is on the page" speaks about it.
+fn begins_order(body: &str) -> bool {
+    let mut words = words(body);
+    let first = words.next().unwrap_or_default();
+    let second = words.next().unwrap_or_default();
+    ["please", "remember", "remind"].contains(&first) && !second.is_empty()
+        || IMPERATIVES.contains(&first)
+            && ["me", "us", "everyone", "everybody", "that", "what"].contains(&second)
 }
 
 /// "when is …": a question word and what follows it in a question.
@@ -405,6 +416,7 @@ mod tests {
             ("thanks Aizuchi", true),
             ("Thank you, Aizuchi! 🎉", true),
             ("thanks Aizuchi for the link", true),
+            ("thank you Aizuchi, you're great", true),
             ("good morning Aizuchi", true),
             ("Aizuchi, thanks!", true),
             ("Aizuchi、ありがとう", true),
@@ -477,6 +489,13 @@ mod tests {
             ("相槌を打つのはいつがいいですか？", false),
             ("相槌 どう打てばいいですか？", false),
             ("相槌ありがとう", false),
+            ("Aizuchi tell us a joke", true),
+            ("Aizuchi remember that Sara's birthday is next Friday", true),
+            ("hey Aizuchi tell me something nice", true),
+            ("Aizuchi please find the link", true),
+            ("Aizuchi help is on the page", false),
+            ("Aizuchi find of the day", false),
+            ("Aizuchi remembers everything", false),
             ("Aizuchi when it was new", false),
             ("Aizuchi who?", false),
             ("when did you install it, Aizuchi or Bob?", false),

@@ -68,7 +68,7 @@ texts! {
     praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
     insulted(name: Name<'_>, persona: &str):
         "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と送ってください。";
+        / "{name:#}、お役に立てず、すみません。`@{persona} ストップ` で静かになります。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
@@ -80,11 +80,11 @@ texts! {
         / "{name:#}、おかげさまで元気です。皆さんの話を聞いています。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>, only_listens: &str):
-        "I’m listening, {name}. {only_listens}"
-        / "{name:#}、聞いています。{only_listens}";
+        "Noted, {name}. {only_listens}"
+        / "{name:#}、わかりました。{only_listens}";
     only_listens:
-        "I have no language model here, so I can’t chat, but I’ll find it again when someone asks."
-        / "言語モデルがないので気の利いた返事はできませんが、誰かに聞かれたら探します。";
+        "If anyone asks about it, I’ll quote you."
+        / "誰かに聞かれたら、そのままお伝えします。";
     /// Later, where it may not react.
     noted(name: Name<'_>): "Got it, {name}." / "{name:#}、承知しました。";
     welcome_back(name: Name<'_>): "Welcome back, {name}." / "{name:#}、おかえりなさい。";
@@ -99,7 +99,9 @@ texts! {
         "You’re {name}. I haven’t seen you say anything about yourself here yet."
         / "{name:#}ですよね。ご自身についての発言は、まだ見ていません。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
-    sympathy(name: Name<'_>): "I’m so sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
+    sympathy(name: Name<'_>): "Sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
+    /// Somebody has died.
+    condolences(name: Name<'_>): "I’m so sorry, {name}." / "{name:#}、そうでしたか……。お寂しいですね。";
 
     // About itself.
     identity(persona: &str):
@@ -178,13 +180,13 @@ texts! {
     time(time: &str): "It’s {time}." / "{time} です。";
     today(weekday: &str, day: &str, year: i16):
         "Today is {weekday}, {day} {year}."
-        / "今日は{year}年{day}、{weekday}です。";
+        / "今日は{day}、{weekday}です。";
     tomorrow(weekday: &str, day: &str, year: i16):
         "Tomorrow is {weekday}, {day} {year}."
-        / "明日は{year}年{day}、{weekday}です。";
+        / "明日は{day}、{weekday}です。";
     yesterday(weekday: &str, day: &str, year: i16):
         "Yesterday was {weekday}, {day} {year}."
-        / "昨日は{year}年{day}、{weekday}でした。";
+        / "昨日は{day}、{weekday}でした。";
     that_day(weekday: &str, day: &str, year: i16):
         "That’s {weekday}, {day} {year}."
         / "{year}年{day}、{weekday}です。";
@@ -234,14 +236,14 @@ texts! {
     /// By the asker, to the others.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you wrote: “{quote}”"
-        / "{when} に{speaker:#}が「{quote}」と書いていました。";
+        / "{when} に{speaker:#}が「{quote}」と言っていましたよ。";
     /// What has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
         / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
     you_said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, you said {when}: “{quote}”"
-        / "その前は、{when} に{speaker:#}が「{quote}」と書いていました。";
+        / "その前は、{when} に{speaker:#}が「{quote}」と言っていましたよ。";
     both(newest: &str, before: &str): "{newest}\n{before}" / "{newest}\n{before}";
     recap: "Here are the latest messages:" / "最近のやりとりです。";
     no_summary:
@@ -253,10 +255,13 @@ texts! {
     nothing_to_recap(name: Name<'_>):
         "Nobody else has said anything here yet, {name}."
         / "{name:#}、ほかの方の発言はまだありません。";
+    nothing_from_yesterday(name: Name<'_>):
+        "I can’t find anything from yesterday, {name}."
+        / "{name:#}、昨日の発言は見つかりませんでした。";
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
-        "I can’t find anything {speaker} said about that."
-        / "その件についての {speaker:#}の発言は見つかりませんでした。";
+        "I have nothing from {speaker} about that that I could quote here."
+        / "それについて、ここで引用できる {speaker:#}の発言はありません。";
     nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
     // Where nothing answers.
@@ -267,15 +272,13 @@ texts! {
     only_quotes:
         "Without a language model I can only quote this chat."
         / "いまは言語モデルなしで動いているので、ここでの発言を引用することしかできません。";
-    how_to_connect(page: &str):
-        "You can connect one {page}, or with `aizuchi --model ollama/qwen3:8b`."
-        / "モデルは、{page}か `aizuchi --model ollama/qwen3:8b` でつなげます。";
+    how_to_connect: "Ask me how to connect one." / "モデルのつなぎ方は、私に聞いてください。";
     not_found(name: Name<'_>):
         "I don’t know, {name}. Nothing that was said here answers that."
         / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。";
     not_found_again(name: Name<'_>):
-        "That hasn’t come up here, {name}."
-        / "{name:#}、その話はまだここで出ていません。";
+        "I can’t find that here, {name}."
+        / "{name:#}、その話は見つかりませんでした。";
     not_found_either(name: Name<'_>):
         "I don’t know that one either, {name}."
         / "{name:#}、それもわかりません。";
@@ -295,23 +298,23 @@ texts! {
         "I don’t know who {person} is: the name hasn’t come up here."
         / "{person:#}がどなたなのかはわかりません。まだここで名前が出ていません。";
     nobody_said_when(name: Name<'_>):
-        "Nobody here has said when, {name}."
-        / "{name:#}、いつなのかはまだここで話に出ていません。";
+        "I can’t find that anybody said when, {name}."
+        / "{name:#}、日時についての発言は見つかりませんでした。";
     nobody_said_where(name: Name<'_>):
-        "Nobody here has said where, {name}."
-        / "{name:#}、どこなのかはまだここで話に出ていません。";
+        "I can’t find that anybody said where, {name}."
+        / "{name:#}、場所についての発言は見つかりませんでした。";
     nobody_said_who(name: Name<'_>):
-        "Nobody here has said who, {name}."
-        / "{name:#}、誰なのかはまだここで話に出ていません。";
+        "I can’t find that anybody said who, {name}."
+        / "{name:#}、それが誰なのか、わかる発言は見つかりませんでした。";
     nobody_said_why(name: Name<'_>):
-        "Nobody here has said why, {name}."
-        / "{name:#}、理由はまだここで話に出ていません。";
+        "I can’t find that anybody said why, {name}."
+        / "{name:#}、理由についての発言は見つかりませんでした。";
     nobody_said_how(name: Name<'_>):
-        "Nobody here has said how, {name}."
-        / "{name:#}、やり方はまだここで話に出ていません。";
+        "I can’t find that anybody said how, {name}."
+        / "{name:#}、やり方についての発言は見つかりませんでした。";
     nobody_said_how_much(name: Name<'_>):
-        "I haven’t seen a number for that here, {name}."
-        / "{name:#}、数字はまだここで話に出ていません。";
+        "I can’t find a number for that here, {name}."
+        / "{name:#}、数字についての発言は見つかりませんでした。";
 
     // Where it is told to do something.
     beyond_me(name: Name<'_>):

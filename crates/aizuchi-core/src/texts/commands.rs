@@ -30,6 +30,10 @@ texts! {
         / "{at}：{did}。理由：{why}";
     /// About a message that was asked about; `why` is one of those above.
     why_about(quote: &str, why: &str): "About “{quote}”: {why}" / "「{quote}」について。{why}";
+    /// The same where another message of those that were considered was answered.
+    why_together(quote: &str, why: &str):
+        "I looked at “{quote}” together with what was written around it. {why}"
+        / "「{quote}」は、前後の発言と一緒に見ました。{why}";
     nothing_decided_about(quote: &str):
         "About “{quote}”: I haven’t decided anything."
         / "「{quote}」については、何も判断していません。";
@@ -48,10 +52,12 @@ texts! {
         "I’ve forgotten this:\n{quotes}\nWhat was said so far won’t bring it back. The messages themselves stay where they are."
         / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
     /// Its words are gone.
-    forgot_memo: "I’ve thrown that note away." / "そのメモを消しました。";
+    forgot_memo:
+        "I’ve thrown that note away. What was written in the chat stays there, and I may quote it; whoever wrote it can delete it."
+        / "そのメモを消しました。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
     forgot_quoted_memo(quote: &str):
-        "I’ve thrown away the note that you quoted: “{quote}”"
-        / "引用されたメモを消しました：「{quote}」";
+        "I’ve thrown this note away: “{quote}”. What was written in the chat stays there, and I may quote it; whoever wrote it can delete it."
+        / "次のメモを消しました：「{quote}」。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
     which_to_forget(name: &str, quotes: &str):
         "I remember more than one thing like that:\n{quotes}\nPlease quote the one you mean, with `@{name} forget that` below it."
         / "当てはまることがいくつかあります。\n{quotes}\nどれか 1 つを引用して、その下に `@{name} それ忘れて` と書いてください。";
@@ -67,7 +73,7 @@ texts! {
     /// See [`manner`].
     in_mode(manner: &str): "In this channel I {manner}." / "このチャンネルでは、{manner}。";
     /// A sentence about the mode follows.
-    not_muted: "I’m not muted any more. " / "ミュートは解除されています。";
+    not_muted: "I’m not muted any more. " / "ミュートを解除しました。";
     /// A sentence about who can unmute follows.
     muted_here(until: &str): "I’ll stay silent here {until}. " / "{until}、ここでは話しません。";
     /// A sentence about who can unmute follows.
@@ -94,9 +100,9 @@ texts! {
         / "ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、"
           "返事にも記憶にも使いません。";
     forget_for_sure(name: &str):
-        "This deletes what you said here and in the other channels of this workspace or server, and what I remember of it. It can’t "
-        "be undone. If you’re sure, say `@{name} forget me, yes`."
-        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあるあなたの発言、そこから覚えたことを消します。元には戻せません。"
+        "This deletes what you said here and in the other channels of this workspace or server, what I remember of it, and what I "
+        "said after reading it. It can’t be undone. If you’re sure, say `@{name} forget me, yes`."
+        / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあるあなたの発言、そこから覚えたこと、それを読んで私が話したことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
     mode_usage(name: &str):
         "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `observe`, `off` or `default`, as in "

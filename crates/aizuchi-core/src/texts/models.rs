@@ -20,8 +20,8 @@ texts! {
 
     // Why a model cannot be chosen on the page.
     choice_needs_this_machine:
-        "You can choose a model only on the machine that runs Aizuchi, with the page opened directly and not through a proxy."
-        / "モデルは、Aizuchi が動いているマシンから直接開いたページで選んでください。プロキシ経由では選べません。";
+        "You can choose a model only on the page, opened directly on the machine that runs Aizuchi: not through a proxy, and not by another program."
+        / "モデルは、Aizuchi が動いているマシンで直接開いたページから選んでください。プロキシやほかのプログラムからは選べません。";
     named_by_config:
         "The models are set in the config file. Change them there."
         / "モデルは設定ファイルで指定されています。設定ファイルで変更してください。";

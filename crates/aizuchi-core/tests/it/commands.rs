@@ -136,6 +136,32 @@ async fn why_explains_the_message_that_is_named() {
     ");
 }
 
+/// A decision about several messages may have been about another one than that which is asked about.
+#[tokio::test]
+async fn why_says_that_a_message_was_looked_at_together_with_others() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let react =
+            r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;
+        harness.mind.script.push(PromptVerb::Judge, Ok(react));
+        harness.says("alice", "does the blue pump leak?").await;
+        harness.pass(3).await;
+        harness.says("bob", "we won the flower show!").await;
+        harness.pass(400).await;
+        for (asked, beginning) in [
+            ("the flower show", "About “we won the flower show!”: At "),
+            ("the pump", "I looked at “does the blue pump leak?” together with what was written around it. At "),
+        ] {
+            harness.says("alice", &format!("@Aizuchi why did you not answer what was said about {asked}?")).await;
+            harness.pass(5).await;
+            let answer = harness.platform.posted_texts().pop().unwrap();
+            assert!(answer.starts_with(beginning), "{answer}");
+            assert!(answer.ends_with("I only reacted with an emoji: good news."), "{answer}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn why_in_japanese() {
     let transcript = on_every_store(async |store| {
@@ -214,7 +240,7 @@ async fn mute_in_japanese() {
        0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): ミュートを解除しました。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -815,7 +841,7 @@ async fn the_other_commands_in_japanese() {
        5s 花子: @Aizuchi ストップ
        5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートは解除されています。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): ミュートを解除しました。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
       15s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
       15s (persona): `オプトイン` で元に戻ります。

@@ -326,7 +326,9 @@ async fn of_several_one_has_to_be_quoted() {
 
     ----
 
-    I’ve thrown away the note that you quoted: “Tom has the keys”
+    I’ve thrown this note away: “Tom has the keys”.
+    What was written in the chat stays there, and I may quote it; whoever wrote it can delete
+    it.
 
     ----
 
@@ -471,7 +473,7 @@ async fn forget_that_in_japanese() {
     })
     .await;
     assert_snapshot!(told.join("\n\n----\n\n"), @"
-    引用されたメモを消しました：「物置の鍵はトムが持っている」
+    次のメモを消しました：「物置の鍵はトムが持っている」。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。
 
     ----
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::chat::{AuthorKind, Message, UserId, to_single_line};
 use crate::context::Context;
 use crate::llm::builtin::days::named_day;
-use crate::llm::builtin::matching::normalize;
+use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::quotes::names;
 use crate::llm::builtin::request::{News, Request};
@@ -54,6 +54,9 @@ impl<'a> Answer<'a> {
             Request::Topic(topic) => self.topic(*topic),
             Request::News(News::Good) => {
                 texts::builtin::congratulations(language, Name(&self.name))
+            }
+            Request::News(News::Bad) if self.tells_of_death() => {
+                texts::builtin::condolences(language, Name(&self.name))
             }
             Request::News(News::Bad) => texts::builtin::sympathy(language, Name(&self.name)),
             Request::Laugh => LAUGH.to_owned(),
@@ -183,6 +186,12 @@ impl<'a> Answer<'a> {
         let date = date.unwrap_or(today);
         let weekday = texts::builtin::weekday(language, date.weekday());
         sentence(language, weekday, &texts::builtin::day(language, date), date.year())
+    }
+
+    fn tells_of_death(&self) -> bool {
+        const WORDS: [&str; 7] =
+            ["died", "death", "passed away", "funeral", "亡くな", "死に", "死ん"];
+        holds_any(&normalize(&self.message.text), &WORDS)
     }
 
     /// Whether it has said here that it can only listen.

@@ -5,7 +5,10 @@ use crate::llm::builtin::phrases::List;
 
 /// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.
 pub fn text_to_keep(text: &str) -> Option<String> {
-    let text = without_polite_question(text);
+    if let Some(kept) = kept_under_title(text) {
+        return Some(kept);
+    }
+    let text = without_beginning(without_polite_question(text));
     if text.trim_end().ends_with(['?', '？', 'か']) {
         return None;
     }
@@ -33,6 +36,31 @@ pub fn text_to_keep(text: &str) -> Option<String> {
     let is_around = |letter| is_mark(letter) || ":：".contains(letter);
     let kept = before.map(without_copula).or(behind)?.trim_matches(is_around);
     (!kept.is_empty()).then(|| kept.to_owned())
+}
+
+/// 「住所を覚えて：品川区」 → 「住所：品川区」.
+fn kept_under_title(text: &str) -> Option<String> {
+    const BETWEEN: [&str; 6] = [
+        "を覚えておいて：",
+        "を覚えといて：",
+        "を覚えて：",
+        "をメモして：",
+        "を覚えて:",
+        "をメモして:",
+    ];
+    let (title, told) = BETWEEN.iter().find_map(|between| text.split_once(between))?;
+    let is_whole = !title.is_empty() && !told.trim().is_empty();
+    is_whole.then(|| format!("{title}：{}", told.trim()))
+}
+
+/// "Actually …", 「やっぱり…」: that something has changed is no part of what is kept.
+fn without_beginning(text: &str) -> &str {
+    const BEGINNINGS: [&str; 5] = ["actually, ", "actually ", "やっぱり、", "やっぱり", "やはり"];
+    let behind = BEGINNINGS.iter().find_map(|begin| {
+        let start = text.get(..begin.len())?;
+        start.eq_ignore_ascii_case(begin).then(|| &text[begin.len()..])
+    });
+    behind.unwrap_or(text)
 }
 
 /// 「…を覚えておいてもらえる？」 → 「…を覚えておいて」, "can you remember that it moved?" → "can you remember that it moved".

@@ -40,10 +40,15 @@ impl<'a> Answer<'a> {
         let quotes = self.quotes();
         let text = normalize(&self.message.text);
         let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
+        let is_of_yesterday = List::Yesterday.phrases().iter().any(|phrase| text.contains(phrase));
         let newest = match has_missed {
+            _ if is_of_yesterday => quotes.newest_of_yesterday(RECAP_MESSAGES),
             true => quotes.newest_of_others(RECAP_MESSAGES),
             false => quotes.newest_of_all(RECAP_MESSAGES),
         };
+        if is_of_yesterday && newest.is_empty() {
+            return texts::builtin::nothing_from_yesterday(self.language, Name(&self.name));
+        }
         self.listed(texts::builtin::recap(self.language), &quotes, &newest)
     }
 
@@ -181,8 +186,8 @@ impl<'a> Answer<'a> {
     /// What nobody has said, in other words than the last time, with what comes closest.
     fn no_answer(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> String {
         let language = self.language;
-        // Else the last words of somebody whom the question names.
-        let named = || quotes.newest_by_named(question, self.asker);
+        // Else the last words of somebody, if the question names nothing but them.
+        let named = || quotes.newest_by_alone(question, self.asker);
         let related = quotes.related(question, earlier).or_else(named);
         // What it has just quoted is no news.
         let has_told = |quote: &Quote<'_>| {
@@ -207,7 +212,7 @@ impl<'a> Answer<'a> {
     fn with_explanation(&self, none: String) -> String {
         let language = self.language;
         let only_quotes = texts::builtin::only_quotes(language);
-        let connect = &texts::builtin::how_to_connect(language, self.page());
+        let connect = texts::builtin::how_to_connect(language);
         match self.own_messages().any(|message| message.text.contains(connect)) {
             true => none,
             false => texts::builtin::no_answer(language, &none, only_quotes, connect),
@@ -324,10 +329,10 @@ impl<'a> Answer<'a> {
             texts::builtin::beyond_me(language, name),
             texts::builtin::beyond_me_again(language, name),
         ]);
-        let connect = texts::builtin::how_to_connect(language, self.page());
+        let connect = texts::builtin::how_to_connect(language);
         match self.own_messages().any(|message| message.text.contains(&connect)) {
             true => cannot,
-            false => texts::builtin::with_hint(language, &cannot, &connect),
+            false => texts::builtin::with_hint(language, &cannot, connect),
         }
     }
 

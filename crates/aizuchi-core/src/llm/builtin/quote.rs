@@ -82,6 +82,13 @@ pub fn replies(message: &Message, parent: &Message, context: &Context) -> bool {
     link.is_some_and(|probability| *probability >= REPLIES)
 }
 
+/// Whether a message may reply to another one. Who begins something else right behind a question has not answered it.
+fn may_reply(message: &Message, parent: &Message, context: &Context) -> bool {
+    const HARDLY: f32 = 0.1;
+    let links = context.links.get(&message.id);
+    links.is_none_or(|links| links.parents.get(&parent.id).is_some_and(|it| *it >= HARDLY))
+}
+
 /// The question of somebody else that a message answers: one that it replies to, or one right before it. `humans` are all
 /// messages of people, oldest first.
 pub fn answered_question(
@@ -105,7 +112,9 @@ pub fn answered_question(
         earlier.copied()
     };
     let parent = earlier().find(|other| replies(message, other, context));
-    let is_next = |previous: &&Arc<Message>| message.at.duration_since(previous.at) <= NEXT;
+    let is_next = |previous: &&Arc<Message>| {
+        message.at.duration_since(previous.at) <= NEXT && may_reply(message, previous, context)
+    };
     let question =
         parent.filter(is_answered).or_else(|| earlier().next().filter(is_next).filter(is_answered));
     question.map(|question| question.text.clone())

@@ -137,12 +137,12 @@ impl<'a> Quotes<'a> {
         self.all().into_iter().rfind(|quote| quote.speaker.eq_ignore_ascii_case(name))
     }
 
-    /// The last words of somebody else whom a text names.
-    pub fn newest_by_named(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
-        let text = text.to_lowercase();
+    /// The last words of somebody else, if a text is about nobody and nothing but them.
+    pub fn newest_by_alone(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
+        let words = content_words(text);
         self.all().into_iter().rfind(|quote| {
-            let name = quote.speaker.to_lowercase();
-            quote.message.author.id != *asker && !name.is_empty() && text.contains(&name)
+            let name = content_words(&quote.speaker);
+            quote.message.author.id != *asker && !name.is_empty() && name == words
         })
     }
 
@@ -249,6 +249,15 @@ impl<'a> Quotes<'a> {
             true => Vec::new(),
             false => self.newest(self.all(), most),
         }
+    }
+
+    /// The newest of what was said in this conversation yesterday.
+    pub fn newest_of_yesterday(&self, most: usize) -> Vec<&Quote<'a>> {
+        let Ok(yesterday) = self.now.date().yesterday() else { return Vec::new() };
+        let zone = self.now.time_zone();
+        let mut all = self.all();
+        all.retain(|quote| quote.message.at.to_zoned(zone.clone()).date() == yesterday);
+        self.newest(all, most)
     }
 
     fn newest<'q>(&self, quotes: Vec<&'q Quote<'a>>, most: usize) -> Vec<&'q Quote<'a>> {

@@ -12,6 +12,7 @@ use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
 use crate::llm::builtin::wording::{as_written, faint_words};
 use crate::recall::content_words::content_words;
+use aizuchi_structure::cues::Cues;
 
 /// An answer holds more than this share of the question's words, by weight.
 pub const MIN_SHARE: f64 = 0.5;
@@ -160,6 +161,11 @@ impl<'a> Question<'a> {
         match (self.asked, &quote.question) {
             _ if quote.kind != QuoteKind::Said => true,
             (Asked::Time, Some(_)) => self.asked.is_told_by(&quote.text),
+            // "The machine is fixed" right behind "whose umbrella is it?" is no answer, "Bob" is.
+            (Asked::Person, Some(_)) => {
+                tells_of_somebody(&quote.text, self.text, self.people)
+                    || Cues::of(&quote.text).contains(Cues::SHORT)
+            }
             (_, Some(_)) => true,
             (Asked::Person, None) => match person_asked_about(self.text) {
                 Some(person) => tells_who_is(&person, &quote.text),

@@ -2,7 +2,7 @@
 
 /// A sum as it was asked, and what it makes. `None` if the text asks anything else.
 pub fn solve(text: &str) -> Option<(String, String)> {
-    const AROUND: [&str; 22] = [
+    const AROUND: [&str; 23] = [
         "what is",
         "what's",
         "whats",
@@ -23,6 +23,7 @@ pub fn solve(text: &str) -> Option<(String, String)> {
         "ください",
         "は",
         "いくつ",
+        "いくら",
         "の答え",
         "=",
     ];
@@ -30,10 +31,44 @@ pub fn solve(text: &str) -> Option<(String, String)> {
     let sum = AROUND.iter().fold(lower, |text, word| text.replace(word, " "));
     let sum =
         sum.trim_matches(|letter: char| letter.is_whitespace() || "?？!！.。".contains(letter));
+    if let Some(percentage) = percentage(sum) {
+        return Some(percentage);
+    }
     let tokens = tokens(sum)?;
     let result = sum_of(&tokens).filter(|result| result.is_finite() && result.abs() < MOST)?;
     let shown: Vec<String> = tokens.iter().map(Token::to_string).collect();
     Some((shown.join(" "), number(result)))
+}
+
+/// "15% of 240", 「1200円の15%引き」, 「300の10%」.
+fn percentage(sum: &str) -> Option<(String, String)> {
+    let sum = sum.replace('％', "%");
+    let value = |text: &str| {
+        let digits: String = text.chars().filter(|it| it.is_ascii_digit() || *it == '.').collect();
+        let rest = text.trim_matches(|it: char| it.is_ascii_digit() || ".,円 ".contains(it));
+        digits.parse::<f64>().ok().filter(|_| rest.is_empty())
+    };
+    let (share, whole, end) = match sum.split_once("% of ") {
+        Some((share, whole)) => (value(share)?, value(whole)?, ""),
+        None => {
+            let (whole, share) = sum.split_once('の')?;
+            let (share, end) = share.split_once('%')?;
+            (value(share)?, value(whole)?, end.trim())
+        }
+    };
+    let part = whole * share / 100.0;
+    let (sign, result) = match end {
+        "" => ("×", part),
+        "引き" | "オフ" | "off" => ("−", whole - part),
+        "増し" => ("+", whole + part),
+        _ => return None,
+    };
+    let whole = number(whole);
+    let shown = match sign {
+        "×" => format!("{whole} × {}%", number(share)),
+        sign => format!("{whole} {sign} {}%", number(share)),
+    };
+    (result.is_finite() && result.abs() < MOST).then(|| (shown, number(result)))
 }
 
 /// Whole numbers are exact below this.
@@ -149,6 +184,11 @@ mod tests {
             ("1,200 times 3", Some(("1200 × 3", "3600"))),
             ("12かける3は？", Some(("12 × 3", "36"))),
             ("10 - 3 - 2", Some(("10 − 3 − 2", "5"))),
+            ("what's 15% of 240?", Some(("240 × 15%", "36"))),
+            ("1,200円の15％引きっていくら？", Some(("1200 − 15%", "1020"))),
+            ("300の10%は？", Some(("300 × 10%", "30"))),
+            ("the 5% of us who came", None),
+            ("今月の10%の人", None),
             ("1 / 0", None),
             ("12/3", None),
             ("2026-11-25", None),

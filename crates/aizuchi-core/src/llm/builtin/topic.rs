@@ -116,8 +116,14 @@ fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
         return false;
     }
     // What its author did to the one who is spoken to: "sorry, I did not mean to wake you", 「ごめんね、起こしちゃった」.
-    const INTENTIONS: [&str; 4] =
-        ["i did not mean to", "i didn't mean to", "つもりはな", "つもりじゃな"];
+    const INTENTIONS: [&str; 6] = [
+        "i did not mean to",
+        "i didn't mean to",
+        "didn't mean that",
+        "didn't mean it",
+        "つもりはな",
+        "つもりじゃな",
+    ];
     const REGRETS: [&str; 3] = ["ちゃった", "ちゃいました", "てしまいました"];
     let tells_deed =
         holds_any(alone, &INTENTIONS) || REGRETS.iter().any(|end| alone.ends_with(end));
