@@ -1,6 +1,6 @@
 //! `aizuchi replay --against`: what another version of the program, or other settings, would decide differently.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ impl FromStr for Other {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let path = PathBuf::from(text);
+        // A program without a slash would be looked for in PATH.
+        let path = std::path::absolute(text).map_err(|error| error.to_string())?;
         let data = path.metadata().map_err(|error| format!("it cannot be read: {error}"))?;
         let is_settings = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
         match data.is_file() && data.permissions().mode() & 0o111 != 0 {
@@ -63,7 +64,7 @@ impl Other {
 }
 
 /// The replay that something is compared with.
-pub struct Present<'a> {
+pub struct PresentReplay<'a> {
     pub recording: &'a Recording,
     pub policy: &'a Policy,
     /// Where the policy is from; `None`: the defaults.
@@ -86,7 +87,7 @@ pub struct Comparison {
     messages: HashMap<MessageKey, RecordedMessage>,
 }
 
-impl Present<'_> {
+impl PresentReplay<'_> {
     /// The other one stands before this one, as an old version does before a new one; other settings stand behind.
     pub fn compare(&self, other: &Other) -> anyhow::Result<Comparison> {
         let own = self.treatments(self.policy)?;
@@ -103,6 +104,7 @@ impl Present<'_> {
                     self.recording,
                     &self.judge_name,
                     self.policy_file,
+                    self.policy.config.language.own(),
                     &self.settings,
                 )?;
                 (treatments, own, (other.version()?, format!("this {version}")))
@@ -134,15 +136,15 @@ impl Present<'_> {
         &self,
         differences: &[Difference],
     ) -> anyhow::Result<HashMap<MessageKey, RecordedMessage>> {
-        let wanted: HashMap<&MessageKey, ()> =
-            differences.iter().map(|difference| (&difference.key, ())).collect();
+        let printed = differences.iter().take(MAX_PRINTED);
+        let wanted: HashSet<&MessageKey> = printed.map(|difference| &difference.key).collect();
         let mut found = HashMap::new();
         for index in 0..self.recording.channel_count() {
             let channel = self.recording.channel(index)?;
             for message in &channel.messages {
                 let (channel, id) = (channel.name.clone(), message.id.clone());
                 let key = MessageKey { channel, message: id };
-                if wanted.contains_key(&key) {
+                if wanted.contains(&key) {
                     found.insert(key, message.clone());
                 }
             }

@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::cli::against::{Other, Present};
+use crate::cli::against::{Other, PresentReplay};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
@@ -37,13 +37,13 @@ pub struct ReplayArgs {
     /// defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
-    /// List what would be decided differently by another version of Aizuchi (its program), or with other settings (a config that
+    /// List what would be decided differently by another version of Aizuchi (the path of its executable), or with other settings (a config that
     /// ends in .yaml, or a part of one).
-    #[arg(long, value_name = "OTHER", conflicts_with_all = ["events", "resume", "report", "internals"])]
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["events", "resume", "report", "internals", "anonymous"])]
     against: Option<Other>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// How long a model call takes, as a median in virtual milliseconds; a day at most.
+    /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
     /// The random seed; the same seed gives the same result.
@@ -81,7 +81,7 @@ impl ReplayArgs {
             ([], Some(config)) => vec![config],
             (files, None) => files.to_vec(),
             (_, Some(_)) => anyhow::bail!(
-                "give either --config or --policy; each policy is a config of its own"
+                "--config and --policy cannot be used together: each policy is a config of its own"
             ),
         };
         let mut policies: Vec<Policy> =
@@ -113,7 +113,7 @@ impl ReplayArgs {
             ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
         if let Some(other) = &self.against {
             judge.agree(&recording, &policies, &settings, &|_| {})?;
-            let present = Present {
+            let present = PresentReplay {
                 recording: &recording,
                 policy: &policies[0],
                 policy_file: files.first().map(PathBuf::as_path),

@@ -1,6 +1,6 @@
 //! What two replays of the same messages decide differently: two versions, or two settings.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -95,11 +95,15 @@ fn add(treatments: &mut Treatments, event: EventLine) {
     let fate = match kind.as_str() {
         "speak" => Fate::SpokenTo,
         "react" => Fate::Reacted,
+        "failed" => Fate::Unknown,
         "judge_called" | "gate" | "dropped" => Fate::KeptSilent,
         _ => return,
     };
     // What is spoken to is what was asked; a silence is about the newest message.
-    let message = if fate == Fate::KeptSilent { message } else { about.or(message) };
+    let message = match fate {
+        Fate::SpokenTo | Fate::Reacted => about.or(message),
+        Fate::KeptSilent | Fate::Unknown => message,
+    };
     let Some(message) = message else { return };
     let key = MessageKey { channel: room, message };
     let known = treatments.get(&key).map(|known| known.fate);
@@ -111,14 +115,13 @@ fn add(treatments: &mut Treatments, event: EventLine) {
 /// What differs, by channel and message. A message that a replay did not look at was kept silent about.
 pub fn differences(before: &Treatments, after: &Treatments) -> Vec<Difference> {
     let silent = || Treatment { fate: Fate::KeptSilent, gate: None };
-    let keys: BTreeMap<&MessageKey, ()> =
-        before.keys().chain(after.keys()).map(|key| (key, ())).collect();
+    let keys: BTreeSet<&MessageKey> = before.keys().chain(after.keys()).collect();
     let difference = |key: &MessageKey| {
         let before = before.get(key).cloned().unwrap_or_else(silent);
         let after = after.get(key).cloned().unwrap_or_else(silent);
         (before.fate != after.fate).then(|| Difference { key: key.clone(), before, after })
     };
-    keys.into_keys().filter_map(difference).collect()
+    keys.into_iter().filter_map(difference).collect()
 }
 
 #[cfg(test)]
@@ -142,6 +145,7 @@ mod tests {
             r#"{"kind": "speak", "room": "garden", "message": "3", "about": "2", "of a later version": 1}"#,
             r#"{"kind": "judge_called", "room": "garden", "message": "4"}"#,
             r#"{"kind": "judge_called", "room": "garden", "message": "5"}"#,
+            r#"{"kind": "failed", "room": "garden", "message": "5"}"#,
         ]);
         let after = treatments(&[
             r#"{"kind": "speak", "room": "garden", "message": "1", "about": null}"#,
@@ -164,6 +168,11 @@ mod tests {
                 key: key("2"),
                 before: treatment(Fate::SpokenTo, None),
                 after: treatment(Fate::KeptSilent, Some("directed")),
+            },
+            Difference {
+                key: key("5"),
+                before: treatment(Fate::Unknown, None),
+                after: treatment(Fate::KeptSilent, None),
             },
         ];
         assert_eq!(differences(&before, &after), expected);

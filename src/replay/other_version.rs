@@ -11,6 +11,7 @@ use crate::replay::ReplaySettings;
 use crate::replay::difference::{TreatmentWriter, Treatments};
 use crate::replay::history::ChannelSource;
 use aizuchi_core::chat::to_single_line;
+use aizuchi_core::persona::Language;
 
 pub struct OtherVersion<'a> {
     pub program: &'a Path,
@@ -33,6 +34,7 @@ impl OtherVersion<'_> {
         channels: &dyn ChannelSource,
         judge: &str,
         policy: Option<&Path>,
+        language: Language,
         settings: &ReplaySettings,
     ) -> anyhow::Result<Treatments> {
         let folder = tempfile::tempdir().context("making a temporary folder")?;
@@ -44,13 +46,18 @@ impl OtherVersion<'_> {
         command.arg("--latency").arg(settings.latency_ms.to_string());
         command.arg("--seed").arg(settings.seed.to_string());
         command.arg("--events").arg(&events);
-        if let Some(policy) = policy {
-            command.arg("--policy").arg(policy);
-        }
+        match policy {
+            Some(policy) => command.arg("--policy").arg(policy),
+            None => command.args(["--language", language.tag()]),
+        };
         let shown = self.program.display();
         let output = command.stdin(Stdio::null()).output();
         let output = output.with_context(|| format!("running {shown}"))?;
         anyhow::ensure!(output.status.success(), "{shown} {}", why_it_failed(&output.stderr));
+        // What it could not judge, say.
+        for line in String::from_utf8_lossy(&output.stderr).lines() {
+            eprintln!("{shown}: {}", to_single_line(line));
+        }
         let written = File::open(&events).with_context(|| format!("{shown} wrote no events"))?;
         let mut writer = TreatmentWriter::default();
         for line in BufReader::new(written).lines() {

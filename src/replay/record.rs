@@ -31,6 +31,8 @@ pub enum ReplayEventKind {
     Dropped,
     /// A reaction to a message instead of a post.
     React,
+    /// Nobody knows what a judge would have said.
+    Failed,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

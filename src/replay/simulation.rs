@@ -503,6 +503,10 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
             Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Some(ReplayEventKind::Speak),
         },
         StepResult::Superseded => Some(ReplayEventKind::Cancelled),
+        StepResult::Failed { .. } => Some(ReplayEventKind::Failed),
+        StepResult::Silent(closing) if closing.ended == DecisionResult::Failed => {
+            Some(ReplayEventKind::Failed)
+        }
         StepResult::Silent(_)
         | StepResult::Join { .. }
         | StepResult::React { .. }
@@ -511,8 +515,7 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }
-        | StepResult::NotSent { .. }
-        | StepResult::Failed { .. } => None,
+        | StepResult::NotSent { .. } => None,
     }
 }
 

@@ -79,6 +79,7 @@ fn another_version_replays_the_same_messages() {
         &folder,
         r#"
         test "$1" = replay || exit 9
+        echo "$@" > "$0.arguments"
         test "$(wc -l < "$2")" = "$(wc -l < 'HISTORY')" || exit 8
         while [ $# -gt 0 ]; do [ "$1" = --events ] && events=$2; shift; done
         echo '{"kind": "heard", "room": "garden-club", "message": "garden-club#00001"}' > "$events"
@@ -87,7 +88,19 @@ fn another_version_replays_the_same_messages() {
         .replace("HISTORY", HISTORY)
         .as_str(),
     );
-    let shown = compare(&old, &[]);
+    let policy = write(&folder, "policy.yaml", "response: {mode: companion}\n");
+    let policy = policy.to_str().unwrap();
+    compare(&old, &["--policy", policy, "--judge", "speak", "--latency", "70", "--seed", "5"]);
+    let arguments = std::fs::read_to_string(folder.path().join("old-aizuchi.arguments")).unwrap();
+    let told = " --judge speak --latency 70 --seed 5 --events ";
+    assert!(arguments.contains(told), "{arguments}");
+    assert!(arguments.trim_end().ends_with(&format!(" --policy {policy}")), "{arguments}");
+    let shown = compare(&old, &["--language", "ja"]);
+    let arguments = std::fs::read_to_string(folder.path().join("old-aizuchi.arguments")).unwrap();
+    assert!(
+        arguments.contains(" --judge builtin ") && arguments.contains(" --language ja"),
+        "{arguments}"
+    );
     let this = concat!("this aizuchi ", env!("CARGO_PKG_VERSION"));
     assert!(shown.starts_with(&format!("aizuchi 0.0.1 and {this} decide differently about ")));
     assert!(shown.contains(&format!("\n  {this}  speaks\n")), "{shown}");
@@ -107,6 +120,8 @@ fn what_cannot_be_compared_is_refused_with_a_sentence() {
         "while [ $# -gt 0 ]; do [ \"$1\" = --events ] && events=$2; shift; done; echo no > \"$events\"",
     );
     assert!(refusal(&garbled, &[]).contains("wrote an event that cannot be read"));
+    let stderr = refusal(&silent, &["--judge", "model", "--model", "openai/x"]);
+    assert!(stderr.contains("it would ask the model once more"), "{stderr}");
     let neither = write(&folder, "notes.txt", "hello");
     let stderr = refusal(&neither, &[]);
     assert!(stderr.contains("neither a program nor a config that ends in .yaml"), "{stderr}");

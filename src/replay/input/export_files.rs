@@ -53,7 +53,8 @@ impl ExportFiles {
 
     pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
         let archive = ZipArchive::new(BufReader::new(File::open(path)?));
-        let archive = archive.map_err(|error| anyhow::anyhow!("it is not a whole zip: {error}"))?;
+        let archive = archive
+            .map_err(|error| anyhow::anyhow!("the zip file is incomplete or damaged: {error}"))?;
         let allowance = Allowance::for_size(size);
         if let Some(unpacked) = archive.decompressed_size()
             && unpacked > u128::from(allowance.limit)
