@@ -18,7 +18,7 @@ use crate::store::database::sql::recall as sql;
 
 /// The most unindexed messages that are searched one by one. There are more only while an old database is being
 /// indexed.
-const MAX_UNINDEXED: i64 = 20_000;
+pub const MAX_UNINDEXED: i64 = 20_000;
 
 /// The best matches of a query, best first. The connection must be in a transaction, so that all statements see the
 /// same snapshot.

@@ -16,6 +16,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::driver_error::DAMAGED;
 use crate::store::database::files::DatabaseFiles;
 use crate::store::database::hear::IncomingMessage;
+use crate::store::database::recall::MAX_UNINDEXED;
 use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
@@ -182,15 +183,17 @@ impl DatabaseWriter {
         let began = Instant::now();
         let indexed_before = self.index_at.saturating_sub(index::INDEX_BATCH);
         self.index_at = match with_timeout(is_server, COMMIT_TIMEOUT, self.index_next()).await? {
-            Ok(until) => until + index::INDEX_BATCH,
+            Ok(until) => {
+                if is_server {
+                    self.index_batch = self.index_batch.next_of_server(began.elapsed());
+                }
+                until + index::INDEX_BATCH
+            }
             Err(error) => {
                 tracing::warn!(error = %error, "messages could not be indexed for search");
                 self.counters.revision + index::INDEX_BATCH
             }
         };
-        if is_server {
-            self.index_batch = self.index_batch.next_of_server(began.elapsed());
-        }
         if is_server && outgrows_statistics(indexed_before, self.index_at - index::INDEX_BATCH) {
             with_timeout(is_server, COMMIT_TIMEOUT, self.analyze()).await?;
         }
@@ -206,7 +209,9 @@ impl DatabaseWriter {
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
         query(sql::BEGIN).execute(&mut self.connection).await?;
-        let (newest, size) = (self.counters.revision, self.index_batch);
+        let newest = self.counters.revision;
+        let is_far_behind = self.is_index_behind(MAX_UNINDEXED as u64);
+        let size = if is_far_behind { BatchSize::LARGEST } else { self.index_batch };
         let indexed = match index::index_next_batch(&mut self.connection, newest, size).await {
             Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
             Err(error) => Err(error),

@@ -424,8 +424,14 @@ impl World {
             let Some(last) = made_from.last() else { continue };
             let on = self.said[*last].id.as_str();
             let notes = json!({"owed": [on], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "reacted", "why": "asked"});
-            query("INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state, message, reaction_on) VALUES ($1, $1, $2, $3, '', $1, 'k', '🎉', $4, 'said', $5, $5)")
+            // Some are not placed yet.
+            let (state, message) = match number % 5 {
+                0 => ("draft", None),
+                _ => ("said", Some(on)),
+            };
+            query("INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state, message, reaction_on) VALUES ($1, $1, $2, $3, '', $1, 'k', '🎉', $4, $6, $7, $5)")
                 .bind(5000 + number).bind(workspace().as_str()).bind(self.channel_of(&made_from)).bind(notes.to_string()).bind(on)
+                .bind(state).bind(message)
                 .execute(connection).await.unwrap();
         }
     }

@@ -23,21 +23,23 @@ const MERGE_PAGES: i64 = 64;
 pub struct BatchSize(u64);
 
 impl BatchSize {
-    const SMALLEST: u64 = 8;
-    const LARGEST: u64 = 128;
+    /// With fewer, the round trips take most of the time.
+    const SMALLEST: u64 = 32;
+    /// For an index that is so far behind that searches miss what is not in it yet.
+    pub const LARGEST: Self = Self(128);
     /// How long somebody may have to wait for a batch.
     const LONGEST: Duration = Duration::from_millis(25);
 
     /// A file takes some milliseconds for it.
     pub const FULL: Self = Self(INDEX_BATCH);
     /// How long a server takes is not known before it has been tried.
-    pub const FIRST_OF_SERVER: Self = Self(32);
+    pub const FIRST_OF_SERVER: Self = Self(Self::SMALLEST);
 
     /// As many as a server gets done in time, after this many took so long.
     pub fn next_of_server(self, elapsed: Duration) -> Self {
         let fitting = self.0 as f64 * Self::LONGEST.as_secs_f64() / elapsed.as_secs_f64();
         let fitting = (fitting as u64).clamp(self.0 / 2, self.0 * 2);
-        Self(fitting.clamp(Self::SMALLEST, Self::LARGEST))
+        Self(fitting.clamp(Self::SMALLEST, Self::LARGEST.0))
     }
 }
 
@@ -238,12 +240,12 @@ mod tests {
     fn a_server_gets_as_many_as_it_gets_done_in_time() {
         let millis = Duration::from_millis;
         for (size, elapsed, expected) in [
-            (32, millis(25), 32),
-            (32, millis(50), 16),
-            (32, millis(5_000), 16),
+            (64, millis(25), 64),
+            (128, millis(50), 64),
+            (128, millis(5_000), 64),
             (32, millis(1), 64),
             (128, millis(1), 128),
-            (8, millis(5_000), 8),
+            (32, millis(5_000), 32),
             (32, Duration::ZERO, 64),
         ] {
             let next = BatchSize(size).next_of_server(elapsed);

@@ -228,7 +228,7 @@ statements! {
             deleted_ms = coalesce(deleted_ms, ?4)
         WHERE rowid IN (", listed_messages!(), ")"
     );
-    /// ?2 lists [channel, id, revision]. Whatever is listed, nobody's messages but the persona's are erased.
+    /// ?2 lists [channel, id, revision]. Only messages of the persona's are erased, whatever is listed.
     ERASE_OWN_MESSAGES = "
         UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?3, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
@@ -261,12 +261,12 @@ statements! {
     ERASE_VERDICTS = "
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    /// The claim of an unsent draft finds an empty text, and a new draft is made.
     /// What was given up is stored as a dead letter, too.
     ERASE_DEAD_LETTERS_OF_OUTBOX = "
         UPDATE dead_letters SET text = NULL
         WHERE text IS NOT NULL AND decision IN (SELECT o.decision FROM outbox AS o
             WHERE o.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND o.state = 'dead')";
+    /// The claim of an unsent draft finds an empty text, and a new draft is made.
     ERASE_OUTBOX = "
         UPDATE outbox SET text = iif(reaction_on IS NULL OR state IN ('draft', 'sending'), '', text),
             notes = json_set(notes, '$.why', '')
