@@ -327,10 +327,12 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The message that the persona reacted to, or that the judge named.
+    /// The message that the persona reacted to, or that the judge named. A verdict of before it was addressed says nothing
+    /// about the answer.
     pub fn subject(&self) -> Option<&MessageId> {
         let reacted = self.reaction.as_ref().map(|(message, _)| message);
-        reacted.or_else(|| self.judgment.as_ref()?.about.as_ref())
+        let judgment = self.judgment.as_ref().filter(|_| !self.is_addressed);
+        reacted.or_else(|| judgment?.about.as_ref())
     }
 
     /// The same without what a judge or a model wrote about the messages.

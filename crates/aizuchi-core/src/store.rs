@@ -895,7 +895,7 @@ pub enum StoreError {
     #[error("the store refuses this: {0}")]
     Refused(String),
     /// The operator must act.
-    #[error("the store cannot be used: {0}")]
+    #[error("the database cannot be used: {0}")]
     Broken(String),
 }
 

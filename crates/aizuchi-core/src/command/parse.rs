@@ -552,8 +552,8 @@ impl Command {
             bare if HELP.contains(&bare) => Some(Command::Help),
             _ => None,
         };
-        if let Some(politely) = forms.iter().find_map(|form| asked_to_be_silent(form)) {
-            return Some(politely);
+        if let Some(command) = forms.iter().find_map(|form| polite_order_to_be_silent(form)) {
+            return Some(command);
         }
         // A question whether it can be muted does not mute it.
         match is_question(&order) {
@@ -573,7 +573,7 @@ fn asks_why_silent(bare: &str) -> bool {
 
 /// "can you be quiet?", 「黙ってくれる？」, 「30分黙っててもらえる？」: the form of a question that is none. Without a time it is the
 /// order to stop, so that "can you mute?" stays a question.
-fn asked_to_be_silent(form: &str) -> Option<Command> {
+fn polite_order_to_be_silent(form: &str) -> Option<Command> {
     const BEFORE: [&str; 5] = ["can you ", "could you ", "will you ", "would you ", "just "];
     const BEHIND: [&str; 8] = [
         "くれる",

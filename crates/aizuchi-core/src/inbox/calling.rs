@@ -246,7 +246,13 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
         INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
-    is_said(before) && (is_empty(behind) || behind.starts_with(" for ") || behind.starts_with(','))
+    // "thanks Aizuchi, you're great", but not "thanks Aizuchi, Bob and Mia".
+    let goes_on_to_reader = || {
+        let of_reader = ["you", "you're", "your"];
+        behind.starts_with([',', '、'])
+            && (words(behind).any(|word| of_reader.contains(&word)) || behind.contains("助か"))
+    };
+    is_said(before) && (is_empty(behind) || behind.starts_with(" for ") || goes_on_to_reader())
         || is_empty(before) && (is_said(behind) || introduces(behind) || asks_for_presence(behind))
 }
 
@@ -296,14 +302,24 @@ fn is_bare_request(body: &str) -> bool {
         || !begins_with_particle && has_subject() && asks_in_japanese(first_sentence(body))
 }
 
-/// "remember that …", "tell us …": an imperative and what follows one. "Aizuchi help is on the page" speaks about it.
+/// "remember that …", "tell us …": an imperative and what follows one. "Aizuchi help is on the page" speaks about it, and
+/// so does "Aizuchi search that we built".
 fn begins_order(body: &str) -> bool {
-    let mut words = words(body);
+    const TELLS: [&str; 4] = ["tell", "explain", "show", "say"];
+    const READERS: [&str; 2] = ["me", "us"];
+    const KEPT: [&str; 8] = ["that", "this", "to", "me", "us", "my", "our", "when"];
+    let mut words = first_sentence(body).split_whitespace();
     let first = words.next().unwrap_or_default();
     let second = words.next().unwrap_or_default();
-    ["please", "remember", "remind"].contains(&first) && !second.is_empty()
-        || IMPERATIVES.contains(&first)
-            && ["me", "us", "everyone", "everybody", "that", "what"].contains(&second)
+    let second = second.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    match first {
+        "please" => IMPERATIVES.contains(&second),
+        "remember" | "remind" => KEPT.contains(&second),
+        first if TELLS.contains(&first) => {
+            READERS.contains(&second) || ["everyone", "everybody", "what"].contains(&second)
+        }
+        first => IMPERATIVES.contains(&first) && READERS.contains(&second),
+    }
 }
 
 /// "when is …": a question word and what follows it in a question.
@@ -417,6 +433,10 @@ mod tests {
             ("Thank you, Aizuchi! 🎉", true),
             ("thanks Aizuchi for the link", true),
             ("thank you Aizuchi, you're great", true),
+            ("ありがとうAizuchi、助かった", true),
+            ("thanks Aizuchi, Bob and Mia!", false),
+            ("good morning Aizuchi, Bob, Mia", false),
+            ("bye Aizuchi, we move to another bot", false),
             ("good morning Aizuchi", true),
             ("Aizuchi, thanks!", true),
             ("Aizuchi、ありがとう", true),
@@ -494,6 +514,15 @@ mod tests {
             ("hey Aizuchi tell me something nice", true),
             ("Aizuchi please find the link", true),
             ("Aizuchi help is on the page", false),
+            ("Aizuchi remember feature is broken", false),
+            ("Aizuchi remind command isn't documented", false),
+            ("Aizuchi answer that Bob quoted was wrong", false),
+            ("Aizuchi search that we built is slow", false),
+            ("Aizuchi recap everyone got was empty", false),
+            ("Aizuchi remember? We turned it off in May", false),
+            ("Aizuchi search: what we know so far", false),
+            ("Aizuchi help. That page is useful", false),
+            ("Aizuchi please? No idea what that is", false),
             ("Aizuchi find of the day", false),
             ("Aizuchi remembers everything", false),
             ("Aizuchi when it was new", false),

@@ -49,12 +49,14 @@ texts! {
     // Manners.
     called(name: Name<'_>, persona: &str):
         "Yes, {name}? Ask me about anything that was said here, or say `@{persona} help`."
-        / "はい、{name:#}、何でしょうか。ここで話されたことなら、何でもお尋ねください。使い方は `@{persona} ヘルプ` で確認できます。";
+        / "はい、{name:#}。何でしょうか。使い方は `@{persona} ヘルプ` でどうぞ。";
     pleased_to_meet(name: Name<'_>): "Nice to meet you, {name}." / "{name:#}、はじめまして。よろしくお願いします。";
     good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
     good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
     good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
     hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。どうしましたか？";
+    /// A greeting, and the answer to what was asked behind it.
+    greeting_and(greeting: &str, answer: &str): "{greeting} {answer}" / "{greeting}{answer}";
     /// Follows a greeting at the first meeting.
     greeting_with_name(greeting: &str, persona: &str):
         "{greeting} I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
@@ -68,7 +70,7 @@ texts! {
     praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
     insulted(name: Name<'_>, persona: &str):
         "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "{name:#}、お役に立てず、すみません。`@{persona} ストップ` で静かになります。";
+        / "すみません、{name:#}。静かにしてほしいときは `@{persona} ストップ` と書いてください。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
@@ -77,7 +79,7 @@ texts! {
         / "{name:#}、時間を決めてお知らせすることはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
     mood(name: Name<'_>):
         "I’m well, thank you, {name}. Just listening along."
-        / "{name:#}、おかげさまで元気です。皆さんの話を聞いています。";
+        / "{name:#}、おかげさまで元気です。{name:#}はいかがですか。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>, only_listens: &str):
         "Noted, {name}. {only_listens}"
@@ -129,7 +131,7 @@ texts! {
         "- why I spoke or stayed silent: `@{persona} why?`\n"
         "`@{persona} help` lists the commands. With a language model I can do more: ask me how to connect one."
         / "こんなことができます。\n"
-          "- 話されたことを探す：「デプロイはいつ？」「誰かお昼について話してた？」\n"
+          "- 前の話を探す：「デプロイはいつ？」「誰かお昼の話してた？」\n"
           "- 覚えておく：「デプロイは金曜日だと覚えておいて」\n"
           "- これまでの会話を見せる：「何の話をしてた？」\n"
           "- 時刻と日付を答える\n"
@@ -166,15 +168,16 @@ texts! {
           "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
     /// Where a model can be connected, said there and elsewhere.
     on_this_page: "on this page" / "このページ";
-    on_local_page: "on the local room’s page" / "ローカルルームのページ";
+    on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンで開くページ";
     connect_model(page: &str):
-        "I’m running without a language model right now: I follow rules and quote what was said. To connect one, start me with "
-        "`aizuchi --model ollama/qwen3:8b` (a model on this machine), or put `OPENAI_API_KEY=…` into the file `.env` and "
-        "start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it {page}."
-        / "いまは言語モデルを使わず、決まったルールに従って、ここで話されたことを引用しています。"
-          "モデルをつなぐには、`aizuchi --model ollama/qwen3:8b`（このマシンで動くモデル）で起動するか、"
-          "`.env` に `OPENAI_API_KEY=…` を書いて `aizuchi --model openai/gpt-4o-mini` で起動してください。"
-          "{page}からもつなげます。";
+        "To connect a language model, start me with `aizuchi --model ollama/qwen3:8b` (a model on this machine), or put "
+        "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it "
+        "{page}. Until then I follow rules and quote what was said."
+        / "言語モデルをつなぐ方法はいくつかあります。\n"
+          "- このマシンで動くモデル：`aizuchi --model ollama/qwen3:8b` で起動する\n"
+          "- OpenAI など：`.env` に `OPENAI_API_KEY=…` を書き、`aizuchi --model openai/gpt-4o-mini` で起動する\n"
+          "- {page}で選ぶ\n"
+          "それまでは、決まったルールに従って、ここでの発言を引用します。";
 
     // Time.
     time(time: &str): "It’s {time}." / "{time} です。";
@@ -226,24 +229,24 @@ texts! {
         / "「{quote}」とのことです（{when} に {speaker:#}から聞きました）。";
     you_told_me(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you told me: “{quote}”"
-        / "「{quote}」と聞いています（{when} に {speaker:#}から）。";
+        / "{when} に {speaker:#}から「{quote}」と聞いています。";
     you_asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you asked me to remember: “{quote}”"
-        / "「{quote}」と聞いています（{when} に {speaker:#}から）。";
+        / "{when} に {speaker:#}から「{quote}」と聞いています。";
     kept(name: Name<'_>, quote: &str):
         "I’ll remember that, {name}: “{quote}”"
         / "{name:#}、「{quote}」と覚えました。";
     /// By the asker, to the others.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you wrote: “{quote}”"
-        / "{when} に{speaker:#}が「{quote}」と言っていましたよ。";
+        / "{when} に{speaker:#}ご自身が「{quote}」と書いていましたよ。";
     /// What has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
         / "その前は、{when} に{speaker:#}が「{quote}」と言っていました。";
     you_said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, you said {when}: “{quote}”"
-        / "その前は、{when} に{speaker:#}が「{quote}」と言っていましたよ。";
+        / "その前は、{when} に{speaker:#}ご自身が「{quote}」と書いていました。";
     both(newest: &str, before: &str): "{newest}\n{before}" / "{newest}\n{before}";
     recap: "Here are the latest messages:" / "最近のやりとりです。";
     no_summary:
@@ -260,8 +263,8 @@ texts! {
         / "{name:#}、昨日の発言は見つかりませんでした。";
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
-        "I have nothing from {speaker} about that that I could quote here."
-        / "それについて、ここで引用できる {speaker:#}の発言はありません。";
+        "I have nothing from {speaker} on that to quote here."
+        / "その件で、{speaker:#}からお伝えできる話はありません。";
     nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
     // Where nothing answers.
@@ -271,8 +274,8 @@ texts! {
         / "{none}{only_quotes}{how_to_connect}";
     only_quotes:
         "Without a language model I can only quote this chat."
-        / "いまは言語モデルなしで動いているので、ここでの発言を引用することしかできません。";
-    how_to_connect: "Ask me how to connect one." / "モデルのつなぎ方は、私に聞いてください。";
+        / "言語モデルがないので、ここで出た話しかお答えできません。";
+    how_to_connect: "Ask me how to connect one." / "モデルのつなぎ方もお答えできます。";
     not_found(name: Name<'_>):
         "I don’t know, {name}. Nothing that was said here answers that."
         / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。";
@@ -361,7 +364,7 @@ texts! {
         / "「待つのは得意ですか」と聞かれました。答えは、もう少し待ってください。";
     joke_on_music:
         "My favorite part of any song is the rest."
-        / "いちばん好きな音符は、休符です。";
+        / "音楽でいちばん好きなのは、休符です。";
     joke_on_printers:
         "The printer has joined a band. It mostly jams."
         / "プリンターの紙が詰まりました。予定も詰まっているそうです。";

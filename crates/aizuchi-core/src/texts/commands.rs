@@ -53,10 +53,10 @@ texts! {
         / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
     /// Its words are gone.
     forgot_memo:
-        "I’ve thrown that note away. What was written in the chat stays there, and I may quote it; whoever wrote it can delete it."
+        "I’ve thrown that note away. What was written in the chat stays there, and I may quote it until its author deletes it."
         / "そのメモを消しました。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
     forgot_quoted_memo(quote: &str):
-        "I’ve thrown this note away: “{quote}”. What was written in the chat stays there, and I may quote it; whoever wrote it can delete it."
+        "I’ve thrown this note away: “{quote}”. What was written in the chat stays there, and I may quote it until its author deletes it."
         / "次のメモを消しました：「{quote}」。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
     which_to_forget(name: &str, quotes: &str):
         "I remember more than one thing like that:\n{quotes}\nPlease quote the one you mean, with `@{name} forget that` below it."

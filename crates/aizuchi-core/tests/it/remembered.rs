@@ -327,8 +327,7 @@ async fn of_several_one_has_to_be_quoted() {
     ----
 
     I’ve thrown this note away: “Tom has the keys”.
-    What was written in the chat stays there, and I may quote it; whoever wrote it can delete
-    it.
+    What was written in the chat stays there, and I may quote it until its author deletes it.
 
     ----
 

@@ -40,7 +40,7 @@ async fn a_damaged_file_stays_unhealthy_until_somebody_acts() {
     file.seek(SeekFrom::Start((page - 1) * size)).unwrap();
     file.write_all(&vec![0xee; size as usize]).unwrap();
     let owed = store.store.hear(entry("m2", Disposition::Owe { due: at(2) })).await;
-    let damaged = "the store cannot be used: the database is damaged";
+    let damaged = "the database cannot be used: the database is damaged";
     assert_eq!(owed.unwrap_err().to_string(), damaged);
     let (channel, id) = (top_level("garden").channel, MessageId::new("m2"));
     let is_stored = store.store.has_heard(&workspace(), &channel, &id, None).await.unwrap();

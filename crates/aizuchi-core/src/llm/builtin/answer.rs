@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::llm::builtin::days::named_day;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::{List, Topic};
+use crate::llm::builtin::preamble::{greets, without_call};
 use crate::llm::builtin::quotes::names;
 use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::vocabulary::{LAUGH, WELCOME, truncate_quote};
@@ -41,6 +42,15 @@ impl<'a> Answer<'a> {
     }
 
     pub fn to(&self, request: &Request) -> String {
+        let answer = self.answer_to(request);
+        let is_asked = matches!(request, Request::Question(_) | Request::Said { .. });
+        match is_asked && greets(&without_call(&self.message.text, &self.prompt.persona.name)) {
+            true => texts::builtin::greeting_and(self.language, &self.plain_greeting(), &answer),
+            false => answer,
+        }
+    }
+
+    fn answer_to(&self, request: &Request) -> String {
         let language = self.language;
         let persona = &self.prompt.persona.name;
         match request {
@@ -136,8 +146,21 @@ impl<'a> Answer<'a> {
         if is_known && ![List::Morning, List::Evening, List::Day].into_iter().any(says) {
             return texts::builtin::hello_again(language, name);
         }
-        let hour = self.prompt.now.hour();
-        let greeting = if says(List::FirstMeeting) {
+        match is_known {
+            true => self.plain_greeting(),
+            false => {
+                let persona = &self.prompt.persona.name;
+                texts::builtin::greeting_with_name(language, &self.plain_greeting(), persona)
+            }
+        }
+    }
+
+    /// The greeting alone.
+    fn plain_greeting(&self) -> String {
+        let (language, name, hour) = (self.language, Name(&self.name), self.prompt.now.hour());
+        let text = normalize(&self.message.text);
+        let says = |list: List| list.phrases().iter().any(|phrase| text.contains(phrase));
+        if says(List::FirstMeeting) {
             texts::builtin::pleased_to_meet(language, name)
         } else if says(List::Morning) {
             texts::builtin::good_morning(language, name)
@@ -149,13 +172,6 @@ impl<'a> Answer<'a> {
             texts::builtin::good_morning(language, name)
         } else {
             texts::builtin::good_evening(language, name)
-        };
-        match is_known {
-            true => greeting,
-            false => {
-                let persona = &self.prompt.persona.name;
-                texts::builtin::greeting_with_name(language, &greeting, persona)
-            }
         }
     }
 

@@ -41,12 +41,14 @@ impl<'a> Answer<'a> {
         let text = normalize(&self.message.text);
         let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
         let is_of_yesterday = List::Yesterday.phrases().iter().any(|phrase| text.contains(phrase));
-        let newest = match has_missed {
-            _ if is_of_yesterday => quotes.newest_of_yesterday(RECAP_MESSAGES),
-            true => quotes.newest_of_others(RECAP_MESSAGES),
-            false => quotes.newest_of_all(RECAP_MESSAGES),
+        let newest = if has_missed {
+            quotes.newest_of_others(RECAP_MESSAGES)
+        } else if is_of_yesterday {
+            quotes.newest_of_yesterday(RECAP_MESSAGES)
+        } else {
+            quotes.newest_of_all(RECAP_MESSAGES)
         };
-        if is_of_yesterday && newest.is_empty() {
+        if !has_missed && is_of_yesterday && newest.is_empty() {
             return texts::builtin::nothing_from_yesterday(self.language, Name(&self.name));
         }
         self.listed(texts::builtin::recap(self.language), &quotes, &newest)
@@ -117,8 +119,11 @@ impl<'a> Answer<'a> {
 
     /// An answer to each of several questions, if one of them has one.
     fn several_questions(&self, questions: &[&str], quotes: &Quotes<'_>) -> Option<String> {
+        if questions.len() < 2 {
+            return None;
+        }
         let (mut answers, mut is_any_known, mut earlier) = (Vec::new(), false, None);
-        for question in questions.iter().filter(|_| questions.len() > 1) {
+        for question in questions {
             let has_matter = !content_words(question).is_empty();
             let known = self.known(question, earlier.filter(|_| !has_matter), quotes);
             is_any_known |= known.is_some();
@@ -187,7 +192,7 @@ impl<'a> Answer<'a> {
     fn no_answer(&self, question: &str, earlier: Option<&str>, quotes: &Quotes<'_>) -> String {
         let language = self.language;
         // Else the last words of somebody, if the question names nothing but them.
-        let named = || quotes.newest_by_alone(question, self.asker);
+        let named = || quotes.last_words_of(question, self.asker);
         let related = quotes.related(question, earlier).or_else(named);
         // What it has just quoted is no news.
         let has_told = |quote: &Quote<'_>| {

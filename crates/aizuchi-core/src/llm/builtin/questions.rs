@@ -1,6 +1,7 @@
 //! The single questions of a message that asks for more than one thing.
 
 use crate::llm::builtin::matching::is_mark;
+use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 
 /// Who asks for more at once gets an answer to the whole, as far as there is one.
@@ -34,6 +35,8 @@ fn joined(sentence: &str) -> Vec<&str> {
         let begins = |word: &&str| behind.starts_with(*word) || alone == word.trim_end();
         QUESTION_WORDS.iter().any(|word| begins(&word))
             && Cues::of(&sentence[..*at]).contains(Cues::QUESTION_WORD)
+            // "When and where is the party?" is one.
+            && !content_words(&sentence[..*at]).is_empty()
     };
     match places.find(is_question) {
         Some(at) => vec![&sentence[..at], &sentence[at + AND.len()..]],
@@ -65,6 +68,7 @@ mod tests {
             ),
             ("合宿はいつ？あと、鍵はどこ？", &["合宿はいつ？", "鍵はどこ？"]),
             ("who brings bread and butter?", &["who brings bread and butter?"]),
+            ("when and where is the party?", &["when and where is the party?"]),
             ("I am late. when is the party?", &["I am late. when is the party?"]),
             ("the party is on Friday? I thought so.", &["the party is on Friday? I thought so."]),
             ("what? when? where? who? why?", &["what? when? where? who? why?"]),

@@ -61,7 +61,7 @@ impl<'a> Quotes<'a> {
                 message,
                 speaker: to_single_line(speaker.unwrap_or(message.author.id.as_str())),
                 channel: channel.map(|name| to_single_line(name)),
-                text: truncate_quote(&to_single_line(&text)),
+                text: truncate_quote(without_ending(&to_single_line(&text), kind)),
                 kind,
                 question: answered_question(message, &humans, context),
             })
@@ -138,7 +138,7 @@ impl<'a> Quotes<'a> {
     }
 
     /// The last words of somebody else, if a text is about nobody and nothing but them.
-    pub fn newest_by_alone(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
+    pub fn last_words_of(&self, text: &str, asker: &UserId) -> Option<&Quote<'a>> {
         let words = content_words(text);
         self.all().into_iter().rfind(|quote| {
             let name = content_words(&quote.speaker);
@@ -367,6 +367,15 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
         | Request::Laugh
         | Request::Question(_) => None,
     }
+}
+
+/// A quotation in Japanese has no full stop, and what was told to the mind none of the 「よ」 with which it was told.
+fn without_ending(text: &str, kind: QuoteKind) -> &str {
+    let text = text.strip_suffix('。').unwrap_or(text);
+    let told = text.strip_suffix(['よ', 'ね']).filter(|rest| {
+        kind != QuoteKind::Said && rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter))
+    });
+    told.unwrap_or(text)
 }
 
 /// Whether its author asked about that time not to be repeated.

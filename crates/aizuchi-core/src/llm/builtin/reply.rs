@@ -11,7 +11,7 @@ use crate::llm::LlmResponse;
 use crate::llm::builtin::answer::{Answer, request};
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{News, Request};
+use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
@@ -62,7 +62,6 @@ fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
         // Why it says so little is said once.
         Request::Statement if answer.has_explained_itself() => SEEN,
         Request::Topic(Topic::Thanks | Topic::Acknowledgment) => WELCOME,
-        Request::News(News::Good) => News::Good.emoji(),
         Request::Laugh => LAUGH,
         _ => return None,
     };
