@@ -86,9 +86,9 @@ pub struct Cli {
 enum CliCommand {
     /// Run Aizuchi: the local room, and Slack and Discord if configured (the default).
     Run(RunArgs),
-    /// Check that it would start: config, database, ports, platforms and models.
+    /// Check whether Aizuchi can start: config, database, ports, platforms and models.
     Check,
-    /// Explain why it spoke, or why it stayed silent.
+    /// Explain why Aizuchi spoke or stayed silent.
     Why(why::WhyArgs),
     Status(status::StatusArgs),
     /// Search old messages.
@@ -97,9 +97,9 @@ enum CliCommand {
     Prompt(prompt::PromptArgs),
     /// Replay recorded messages, and measure when Aizuchi would have spoken.
     Replay(replay::ReplayArgs),
-    /// Look for settings that suit recorded messages better.
+    /// Look for settings that suit recorded messages better than the current ones.
     ///
-    /// It searches wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks on the
+    /// It tries values of wait, timers, min_confidence, cooldown and gates on the first part of the history, and checks the best on the
     /// rest. What holds up there is printed as part of a config; if the data is inconclusive, nothing is recommended
     /// and the exit code is 2.
     Tune(tune::TuneArgs),
@@ -124,7 +124,7 @@ enum CliCommand {
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write all of them into a folder.
     Man(man::ManArgs),
-    /// Watch a scripted minute, or try Slack or Discord without an account.
+    /// Watch a one-minute scripted conversation, or try Slack or Discord without an account.
     #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
     /// Run a stand-in for Slack or Discord, to try things out without an account.
@@ -306,7 +306,7 @@ fn run_app(
         stop.cancel();
         tokio::select! {
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
-            () = stops.recv() => anyhow::bail!("stopped at once; the next start finishes the work"),
+            () = stops.recv() => anyhow::bail!("stopped immediately; Aizuchi finishes the work at the next start"),
         }
     })
 }

@@ -69,7 +69,8 @@ pub struct ChannelStatus {
     pub money_today: f64,
 }
 
-/// What this many tokens cost, unless that is not known: only a model without a price uses some for nothing.
+/// What this many tokens cost. Tokens that cost nothing are most probably those of a model without a price, and what they
+/// cost is not known.
 pub fn known_cost(tokens: u64, money: f64) -> Option<f64> {
     (money > 0.0 || tokens == 0).then_some(money)
 }

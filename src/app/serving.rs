@@ -24,7 +24,7 @@ const BACKLOG: u32 = 1024;
 pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     try_listen(address).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => anyhow::anyhow!(
-            "another program listens on {address}; stop it, or choose another port with --port or in the config"
+            "another program is already listening on {address}; stop it, or choose another port with --port or in the config"
         ),
         _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
     })

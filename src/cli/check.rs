@@ -149,10 +149,10 @@ async fn check_port(address: SocketAddr, is_running: bool) -> Result<PortState, 
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             match (is_aizuchi(address).await, is_running) {
                 (true, true) => Ok(PortState::UsedByAizuchi),
-                (true, false) => {
-                    Err(format!("an Aizuchi with another database listens on {address}"))
-                }
-                (false, _) => Err(format!("another program listens on {address}")),
+                (true, false) => Err(format!(
+                    "another Aizuchi, with a different database, is already listening on {address}"
+                )),
+                (false, _) => Err(format!("another program is already listening on {address}")),
             }
         }
         Err(error) => Err(format!("cannot listen on {address}: {error}")),

@@ -17,7 +17,7 @@ use aizuchi_core::platform::local;
 use aizuchi_core::store::Cursors as _;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
-/// Sign in to the console.
+/// Print a link for signing in to the console.
 #[derive(Debug, Args)]
 pub struct ConsoleArgs {
     #[command(subcommand)]
@@ -26,15 +26,15 @@ pub struct ConsoleArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConsoleCommand {
-    /// Print a link that signs in once at the program that runs on this database. It works for ten minutes.
+    /// Print a single-use link that signs in to the console of the Aizuchi running on this database. It is valid for ten minutes.
     Link {
-        /// What whoever follows it may do.
+        /// What the person who opens the link may do.
         #[arg(long, value_name = "ROLE", default_value = "admin")]
         role: RoleArg,
         /// The name under which they are recorded when they read private channels.
         #[arg(long, value_name = "NAME", default_value = "link", value_parser = parse_name)]
         name: ReaderName,
-        /// Where they reach the pages, if that is elsewhere than where the program listens, for example behind a proxy.
+        /// The address at which they reach the pages, if it is not the one Aizuchi listens on, for example behind a proxy.
         #[arg(long, value_name = "URL")]
         url: Option<String>,
     },
@@ -44,7 +44,7 @@ enum ConsoleCommand {
 enum RoleArg {
     /// Reads figures.
     Viewer,
-    /// Also gives orders, and reads public channels.
+    /// Also controls Aizuchi, and reads public channels.
     Operator,
     /// Also reads private channels, which is recorded.
     Admin,

@@ -28,7 +28,7 @@ use aizuchi_core::texts;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A platform to try without an account. If omitted: a minute of two scripted people in the local room.
+    /// A platform to try without an account. If omitted: a one-minute scripted conversation between two people in the local room.
     #[arg(value_enum)]
     platform: Option<DemoPlatform>,
     /// The port of the page, on this machine. If omitted: any that is free.

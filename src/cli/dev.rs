@@ -99,7 +99,7 @@ impl FakeDiscordArgs {
 
 async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
-    let listener = listener.with_context(|| format!("listening on {address}"))?;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     let address = listener.local_addr().context("reading the listener's address")?;
     Ok((listener, address))
 }

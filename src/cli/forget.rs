@@ -15,7 +15,7 @@ use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::location::DatabaseLocation;
 
-/// Delete a person and everything remembered of them.
+/// Delete a person and everything remembered about them.
 ///
 /// That is their messages, memos about them, and memories of what they said. Stop Aizuchi first.
 #[derive(Debug, Args)]

@@ -43,11 +43,11 @@ pub struct GateArgs {
     /// saves and misses is counted on the second.
     #[arg(long, value_name = "INPUT")]
     r#try: Option<PathBuf>,
-    /// With --try: who judges. `builtin` is the built-in mind; `hindsight` says yes to each question that nobody answered;
+    /// With --try: who judges. `builtin` uses the built-in rules; `hindsight` says yes to each question that nobody answered;
     /// or a file with recorded answers, as for `replay --judge`.
     #[arg(long, value_name = "JUDGE", default_value = "builtin", requires = "try")]
     judge: TrialJudge,
-    /// With --try: the share of the yes that may be missed.
+    /// With --try: the largest share of yes verdicts that the gate may miss.
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MISS, value_parser = parse_share, requires = "try")]
     miss: f64,
     /// Forget what was learned, and start learning again from later verdicts. Stop Aizuchi first.

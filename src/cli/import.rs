@@ -31,8 +31,7 @@ use aizuchi_slack::identity::fetch_identity;
 
 /// Import the database of myao2, or recorded messages.
 ///
-/// Stop Aizuchi first. Afterwards it knows the messages and answers none of them. What its database has already stays as
-/// it is.
+/// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// The database of myao2, which is not changed, or recorded messages as `replay` reads them.

@@ -242,7 +242,10 @@ impl Judge {
             Judge::Plain(_) => replay,
             Judge::Recorded(answers) => replay.judged_by(answers.clone()),
             Judge::Model(model) => {
-                let judge = model.judge.clone().context("nobody has agreed to the estimate")?;
+                let judge = model
+                    .judge
+                    .clone()
+                    .context("the cost estimate was not confirmed; --yes skips the question")?;
                 replay.judged_by(judge).on_threads(model.threads)
             }
         })

@@ -14,8 +14,7 @@ use aizuchi_core::store::transfer::{self, IfOccupied, MoveReport};
 
 /// Move everything to another database: from a file to a PostgreSQL server, or back.
 ///
-/// Stop Aizuchi first. From the first step on the old database can no longer be used, so that the two never answer side by
-/// side. If the move is interrupted, run it again.
+/// Stop Aizuchi first. As soon as the move begins, the old database can no longer be used, so that Aizuchi never answers from both. If the move is interrupted, run it again.
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
     /// Where to, as in storage.url: `sqlite://FILE`, from the config's folder, or

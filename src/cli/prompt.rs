@@ -38,7 +38,7 @@ pub struct PromptArgs {
     /// The channel: its name or its id.
     #[arg(long, value_name = "CHANNEL")]
     channel: String,
-    /// The thread: the id of its first message. Without it: the channel outside of threads.
+    /// The thread: the id of its first message. If omitted: the messages of the channel that are not in a thread.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 }

@@ -26,14 +26,14 @@ pub struct RecordingArgs {
     /// or gzipped.
     #[arg(required_unless_present = "from_store", conflicts_with = "from_store")]
     pub input: Option<PathBuf>,
-    /// Use what Aizuchi itself has heard, from the configured database or the one named here. It is only read; Aizuchi
-    /// may be running.
+    /// Use the messages that Aizuchi itself has heard, from the configured database or the one named here. The database is only
+    /// read; Aizuchi can keep running.
     #[arg(long, value_name = "URL", num_args = 0..=1)]
     from_store: Option<Option<String>>,
-    /// Leave out what was written before: a date (2026-11-01, from midnight UTC) or a time (2026-11-01T09:00:00Z).
+    /// Leave out messages written before this date (2026-11-01, from midnight UTC) or time (2026-11-01T09:00:00Z).
     #[arg(long, value_name = "T", value_parser = parse_time)]
     from: Option<Timestamp>,
-    /// Leave out what was written then or later.
+    /// Leave out messages written at or after this time, given as for --from.
     #[arg(long, value_name = "T", value_parser = parse_time)]
     to: Option<Timestamp>,
     /// Include private channels and direct messages.

@@ -21,13 +21,13 @@ use crate::report::summary::summary;
 use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
-/// Show what it did lately, and would have done where it only observes.
+/// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// How far back: a number of hours (h), days (d) or weeks (w).
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_period)]
     last: PeriodArg,
-    /// Write a page to show to others: one file that needs nothing else.
+    /// Write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Only this channel: its name or its id.
@@ -102,13 +102,15 @@ impl ReportArgs {
     fn nothing_decided(&self, private_channels: usize) -> String {
         let place = self.channel.as_deref().map(strip_control_characters);
         let place = place.map(|channel| format!(" in {channel:?}")).unwrap_or_default();
-        let nothing = format!("nothing was decided{place} in the last {}", self.last.shown);
+        let nothing = format!("Aizuchi made no decisions{place} in the last {}", self.last.shown);
         match private_channels {
             0 => format!(
                 "{nothing}; let it run where people talk, with `response.mode: observe` if it should only listen"
             ),
             count => {
-                format!("{nothing} outside of {count} private channels; --private includes them")
+                format!(
+                    "{nothing}; {count} private channels were left out, and --private includes them"
+                )
             }
         }
     }

@@ -63,7 +63,7 @@ impl PageArgs {
 /// What `aizuchi replay` tells of its result, and to whom.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayReportArgs {
-    /// Write a page to show to others: one file that needs nothing else.
+    /// Write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub struct RunArgs {
 pub enum LanguageArg {
     En,
     Ja,
-    /// In the chat, what people write there.
+    /// The language that people write in the chat.
     Auto,
 }
 

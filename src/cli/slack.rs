@@ -22,7 +22,7 @@ enum SlackCommand {
         /// The name of the app.
         #[arg(long, value_name = "NAME", default_value = "Aizuchi")]
         name: String,
-        /// Let Slack send events to this address, which it must be able to reach, instead of over Socket Mode.
+        /// Have Slack send events over HTTP to this address, which it must be able to reach, instead of using Socket Mode.
         #[arg(long, value_name = "URL")]
         http: Option<String>,
     },

@@ -29,13 +29,13 @@ pub struct TuneArgs {
     /// The settings to begin with: a config, or a part of one. Without it: --config, or else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// What to look for.
+    /// What to optimize for.
     #[arg(long, value_enum, default_value_t = GoalArg::Balanced)]
     goal: GoalArg,
-    /// Who judges: the built-in rules, or one that always wants to speak.
+    /// Who judges: the built-in rules, or a judge that always joins in.
     #[arg(long, value_enum, default_value_t = TuneJudge::Builtin)]
     judge: TuneJudge,
-    /// How long a model call takes, as a median in virtual milliseconds; a day at most.
+    /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
     /// The random seed; the same seed gives the same result.
@@ -94,7 +94,7 @@ impl TuneArgs {
             (None, None) => Policy::default_settings(),
             (Some(file), None) => Policy::open(file)?,
             (None, Some(config)) => Policy::open(&config)?,
-            (Some(_), Some(_)) => anyhow::bail!("give either --config or --policy"),
+            (Some(_), Some(_)) => anyhow::bail!("--config and --policy cannot be used together"),
         };
         let recording = self.recording.open(source, base.config.language.own())?;
         let bar = progress_bar(max_replays() + 2);

@@ -170,7 +170,7 @@ impl WhyArgs {
         if shown.is_empty() {
             let place = self.channel.as_deref().map(strip_control_characters);
             let place = place.map_or(String::new(), |channel| format!(" in {channel:?}"));
-            anyhow::bail!("nothing has been decided{place} yet");
+            anyhow::bail!("Aizuchi has not made any decisions{place} yet");
         }
         let mut decisions = Vec::new();
         for decision in shown {

@@ -52,7 +52,7 @@ fn insert_answer(
         return Err(format!("there is no case {id:?}"));
     };
     if answers[*index].is_some() {
-        return Err(format!("the case {id:?} was answered before"));
+        return Err(format!("the case {id:?} is answered twice"));
     }
     answers[*index] = Some(answer);
     Ok(())

@@ -222,10 +222,10 @@ fn parse_labels(names: &[String]) -> Result<Vec<ConversationState>, String> {
         let state = ConversationState::ALL.into_iter().find(|state| state.label() == name);
         let Some(state) = state else {
             let known = ConversationState::ALL.map(ConversationState::label).join(", ");
-            return Err(format!("its label {} is none of {known}", index + 1));
+            return Err(format!("its label {} is not one of {known}", index + 1));
         };
         if labels.contains(&state) {
-            return Err(format!("its label {} stands there twice", index + 1));
+            return Err(format!("its label {} appears twice", index + 1));
         }
         labels.push(state);
     }

@@ -528,7 +528,7 @@ async fn message_range(
     };
     let after = match (after, before) {
         (None, None) => return Ok(MessageRange::Newest),
-        (Some(_), Some(_)) => return Err(bad_request("give either after or before")),
+        (Some(_), Some(_)) => return Err(bad_request("give `after` or `before`, not both")),
         (None, Some(before)) => {
             let id = MessageId::new(before.as_str());
             let message = web.archive.message(&channel.workspace, &channel.id, &id).await?;

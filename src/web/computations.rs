@@ -62,9 +62,9 @@ impl Computations {
             Ok(Ok(Ok(found))) => Ok(found),
             Ok(Ok(Err(error))) => {
                 tracing::error!(error = format!("{error:#}"), "a page could not be computed");
-                Err(unavailable("it could not be computed; the log says why"))
+                Err(unavailable("the page could not be computed; see the log for the reason"))
             }
-            Ok(Err(_)) => Err(unavailable("it could not be computed; try again")),
+            Ok(Err(_)) => Err(unavailable("the page could not be computed; try again")),
             Err(_) => Err(unavailable("this takes too long to compute; ask for fewer days")),
         }
     }

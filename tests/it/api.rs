@@ -465,7 +465,11 @@ async fn invalid_requests_are_refused_with_a_sentence() {
             404,
             "there is no message \"x\" in this channel",
         ),
-        ("/api/messages?channel=general&before=x&after=y", 400, "give either after or before"),
+        (
+            "/api/messages?channel=general&before=x&after=y",
+            400,
+            "give `after` or `before`, not both",
+        ),
         ("/events?after=abc", 400, "after is a revision, a number"),
         ("/static/%ff", 404, "there is no such file"),
         ("/api/decisions", 400, "say of what: /api/decisions?message=… or ?channel=…"),

@@ -98,7 +98,8 @@ async fn every_problem_is_reported() {
     for expected in [
         "ok    config    config.yaml".to_owned(),
         "ok    prompts   built in".to_owned(),
-        "FAIL  database  the store cannot be used: room.db: the file is not a database".to_owned(),
+        "FAIL  database  the database cannot be used: room.db: the file is not a database"
+            .to_owned(),
         format!("FAIL  pages     another program listens on 127.0.0.1:{port}"),
         "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"
             .to_owned(),
@@ -187,7 +188,7 @@ async fn a_server_that_refuses_is_named_with_what_to_do() {
     let (code, lines) = check(&home, "").await;
     assert_eq!(code, Some(1), "{lines:?}");
     let expected = format!(
-        "FAIL  database  the store cannot be used: postgres://127.0.0.1:{port}/room: the server refuses the connection; \
+        "FAIL  database  the database cannot be used: postgres://127.0.0.1:{port}/room: the server refuses the connection; \
          check that it runs, and its host and port in storage.url"
     );
     assert!(lines.contains(&expected), "{lines:?}");

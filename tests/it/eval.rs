@@ -250,7 +250,7 @@ fn answers_must_match_the_cases() {
         (all[..5].to_vec(), "answers.jsonl has no answer for \"b3\""),
         (
             [&all[..], &[answer("a2")]].concat(),
-            "answers.jsonl:7: the case \"a2\" was answered before",
+            "answers.jsonl:7: the case \"a2\" is answered twice",
         ),
         ([&all[..], &[answer("c\n1")]].concat(), "answers.jsonl:7: there is no case \"c 1\""),
         (vec![json!({ "id": "a1" })], "answers.jsonl:1: the field `answer` is missing"),

@@ -267,7 +267,7 @@ fn malformed_files_are_refused_or_named() {
             "it is a part of a Slack export; name the folder or the zip",
         ),
         ("SQLite format 3\0".to_owned(), "replay it with --from-store sqlite://"),
-        ("PK\u{3}\u{4}secret".to_owned(), "it is not a whole zip"),
+        ("PK\u{3}\u{4}secret".to_owned(), "the zip file is incomplete or damaged"),
     ] {
         let said = open_bytes(text.as_bytes());
         assert!(said.contains(expected), "{text}\n{said}");

@@ -361,7 +361,8 @@ async fn what_it_would_have_done_is_reported_while_it_observes() {
     let (code, _, error) = report(&home, &[]);
     assert_eq!(code, Some(1));
     assert!(
-        error.contains("nothing was decided in the last 7 days; let it run where people talk"),
+        error
+            .contains("Aizuchi made no decisions in the last 7 days; let it run where people talk"),
         "{error}"
     );
     let asked = program.says("alice", "does anyone know where the ladder is?").await;

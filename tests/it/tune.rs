@@ -111,7 +111,10 @@ fn a_history_that_cannot_tell_leads_to_no_advice() {
         (&["tune"][..], "required arguments were not provided"),
         (&["tune", "nowhere.jsonl"], "cannot read nowhere.jsonl"),
         (&["tune", "porch.jsonl", "--goal", "loud"], "invalid value 'loud'"),
-        (&["--config", "shy.yaml", "tune", "porch.jsonl", "--policy", "shy.yaml"], "give either"),
+        (
+            &["--config", "shy.yaml", "tune", "porch.jsonl", "--policy", "shy.yaml"],
+            "cannot be used together",
+        ),
         (&["--model", "openai/x", "tune", "porch.jsonl"], "--model works only"),
     ] {
         let (code, _, stderr) = run(folder.path(), arguments);

@@ -184,7 +184,7 @@ async fn the_newest_decisions_of_a_channel_are_explained() {
     let (code, _, stderr) = why(&home, &["--channel", "random", "--last", "1"]);
     assert_eq!(
         (code, &*stderr),
-        (Some(1), "aizuchi: nothing has been decided in \"random\" yet\n")
+        (Some(1), "aizuchi: Aizuchi has not made any decisions in \"random\" yet\n")
     );
     // Without a channel, the newest of all; without anything, the newest one.
     let titles = |arguments: &[&str]| {

@@ -40,7 +40,7 @@ impl DemoPlatform {
         mut stops: StopSignals,
     ) -> anyhow::Result<ExitCode> {
         let listener = TcpListener::bind(args.address()).await;
-        let listener = listener.with_context(|| format!("listening on {}", args.address()))?;
+        let listener = listener.with_context(|| format!("cannot listen on {}", args.address()))?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let stand_in = StandIn::new(self, args.language())?;
         let sections = stand_in.sections(address);

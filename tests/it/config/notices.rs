@@ -249,5 +249,8 @@ fn the_program_logs_warnings_about_keys_without_effect() {
         warning["fields"]["message"],
         "config.yaml:3:1: tools has no effect in this version yet"
     );
-    assert!(refusal.contains(&format!("another program listens on {used_address}")), "{refusal}");
+    assert!(
+        refusal.contains(&format!("another program is already listening on {used_address}")),
+        "{refusal}"
+    );
 }
