@@ -9,6 +9,9 @@ pub mod config;
 // The models that the config names, and how another is chosen.
 pub mod models;
 
+// What could be known when a decision was made.
+pub mod past_moment;
+
 // Measuring: the pipeline on a virtual clock, settings that suit it better, and a model against labeled cases.
 pub mod replay;
 pub mod tune;
