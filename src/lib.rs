@@ -17,8 +17,9 @@ pub mod replay;
 pub mod tune;
 pub mod eval;
 
-// What other settings would have changed lately.
+// What other settings would have changed lately, and what a model says of moments that are past, in shadow.
 pub mod what_if;
+pub mod shadow;
 
 // The ledger as text, how everything stands, a report for a team, a scripted minute, the pages, the assembled
 // application and its command line.

@@ -8,6 +8,7 @@ pub mod api;
 pub mod overview;
 pub mod marking;
 pub mod decision;
+pub mod judge_again;
 pub mod timeline;
 pub mod what_if;
 pub mod memory;

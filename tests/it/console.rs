@@ -122,6 +122,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     for number in 1..12 {
         pages.push(format!("/decisions/{number}"));
         pages.push(format!("/console/decisions/{workspace}/{number}"));
+        pages.push(format!("/console/decisions/{workspace}/{number}/judge"));
     }
     pages
 }

@@ -125,6 +125,11 @@ pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> 
     format!("/console/decisions/{}/{id}", encode(workspace.as_str()))
 }
 
+/// The address at which a decision's judge is asked once more.
+pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
+    format!("{}/judge", decision_address(workspace, id))
+}
+
 /// A part of an address, percent-encoded.
 pub fn encode(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len());
