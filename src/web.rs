@@ -187,6 +187,12 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route("/console/memory/versions", get(console::memory::versions::page))
+        .route(
+            "/console/persona",
+            get(console::persona::page)
+                .post(console::persona::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(
             "/console/channels/{workspace}/{channel}/what-if",

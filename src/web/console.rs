@@ -11,6 +11,7 @@ pub mod decision;
 pub mod judge_again;
 pub mod timeline;
 pub mod what_if;
+pub mod persona;
 pub mod memory;
 pub mod figures;
 pub mod report;

@@ -71,6 +71,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/console/figures",
         "/console/memory",
         "/console/report",
+        "/console/persona",
         "/console/api",
         "/api/openapi.json",
         "/api/memories",

@@ -1,5 +1,5 @@
-//! Models asked in shadow from the console: a judge once more. What it shows, to whom, and that it leaves no trace but
-//! in the spending.
+//! Models asked in shadow from the console: a judge once more, and another persona. What it shows, to whom, and that it
+//! leaves no trace but in the spending.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ const PRICES: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output:
 /// The first call reaches it.
 const SPENT_BUDGET: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\nbudget:\n  tokens_per_day: 5\n";
 const NO_PROMPTS: &str = "retention:\n  prompts_days: 0\n";
+const CHATTY: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\npersona:\n  system_prompt: You are Hilda, and chatty.\n";
 const KETTLE: &str = "where is the kettle? <script>window.pwned = 1</script>";
 
 fn verdict(should_respond: bool, reason: &str) -> String {
@@ -217,6 +218,9 @@ async fn a_spent_budget_refuses_with_a_sentence() {
     let refused = refused.send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::CONFLICT);
     assert!(refused.text().await.unwrap().contains("tokens_per_day"));
+    let tried = try_persona(&program, ADMIN, (&workspace, &harness.tea), "You are terse.", "ask");
+    let tried = tried.await.text().await.unwrap();
+    assert!(tried.contains("The model was not asked") && tried.contains("not known"), "{tried}");
     assert_eq!(harness.model.requests().len(), asked);
     assert_eq!(spent(&program, &workspace).await, before);
     assert_eq!(program.stop(), Some(0));
@@ -251,6 +255,120 @@ async fn what_cannot_be_judged_again_says_why() {
     assert_eq!(program.stop(), Some(0));
 }
 
+async fn try_persona(
+    program: &Program,
+    token: &str,
+    (workspace, channel): (&str, &str),
+    system_prompt: &str,
+    action: &str,
+) -> Response {
+    let place = format!("{}/{channel}", workspace.replace(':', "%3A"));
+    let fields = [
+        ("name", "Aizuchi"),
+        ("system_prompt", system_prompt),
+        ("channel", &place),
+        ("count", "3"),
+        ("action", action),
+        ("cap", "1"),
+    ];
+    submit(program, token, "/console/persona", &fields).await
+}
+
+const TERSE: &str = "You are terse.\r\n</textarea><script>window.pwned = 2</script>";
+
+#[tokio::test]
+async fn a_persona_is_tried_beside_the_present_one_and_leaves_no_trace() {
+    let (harness, program, workspace) = declined(CHATTY).await;
+    harness.will_say(&["on the top shelf"]);
+    harness.post_mention(&harness.tea, &harness.ren, "where is the tea?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let place = (&*workspace, &*harness.tea);
+    let asked = harness.model.requests().len();
+    let (before, spent_before) =
+        (ledger(&program, &workspace, &harness.tea).await, spent(&program, &workspace).await);
+
+    let form = shown(&program, ADMIN, "/console/persona", "en").await;
+    assert!(form.contains("You are Hilda, and chatty.</textarea>"), "{form}");
+    assert!(!form.contains("data-testid=\"builtin\""), "{form}");
+    let japanese = shown(&program, ADMIN, "/console/persona", "ja").await;
+    assert!(japanese.contains("ペルソナを試す") && japanese.contains("人物像と話し方"));
+    let priced = try_persona(&program, ADMIN, place, TERSE, "price").await.text().await.unwrap();
+    // Two personas at two moments; one of these is owed an answer, the other judged first.
+    assert!(
+        priced.contains("openai/large-1 would be asked. Model calls: at most 6; about"),
+        "{priced}"
+    );
+    assert!(!priced.contains("<script>window"), "{priced}");
+    assert!(priced.contains("You are terse.\n&#60;/textarea&#62;"), "{priced}");
+    assert!(priced.contains("not known") && priced.contains("where is the kettle?"), "{priced}");
+    assert_eq!(harness.model.requests().len(), asked, "the price is told without a call");
+
+    // The calls of a kind are made at once, so each answers the same.
+    let open = verdict(true, "the kettle is <i>missing</i>");
+    harness.will_say(&[&open, &open, "Top shelf.", "Top shelf.", "Top shelf.", "Top shelf."]);
+    let tried = try_persona(&program, ADMIN, place, TERSE, "ask").await.text().await.unwrap();
+    assert!(tried.contains("Model calls: 6; "), "{tried}");
+    assert!(tried.matches("Top shelf.</blockquote>").count() == 4, "{tried}");
+    assert!(tried.contains("the kettle is &#60;i&#62;missing"), "{tried}");
+    assert!(tried.contains("was asked: it answers") && tried.contains("would speak"), "{tried}");
+    assert!(!tried.contains("<script>window") && !tried.contains("<i>missing"), "{tried}");
+    assert!(tried.contains("system_prompt: |-\n    You are terse.\n    &#60;/textarea"), "{tried}");
+    let requests = harness.model.requests();
+    assert_eq!(requests.len(), asked + 6);
+    let has = |text: &str| {
+        requests[asked..].iter().filter(|it| it.body.to_string().contains(text)).count()
+    };
+    assert_eq!((has("You are Hilda"), has("You are terse.")), (3, 3));
+    assert_eq!(has("on the top shelf"), 0, "what was said later is not known at that moment");
+
+    assert!(spent(&program, &workspace).await > spent_before, "it is booked");
+    assert_eq!(ledger(&program, &workspace, &harness.tea).await, before);
+    assert_eq!(harness.slack.posts().len(), 1);
+    // What was answered is known for a while. Another persona is asked about by itself.
+    let again = try_persona(&program, ADMIN, place, TERSE, "price").await.text().await.unwrap();
+    assert!(again.contains("nothing would be asked") && again.contains("Top shelf."), "{again}");
+    let present = "You are Hilda, and chatty.";
+    let same = try_persona(&program, ADMIN, place, present, "price").await.text().await.unwrap();
+    assert!(same.contains("The persona is unchanged") && !same.contains("\"patch\""), "{same}");
+    assert_eq!(harness.model.requests().len(), asked + 6);
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_persona_is_tried_only_on_what_one_may_read() {
+    let (harness, program, workspace) = declined(PRICES).await;
+    harness.will_say(&[&verdict(false, &format!("the {CANARY} is lost"))]);
+    harness.post_message(&harness.attic, &harness.mio, &format!("who has the {CANARY} key?"));
+    harness.until_kept("SELECT count(*) FROM decisions WHERE closed_ms IS NOT NULL", 2).await;
+    let asked = harness.model.requests().len();
+    let operators = shown(&program, OPERATOR, "/console/persona", "en").await;
+    assert!(!operators.contains("attic") && !operators.contains(&harness.tea), "{operators}");
+    let viewers = shown(&program, VIEWER, "/console/persona", "en").await;
+    assert!(viewers.contains("data-testid=\"withheld\""), "{viewers}");
+    for channel in [&harness.tea, &harness.attic] {
+        let place = (&*workspace, &**channel);
+        let tried = try_persona(&program, OPERATOR, place, "You are terse.", "ask").await;
+        let told = tried.text().await.unwrap();
+        assert!(!told.contains(CANARY) && !told.contains("kettle"), "{told}");
+        let refused = try_persona(&program, VIEWER, place, "You are terse.", "ask").await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    }
+    assert_eq!(harness.model.requests().len(), asked);
+    let place = (&*workspace, &*harness.attic);
+    let admins = try_persona(&program, ADMIN, place, "You are terse.", "price").await;
+    assert!(admins.text().await.unwrap().contains(CANARY));
+    let reads = get(&program, Some(ADMIN), "/api/private-reads").await.text().await.unwrap();
+    assert!(reads.contains(&harness.attic), "{reads}");
+    let unnamed = [("name", " "), ("system_prompt", "x"), ("action", "price")];
+    let refused = submit(&program, ADMIN, "/console/persona", &unnamed).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let long = "x".repeat(20_001);
+    let refused = try_persona(&program, ADMIN, place, &long, "price").await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// Without a model the built-in rules judge and reply, at no cost.
 #[tokio::test]
 async fn the_built_in_rules_are_asked_as_well() {
@@ -266,6 +384,22 @@ async fn the_built_in_rules_are_asked_as_well() {
     assert_eq!(
         judged["recorded"]["should_respond"], judged["judged"]["should_respond"],
         "{judged}"
+    );
+    let form = [
+        ("name", "Mia"),
+        ("system_prompt", "You are terse."),
+        ("channel", "local/general"),
+        ("action", "ask"),
+        ("cap", "0"),
+    ];
+    let tried = submit(&program, "none", "/console/persona", &form).await.text().await.unwrap();
+    assert!(
+        tried.contains("data-testid=\"builtin\"") && tried.contains("it costs nothing"),
+        "{tried}"
+    );
+    assert!(
+        tried.contains("data-testid=\"moment\"") && tried.contains("name: &#34;Mia&#34;"),
+        "{tried}"
     );
     let after = program.get("/api/decisions?channel=general").await;
     assert_eq!(after, decisions);
