@@ -9,13 +9,17 @@ pub mod config;
 // The models that the config names, and how another is chosen.
 pub mod models;
 
+// What could be known when a decision was made.
+pub mod past_moment;
+
 // Measuring: the pipeline on a virtual clock, settings that suit it better, and a model against labeled cases.
 pub mod replay;
 pub mod tune;
 pub mod eval;
 
-// What other settings would have changed lately.
+// What other settings would have changed lately, and what a model says of moments that are past, in shadow.
 pub mod what_if;
+pub mod shadow;
 
 // The ledger as text, how everything stands, a report for a team, a scripted minute, the pages, the assembled
 // application and its command line.

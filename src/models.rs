@@ -4,9 +4,11 @@
 pub mod prompts;
 pub mod offer;
 pub mod choice;
+pub mod budgeted;
 mod trial;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use anyhow::Context as _;
 use jiff::SignedDuration;
@@ -50,6 +52,8 @@ pub struct ModelsInUse {
     found: RwLock<Option<Vec<FoundServer>>>,
     /// Counts what changes here, for those who show it.
     changes: watch::Sender<u64>,
+    /// How many calls were made that an operator ordered.
+    budgeted_calls: Arc<AtomicI64>,
     /// One choice at a time.
     turn: Mutex<()>,
 }
@@ -72,6 +76,7 @@ impl ModelsInUse {
             clock,
             found: RwLock::default(),
             changes: watch::Sender::new(0),
+            budgeted_calls: Arc::default(),
             turn: Mutex::default(),
         }
     }
@@ -106,8 +111,22 @@ impl ModelsInUse {
 
     /// The judge's model by itself, and the parameters of its requests, to be asked in shadow.
     pub fn shadow_judge(&self) -> anyhow::Result<(Arc<dyn Llm>, String)> {
-        let model = &self.config.read().minds.judgment.model;
+        self.shadow(&self.config.read().minds.judgment)
+    }
+
+    /// The same of the model that replies.
+    pub fn shadow_speaker(&self) -> anyhow::Result<(Arc<dyn Llm>, String)> {
+        self.shadow(&self.config.read().minds.response)
+    }
+
+    fn shadow(&self, mind: &ResolvedMind) -> anyhow::Result<(Arc<dyn Llm>, String)> {
+        let model = &mind.model;
         Ok((build_model(model, &self.clock)?, format!("{:?}", model.params)))
+    }
+
+    /// Finds what nobody may see in what a model wrote.
+    pub fn secrets(&self) -> &SecretScanner {
+        &self.secrets
     }
 
     pub fn origin(&self) -> ModelOrigin {

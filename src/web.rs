@@ -29,6 +29,7 @@ pub mod room_feed;
 mod events;
 mod decision;
 mod marks;
+mod judge_again;
 mod page;
 pub mod health;
 mod console;
@@ -186,6 +187,12 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route("/console/memory/versions", get(console::memory::versions::page))
+        .route(
+            "/console/persona",
+            get(console::persona::page)
+                .post(console::persona::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(
             "/console/channels/{workspace}/{channel}/what-if",
@@ -194,6 +201,12 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
+        .route(
+            "/console/decisions/{workspace}/{id}/judge",
+            get(console::judge_again::page)
+                .post(console::judge_again::order)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/console/events", get(console::events::events))
         .route(
             "/console/orders",

@@ -109,7 +109,7 @@ impl WhatIf {
 }
 
 impl ShadowModel {
-    fn judge(&self) -> ModelJudge {
+    pub fn judge(&self) -> ModelJudge {
         let Self { llm, parameters, cache, limits, runtime } = self.clone();
         match runtime {
             Some(runtime) => ModelJudge::live(llm, parameters, cache, limits, runtime),

@@ -5,13 +5,13 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::models::ModelsInUse;
+use crate::models::budgeted::no_limits;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{Attempt, AttemptResult, Usage};
-use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::event::planned_call::{CallCost, CallOwner, PlannedCall};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::platform::local;
-use aizuchi_core::rules::BudgetLimits;
 
 /// What the call is for, in the metrics.
 const VERB: &str = "check";
@@ -88,14 +88,6 @@ fn attempt(
 
 /// A call of the workspace that no limit holds back, since it was made already.
 fn planned_call(workspace: &WorkspaceId, cost: CallCost, at: Timestamp) -> PlannedCall {
-    let limits = CallLimits {
-        workspace: BudgetLimits::default(),
-        channel: BudgetLimits::default(),
-        share: 1.0,
-        unsolicited_share: 1.0,
-        calls_per_decision: None,
-        judge_calls_per_person: None,
-    };
     let owner = CallOwner {
         // Claims have positive tokens. The call that books another one has a token of its own.
         token: -at.as_millisecond() - i64::from(cost == CallCost::default()),
@@ -104,7 +96,7 @@ fn planned_call(workspace: &WorkspaceId, cost: CallCost, at: Timestamp) -> Plann
         decision: None,
         is_unsolicited: false,
         sole_author: None,
-        limits,
+        limits: no_limits(),
     };
     let until = at - SignedDuration::from_millis(1);
     PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate: cost, until }

@@ -15,6 +15,7 @@ use crate::web::api::{
 };
 use crate::web::console::api::{HealthAnswer, PrivateReadsAnswer, StatusAnswer, StatusQuery};
 use crate::web::dead_letters::{LettersAnswer, LettersQuery};
+use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
 use crate::web::memories::{
     ChangesAnswer, MemoBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
@@ -24,8 +25,8 @@ use crate::web::orders::{ModeBody, MuteBody, OptOutBody, SpendingQuery, StopBody
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::WorkspacesAnswer;
 use crate::web::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, marks, memories, models,
-    orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, judge_again, marks,
+    memories, models, orders, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -271,6 +272,14 @@ fn ledger() -> Vec<Endpoint> {
             post(marks::mark),
         )
         .body::<MarkBody>(),
+        Endpoint::new(
+            ("POST", "/api/decisions/{id}/judge"),
+            ("judgeAgain", topic),
+            texts::judge_again,
+            post(judge_again::judge),
+        )
+        .body::<JudgeBody>()
+        .answers::<JudgedAgainAnswer>(),
         Endpoint::new(
             ("GET", "/api/dead-letters"),
             ("listDeadLetters", topic),

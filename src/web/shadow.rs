@@ -1,16 +1,139 @@
-//! What models were asked in shadow: their answers for a while, so that a setting that is moved to and fro costs nothing
-//! twice.
+//! Asking models in shadow: what may be asked and for how much, what it cost, and the answers for a while, so that a
+//! setting that is moved to and fro costs nothing twice.
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
+use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
+use crate::replay::judge::model::CallLimits;
+use crate::shadow::LONGEST_CALL;
+use crate::web::{ApiProblem, Web};
+use crate::what_if::ShadowModel;
+use aizuchi_core::chat::Channel;
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
 
 /// Answers may quote chat, so they do not stay.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 const MOST_ANSWERS: usize = 2000;
+/// However high a cap is, so many calls are the most.
+pub const MOST_CALLS: u64 = 200;
+/// What a model may be asked for at most, in the currency of the prices.
+const MOST_CAP: f64 = 5.0;
+
+/// What a cap says, in millionths. `None`: it is no amount that is allowed.
+pub fn cap_micros(text: &str) -> Option<u64> {
+    let cap: f64 = text.trim().parse().ok()?;
+    is_cap(cap).then(|| to_micros(cap))
+}
+
+pub fn to_micros(cap: f64) -> u64 {
+    (cap * 1e6).round() as u64
+}
+
+pub fn is_cap(cap: f64) -> bool {
+    (0.0..=MOST_CAP).contains(&cap)
+}
+
+/// A model with the parameters of its requests, to be asked up to a cap. Without a cap it is not asked.
+pub(super) fn model(
+    web: &Web,
+    prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
+    cap: Option<u64>,
+) -> Result<ShadowModel, ApiProblem> {
+    let unusable = |error: anyhow::Error| {
+        tracing::error!(error = format!("{error:#}"), "a model could not be prepared");
+        let sentence = "the model could not be prepared; the log says why";
+        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    };
+    let (llm, parameters) = prepared.map_err(unusable)?;
+    let config = web.models.config();
+    let model = ShadowModel {
+        llm,
+        parameters,
+        cache: web.shadow_answers.at(web.clock.now()),
+        limits: CallLimits {
+            prices: config.models.prices(),
+            max_cost_micros: cap.unwrap_or_default(),
+            max_calls: Some(MOST_CALLS),
+            timeout: config.minds.longest_call(),
+        },
+        runtime: cap.map(|_| Handle::current()),
+    };
+    if cap.is_some() && !is_builtin(&model) && !is_priced(&model) {
+        // A cap on money would hold nothing back.
+        let sentence = "the model's price is not known; write it to `models.prices` first";
+        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+    }
+    Ok(model)
+}
+
+/// A model whose calls are held against the budget of a channel.
+pub struct BudgetedShadow {
+    pub model: ShadowModel,
+    budgeted: Arc<BudgetedModel>,
+}
+
+impl BudgetedShadow {
+    /// The limit that held a call back, if one did.
+    pub fn reached_limit(&self) -> Option<Limit> {
+        self.budgeted.reached_limit()
+    }
+}
+
+/// A model to be asked about a channel, whose calls are no longer than a page waits.
+pub(super) fn budgeted(
+    web: &Web,
+    channel: &Channel,
+    prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
+    cap: Option<u64>,
+) -> Result<BudgetedShadow, ApiProblem> {
+    let mut model = model(web, prepared, cap)?;
+    let budgeted = web.models.within_budget(model.llm, channel);
+    model.llm = budgeted.clone();
+    model.limits.timeout = model.limits.timeout.min(LONGEST_CALL);
+    Ok(BudgetedShadow { model, budgeted })
+}
+
+pub fn is_builtin(model: &ShadowModel) -> bool {
+    model.llm.model() == ModelId::Builtin.to_string()
+}
+
+fn is_priced(model: &ShadowModel) -> bool {
+    model.limits.prices.cost(model.llm.model(), Default::default()).is_some()
+}
+
+/// Says what models cost.
+pub struct Money<'a> {
+    pub language: Language,
+    pub currency: &'a str,
+}
+
+impl Money<'_> {
+    pub fn told(&self, micros: u64) -> String {
+        crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
+    }
+
+    /// What asking these models would cost, as far as their prices are known.
+    pub fn about(&self, models: &[&ShadowModel], micros: u64) -> String {
+        let mut charged = models.iter().filter(|model| !is_builtin(model)).peekable();
+        if charged.peek().is_none() {
+            return texts::what_if::free(self.language).to_owned();
+        }
+        match charged.all(|model| is_priced(model)) {
+            true => texts::what_if::about_cost(self.language, &self.told(micros)),
+            false => texts::what_if::price_unknown(self.language).to_owned(),
+        }
+    }
+}
 
 /// The answers of the last minutes, in memory only. They are found by the whole request, so what was changed or
 /// forgotten since finds none.

@@ -71,6 +71,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/console/figures",
         "/console/memory",
         "/console/report",
+        "/console/persona",
         "/console/api",
         "/api/openapi.json",
         "/api/memories",
@@ -122,6 +123,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     for number in 1..12 {
         pages.push(format!("/decisions/{number}"));
         pages.push(format!("/console/decisions/{workspace}/{number}"));
+        pages.push(format!("/console/decisions/{workspace}/{number}/judge"));
     }
     pages
 }

@@ -13,6 +13,7 @@ mod config;
 mod connections;
 mod console;
 mod console_memory;
+mod console_shadow;
 mod console_what_if;
 mod defects;
 mod demo;

@@ -7,7 +7,7 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 36] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
@@ -29,6 +29,7 @@ const NAMES: [&str; 35] = [
     "PATCH /api/messages/{id} editMessage",
     "POST /api/channels addChannel",
     "POST /api/dead-letters/{id}/retry retryDeadLetter",
+    "POST /api/decisions/{id}/judge judgeAgain",
     "POST /api/decisions/{id}/mark markDecision",
     "POST /api/demo startDemo",
     "POST /api/memories changeMemory",

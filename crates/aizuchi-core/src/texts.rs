@@ -55,6 +55,7 @@ pub mod pages;
 pub mod console;
 pub mod memories;
 pub mod what_if;
+pub mod shadow;
 pub mod api;
 pub mod report;
 pub mod demo;

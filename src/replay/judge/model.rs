@@ -146,6 +146,14 @@ impl ModelJudge {
         Self { stop, asks_until, ..self }
     }
 
+    /// Whether it only counts what it would be asked.
+    pub fn is_pricing(&self) -> bool {
+        match self.asking {
+            Asking::Dry | Asking::Never => true,
+            Asking::Live(_) => false,
+        }
+    }
+
     pub fn counts(&self) -> CallCounts {
         self.state().counts.clone()
     }
@@ -198,10 +206,39 @@ impl ModelJudge {
         state.counts.cost_micros += cost;
     }
 
-    fn call(&self, prompt: &Prompt, runtime: &Handle) -> Result<LlmResponse, LlmError> {
+    /// The answer to a prompt of any kind: kept, or given now if it asks.
+    pub async fn answer(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let key = answer_key(self.llm.model(), &self.parameters, prompt);
+        if let Some(CachedAnswer { answer, usage }) = self.cache.find(&key) {
+            self.state().counts.from_cache += 1;
+            return Ok(LlmResponse::new(answer, usage));
+        }
+        match &self.asking {
+            Asking::Live(_) => {}
+            Asking::Dry => {
+                self.count(prompt);
+                return self.bystander.ask(prompt).await;
+            }
+            Asking::Never => {
+                // Under several policies the same is asked once.
+                if self.priced.lock().insert(key) {
+                    self.count(prompt);
+                }
+                return Err(LlmError::Refused("there is no answer on record".to_owned()));
+            }
+        }
+        let response = self.call(prompt).await?;
+        let answer = CachedAnswer { answer: response.text.clone(), usage: response.usage };
+        if let Err(error) = self.cache.insert(&key, prompt, answer) {
+            self.state().counts.failure.get_or_insert_with(|| format!("{error:#}"));
+        }
+        Ok(response)
+    }
+
+    async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let reserved = self.reserve(prompt)?;
         let ask = self.clock.timeout(self.limits.timeout, self.llm.ask(prompt));
-        let asked = runtime.block_on(self.stop.run_until_cancelled(ask));
+        let asked = self.stop.run_until_cancelled(ask).await;
         let gave_up = || Err(LlmError::TimedOut("no answer within the timeout".to_owned()));
         let result = asked.and_then(Result::ok).unwrap_or_else(gave_up);
         let mut state = self.state();
@@ -246,30 +283,9 @@ impl Llm for ModelJudge {
             PromptVerb::Judge | PromptVerb::State => {}
             PromptVerb::Reply | PromptVerb::Remember => return self.bystander.ask(prompt).await,
         }
-        let key = answer_key(self.llm.model(), &self.parameters, prompt);
-        if let Some(CachedAnswer { answer, usage }) = self.cache.find(&key) {
-            self.state().counts.from_cache += 1;
-            return Ok(LlmResponse::new(answer, usage));
+        match &self.asking {
+            Asking::Live(runtime) => runtime.block_on(self.answer(prompt)),
+            Asking::Dry | Asking::Never => self.answer(prompt).await,
         }
-        let runtime = match &self.asking {
-            Asking::Live(runtime) => runtime,
-            Asking::Dry => {
-                self.count(prompt);
-                return self.bystander.ask(prompt).await;
-            }
-            Asking::Never => {
-                // Under several policies the same is asked once.
-                if self.priced.lock().insert(key) {
-                    self.count(prompt);
-                }
-                return Err(LlmError::Refused("there is no answer on record".to_owned()));
-            }
-        };
-        let response = self.call(prompt, runtime)?;
-        let answer = CachedAnswer { answer: response.text.clone(), usage: response.usage };
-        if let Err(error) = self.cache.insert(&key, prompt, answer) {
-            self.state().counts.failure.get_or_insert_with(|| format!("{error:#}"));
-        }
-        Ok(response)
     }
 }

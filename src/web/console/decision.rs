@@ -15,7 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::access::{Access, Visitor};
 use crate::web::console::decision::sections::{Section as PromptSection, sections};
-use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::console::layout::{
+    Layout, Moment, Section, channel_address, judge_again_address, render,
+};
 use crate::web::console::marking::MarkingView;
 use crate::web::decision::absent;
 use crate::web::language::PageLanguage;
@@ -52,6 +54,8 @@ struct DecisionPage<'a> {
     superseded: usize,
     calls: Vec<CallView>,
     may_read_models: bool,
+    /// Where its judge is asked once more, for those who may.
+    judge_again: Option<String>,
     said: Vec<MessageView>,
     aftermath: Option<LabeledValue>,
     after: Vec<MessageView>,
@@ -145,6 +149,9 @@ pub async fn page(
     let calls = decision.attempts.iter().zip(exchanges).enumerate();
     let is_overtaken = |attempt: &&Attempt| attempt.result == AttemptResult::Superseded;
     let channel = &decision.conversation.channel;
+    let may_judge_again = may_read_models
+        && access.may_order()
+        && decision.attempts.iter().any(|attempt| &*attempt.verb == "judge");
     render(&DecisionPage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
         number: id,
@@ -175,6 +182,7 @@ pub async fn page(
             })
             .collect(),
         may_read_models,
+        judge_again: may_judge_again.then(|| judge_again_address(&workspace, decision.id)),
         said,
         aftermath: details.aftermath(language),
         after,

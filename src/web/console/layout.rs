@@ -35,6 +35,7 @@ pub enum Section {
     Figures,
     Memory,
     Trial,
+    Persona,
     Report,
     Api,
 }
@@ -67,6 +68,7 @@ impl<'a> Layout<'a> {
                 | (Section::Queue, "queue")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::Persona, "persona")
                 | (Section::Report, "report")
                 | (Section::Api, "api")
         );
@@ -76,7 +78,7 @@ impl<'a> Layout<'a> {
     /// Whether the page stays as it is, whatever happens meanwhile.
     pub fn is_still(&self) -> bool {
         match self.section {
-            Section::Trial | Section::Report | Section::Api => true,
+            Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
             | Section::Channel
             | Section::Queue
@@ -123,6 +125,11 @@ pub fn what_if_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
 /// The address of a decision's page.
 pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> String {
     format!("/console/decisions/{}/{id}", encode(workspace.as_str()))
+}
+
+/// The address at which a decision's judge is asked once more.
+pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
+    format!("{}/judge", decision_address(workspace, id))
 }
 
 /// A part of an address, percent-encoded.

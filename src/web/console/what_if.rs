@@ -12,22 +12,21 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Html;
 use jiff::SignedDuration;
-use tokio::runtime::Handle;
 
-use crate::replay::judge::model::{CallCounts, CallLimits};
+use crate::replay::judge::model::CallCounts;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, render, what_if_address};
 use crate::web::console::what_if::form::{DaysView, Fields, GateView, KnobView};
 use crate::web::console::what_if::views::{Reader, ResultView};
 use crate::web::language::PageLanguage;
+use crate::web::shadow::{MOST_CALLS, Money};
 use crate::web::workspaces::Shown;
-use crate::web::{ApiProblem, Web, workspaces};
+use crate::web::{ApiProblem, Web, shadow, workspaces};
 use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::event::planned_call::CallCost;
-use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -45,9 +44,6 @@ struct WhatIfPage<'a> {
     gates: Vec<GateView>,
     result: Option<ResultView>,
 }
-
-/// However high a cap is, so many calls are the most.
-const MOST_CALLS: u64 = 200;
 
 type Place = Result<Path<(String, String)>, PathRejection>;
 type FieldList = Vec<(String, String)>;
@@ -136,7 +132,7 @@ async fn result(
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
-    let model = shadow_model(web, cap)?;
+    let model = shadow::model(web, web.models.shadow_judge(), cap)?;
     let patch = tried.patch();
     let what_if = WhatIf { material: material.clone(), tried, model: model.clone() };
     let (books, workspace) = (web.clone(), channel.workspace.clone());
@@ -159,11 +155,12 @@ async fn result(
     )
     .await?;
     view.patch = patch;
-    let money = Money { language, currency: &web.currency, model: &model };
+    let money = Money { language, currency: &web.currency };
+    let asking = Asking { money, model: &model };
     match cap {
-        Some(_) => view.asked = Some(money.asked(&calls)),
+        Some(_) => view.asked = Some(asking.asked(&calls)),
         None if calls.calls > 0 && access.may_order() => {
-            view.estimate = Some(money.estimate(&calls));
+            view.estimate = Some(asking.estimate(&calls));
         }
         None => {}
     }
@@ -172,68 +169,25 @@ async fn result(
     Ok(view)
 }
 
-/// The judge's model. Without a cap it is not asked.
-fn shadow_model(web: &Web, cap: Option<u64>) -> Result<ShadowModel, ApiProblem> {
-    let unusable = |error: anyhow::Error| {
-        tracing::error!(error = format!("{error:#}"), "the judge's model could not be prepared");
-        let sentence = "the judge's model could not be prepared; the log says why";
-        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
-    };
-    let (llm, parameters) = web.models.shadow_judge().map_err(unusable)?;
-    let config = web.models.config();
-    let is_builtin = llm.model() == ModelId::Builtin.to_string();
-    let is_priced = config.models.prices().cost(llm.model(), Default::default()).is_some();
-    if cap.is_some() && !is_builtin && !is_priced {
-        // A cap on money would hold nothing back.
-        let sentence = "the model's price is not known; write it to `models.prices` first";
-        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
-    }
-    Ok(ShadowModel {
-        llm,
-        parameters,
-        cache: web.shadow_answers.at(web.clock.now()),
-        limits: CallLimits {
-            prices: config.models.prices(),
-            max_cost_micros: cap.unwrap_or_default(),
-            max_calls: Some(MOST_CALLS),
-            timeout: config.minds.longest_call(),
-        },
-        runtime: cap.map(|_| Handle::current()),
-    })
-}
-
-/// Says what a model costs.
-struct Money<'a> {
-    language: Language,
-    currency: &'a str,
+/// Says what was asked, or would be.
+struct Asking<'a> {
+    money: Money<'a>,
     model: &'a ShadowModel,
 }
 
-impl Money<'_> {
-    fn told(&self, micros: u64) -> String {
-        crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
-    }
-
+impl Asking<'_> {
     fn estimate(&self, calls: &CallCounts) -> String {
-        let name = self.model.llm.model();
-        let is_builtin = name == ModelId::Builtin.to_string();
-        let is_priced = self.model.limits.prices.cost(name, Default::default()).is_some();
-        let cost = match (is_builtin, is_priced) {
-            (true, _) => texts::what_if::free(self.language).to_owned(),
-            (false, true) => {
-                texts::what_if::about_cost(self.language, &self.told(calls.cost_micros))
-            }
-            (false, false) => texts::what_if::price_unknown(self.language).to_owned(),
-        };
-        texts::what_if::estimate(self.language, name, calls.calls, &cost)
+        let cost = self.money.about(&[self.model], calls.cost_micros);
+        texts::what_if::estimate(self.money.language, self.model.llm.model(), calls.calls, &cost)
     }
 
     fn asked(&self, calls: &CallCounts) -> String {
-        let (name, cost) = (self.model.llm.model(), self.told(calls.cost_micros));
-        let told = texts::what_if::asked(self.language, name, calls.calls, &cost, calls.unknown);
+        let (language, cost) = (self.money.language, self.money.told(calls.cost_micros));
+        let name = self.model.llm.model();
+        let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
         let more = match (calls.is_cap_reached, &calls.failure) {
-            (true, _) => texts::what_if::cap_reached(self.language),
-            (false, Some(_)) => texts::what_if::model_failed(self.language),
+            (true, _) => texts::what_if::cap_reached(language),
+            (false, Some(_)) => texts::what_if::model_failed(language),
             (false, None) => "",
         };
         format!("{told} {more}").trim_end().to_owned()

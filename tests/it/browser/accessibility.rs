@@ -31,6 +31,8 @@ fn pages(workspace: &str, tea: &str) -> Vec<String> {
         format!("/console/channels/{workspace}/{tea}"),
         format!("/console/channels/{workspace}/{tea}/what-if?days=1&min_confidence=0.95&{GATES}"),
         format!("/console/decisions/{workspace}/1"),
+        format!("/console/decisions/{workspace}/1/judge"),
+        "/console/persona".to_owned(),
     ]
     .into()
 }

@@ -46,6 +46,9 @@ texts! {
     opt_out: "Does not listen to a person, or does again." / "ある人の発言を聞かない、または再び聞く。";
     list_decisions: "Reads the ledger of a message or a channel." / "発言またはチャンネルの判断の記録を読む。";
     mark_decision: "Marks a closed decision; null takes that back." / "判断を評価する。null で取り消す。";
+    judge_again:
+        "Asks the judge once more about the same moment, in shadow. Without a cap only the cost is told."
+        / "同じ場面をもう一度判断させる（投稿・記録なし）。上限がなければ費用だけを返す。";
     list_dead_letters: "Lists what could not be posted." / "投稿できなかったものを一覧する。";
     retry_dead_letter: "Opens the failed decision again." / "失敗した判断をもう一度開く。";
     drop_dead_letter: "Drops it with its text." / "文面ごと破棄する。";

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use crate::config::response::JudgeGate;
 use crate::tune::knobs::Knob;
-use crate::web::ApiProblem;
+use crate::web::{ApiProblem, shadow};
 use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -12,8 +12,6 @@ use aizuchi_core::texts;
 /// The days to choose from.
 const DAYS: [i64; 4] = [1, 3, 7, 14];
 const USUAL_DAYS: i64 = 7;
-/// What a model may be asked for at most, in millionths.
-const MOST_CAP: f64 = 5.0;
 
 /// What a form sends, one pair for each field.
 pub struct Fields(Vec<(String, String)>);
@@ -72,8 +70,7 @@ impl Fields {
     }
 
     pub fn cap_micros(&self) -> Option<u64> {
-        let cap: f64 = self.find("cap")?.trim().parse().ok()?;
-        (0.0..=MOST_CAP).contains(&cap).then(|| (cap * 1e6).round() as u64)
+        shadow::cap_micros(self.find("cap")?)
     }
 
     pub fn apply_to(

@@ -1,0 +1,285 @@
+//! A model whose calls an operator orders: each is held against the budget like any other, reserved before and booked
+//! after, though no conversation asked for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use tracing::warn;
+
+use crate::models::ModelsInUse;
+use aizuchi_core::chat::Channel;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::Prices;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::rules::BudgetLimits;
+use aizuchi_core::store::Store;
+
+/// By how much a reservation outlasts the longest call.
+const SLACK: SignedDuration = SignedDuration::from_secs(30);
+
+/// Asks a model within the budget of a channel and its workspace.
+pub struct BudgetedModel {
+    llm: Arc<dyn Llm>,
+    store: Arc<dyn Store>,
+    clock: Clock,
+    prices: Prices,
+    channel: Channel,
+    limits: CallLimits,
+    /// How long a call may take.
+    longest: SignedDuration,
+    /// Counts the calls of all such models, so that none at the same time has the token of another.
+    calls: Arc<AtomicI64>,
+    /// What held the last refused call back.
+    reached: Mutex<Option<Limit>>,
+}
+
+impl ModelsInUse {
+    /// `llm`, held against the budget of a channel.
+    pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
+        let config = self.config();
+        let rulebook = config.rulebook();
+        let rules = rulebook.channel_rules(&channel.id, &channel.name);
+        Arc::new(BudgetedModel {
+            llm,
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            prices: config.models.prices(),
+            channel: channel.clone(),
+            limits: CallLimits {
+                workspace: rulebook.workspace_limits,
+                channel: rules.budget_limits,
+                ..no_limits()
+            },
+            longest: config.minds.longest_call(),
+            calls: self.budgeted_calls.clone(),
+            reached: Mutex::default(),
+        })
+    }
+}
+
+impl BudgetedModel {
+    /// The limit that held a call back, if one did.
+    pub fn reached_limit(&self) -> Option<Limit> {
+        *self.reached.lock()
+    }
+
+    fn planned(&self, token: i64, estimate: CallCost, until: Timestamp) -> PlannedCall {
+        let owner = CallOwner {
+            token,
+            workspace: self.channel.workspace.clone(),
+            channel: Some(self.channel.id.clone()),
+            decision: None,
+            // Somebody waits for it.
+            is_unsolicited: false,
+            sole_author: None,
+            limits: self.limits,
+        };
+        PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate, until }
+    }
+
+    /// Claims have positive tokens.
+    fn new_token(&self) -> i64 {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed) % 1000;
+        -(self.clock.now().as_millisecond() * 1000 + number)
+    }
+
+    fn cost(&self, usage: Usage) -> CallCost {
+        let price = self.prices.cost(self.llm.model(), usage);
+        CallCost {
+            tokens: usage.input_tokens + usage.output_tokens,
+            micros: price.map_or(0, |price| price.micros),
+        }
+    }
+
+    async fn reserve(&self, call: &PlannedCall) -> Result<(), LlmError> {
+        match self.store.reserve(call, self.clock.now()).await {
+            Ok(Admission::Admitted) => Ok(()),
+            Ok(Admission::Busy(limit) | Admission::Refused(limit)) => {
+                *self.reached.lock() = Some(limit);
+                Err(LlmError::Refused(format!("the budget is used up: {}", limit.name())))
+            }
+            Err(error) => Err(LlmError::Refused(error.to_string())),
+        }
+    }
+
+    /// Books what the call cost in the place of what was reserved for it.
+    async fn book(&self, call: PlannedCall, cost: CallCost) {
+        let now = self.clock.now();
+        let until = now - SignedDuration::from_millis(1);
+        let ended = PlannedCall { estimate: cost, until, ..call };
+        let next = self.planned(self.new_token(), CallCost::default(), until);
+        // A reservation whose time is over is booked by the next one.
+        for mut call in [ended, next] {
+            call.owner.limits = no_limits();
+            if let Err(error) = self.store.reserve(&call, now).await {
+                warn!(error = %error, "what a call cost could not be booked: {error}");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Llm for BudgetedModel {
+    fn model(&self) -> &str {
+        self.llm.model()
+    }
+
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        self.llm.max_output_tokens(prompt)
+    }
+
+    /// If the call is dropped before it ends, its reservation is booked when its time is over.
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        if self.llm.model() == ModelId::Builtin.to_string() {
+            return self.llm.ask(prompt).await;
+        }
+        let most = self.cost(Usage {
+            input_tokens: prompt.total_tokens(),
+            output_tokens: self.llm.max_output_tokens(prompt),
+            ..Usage::default()
+        });
+        let until = self.clock.now() + self.longest + SLACK;
+        let call = self.planned(self.new_token(), most, until);
+        self.reserve(&call).await?;
+        let answer = self.llm.ask(prompt).await;
+        let cost = match &answer {
+            Ok(response) => self.cost(response.usage),
+            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
+                self.cost(*usage)
+            }
+            // It may have been charged, and nobody says how much.
+            Err(LlmError::TimedOut(_)) => most,
+            Err(LlmError::Refused(_)) => CallCost::default(),
+        };
+        self.book(call, cost).await;
+        answer
+    }
+}
+
+/// The limits of a call that was made already.
+pub(super) fn no_limits() -> CallLimits {
+    CallLimits {
+        workspace: BudgetLimits::default(),
+        channel: BudgetLimits::default(),
+        share: 1.0,
+        unsolicited_share: 1.0,
+        calls_per_decision: None,
+        judge_calls_per_person: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::context::Context;
+    use aizuchi_core::context::channel_messages::ChannelMessages;
+    use aizuchi_core::persona::{Language, Persona};
+    use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+    use aizuchi_harness::harness::{TestStore, at, new_channel, on_every_store, top_level};
+
+    /// Charges 100 tokens, or never answers.
+    struct Charging {
+        answers: bool,
+    }
+
+    #[async_trait]
+    impl Llm for Charging {
+        fn model(&self) -> &str {
+            "openai/test"
+        }
+
+        fn max_output_tokens(&self, _: &Prompt) -> u64 {
+            20
+        }
+
+        async fn ask(&self, _: &Prompt) -> Result<LlmResponse, LlmError> {
+            if !self.answers {
+                std::future::pending::<()>().await;
+            }
+            let usage = Usage { input_tokens: 90, output_tokens: 10, ..Usage::default() };
+            Ok(LlmResponse::new("yes".to_owned(), usage))
+        }
+    }
+
+    fn model(store: &TestStore, clock: &Clock, answers: bool) -> BudgetedModel {
+        let tokens = BudgetLimits { tokens_per_day: Some(50), ..BudgetLimits::default() };
+        BudgetedModel {
+            llm: Arc::new(Charging { answers }),
+            store: store.store.clone(),
+            clock: clock.clone(),
+            prices: Prices::default(),
+            channel: new_channel("garden", aizuchi_core::chat::Visibility::Public),
+            limits: CallLimits { workspace: tokens, ..no_limits() },
+            longest: SignedDuration::from_secs(60),
+            calls: Arc::default(),
+            reached: Mutex::default(),
+        }
+    }
+
+    fn prompt() -> Prompt {
+        let conversation = top_level("garden");
+        let history = ChannelMessages::new(conversation.channel.clone(), "garden".into());
+        let context = Arc::new(Context::new(conversation, history));
+        let (name, system_prompt) = ("Mia".to_owned(), String::new());
+        let persona = Arc::new(Persona { name, system_prompt, language: Language::En });
+        let builder = PromptBuilder::load(Language::En, None).unwrap();
+        builder.judge(&persona, &context, &PromptOptions::new(at(0)))
+    }
+
+    /// Of the workspace and of the channel.
+    async fn booked(store: &TestStore, clock: &Clock) -> Vec<u64> {
+        let workspace = new_channel("garden", aizuchi_core::chat::Visibility::Public).workspace;
+        let spendings = store.archive.spending(&workspace, clock.now()).await.unwrap();
+        spendings.iter().map(|spending| spending.spent.tokens_in_day).collect()
+    }
+
+    #[tokio::test]
+    async fn a_call_is_booked_and_a_spent_budget_refuses_the_next() {
+        on_every_store(async |store| {
+            let clock = Clock::manual(at(0));
+            let model = model(&store, &clock, true);
+            assert_eq!(model.ask(&prompt()).await.unwrap().text, "yes");
+            assert_eq!(booked(&store, &clock).await, [100, 100]);
+            assert_eq!(model.reached_limit(), None);
+            model.ask(&prompt()).await.unwrap_err();
+            assert_eq!(model.reached_limit(), Some(Limit::TokensPerDay));
+            assert_eq!(booked(&store, &clock).await, [100, 100]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_in_flight_counts_and_a_call_that_is_dropped_is_booked_in_the_end() {
+        on_every_store(async |store| {
+            let clock = Clock::manual(at(0));
+            let silent = model(&store, &clock, false);
+            let calls = silent.calls.clone();
+            let other = BudgetedModel { calls, ..model(&store, &clock, true) };
+            let prompt = prompt();
+            {
+                let mut call = silent.ask(&prompt);
+                // Until it waits for its answer, other calls are let through.
+                while other.reached_limit().is_none() {
+                    assert!(futures_util::poll!(&mut call).is_pending());
+                    tokio::task::yield_now().await;
+                    let reserved = other.planned(other.new_token(), CallCost::default(), at(1));
+                    let _ = other.reserve(&reserved).await;
+                }
+            }
+            clock.advance_to(at(0) + silent.longest + SLACK);
+            other.ask(&prompt).await.unwrap_err();
+            assert_eq!(other.reached_limit(), Some(Limit::TokensPerDay));
+            let most = prompt.total_tokens() + 20;
+            assert_eq!(booked(&store, &clock).await, [most, most]);
+        })
+        .await;
+    }
+}

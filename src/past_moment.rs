@@ -1,0 +1,160 @@
+//! A moment at which a decision was made, as far as it can be read back: the messages that a prompt could hold then.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use aizuchi_core::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
+use aizuchi_core::context::Context;
+use aizuchi_core::context::channel_messages::ChannelMessages;
+use aizuchi_core::decision::Decision;
+use aizuchi_core::memory::MessageRef;
+use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoreError, StoredMessage};
+
+/// A decision, and what had been said when it was made.
+pub struct PastMoment {
+    pub decision: Decision,
+    /// When the judge was asked last; without a judge, when a model was asked first, or when it was settled.
+    pub at: Timestamp,
+    /// The channel's newest messages until then that prompts may hold, oldest first, and the parent of the thread. They
+    /// are as they stand now: what was deleted since is missing.
+    pub messages: Vec<StoredMessage>,
+}
+
+impl PastMoment {
+    /// With the `window` newest messages. `None` if what it was about is not there any more.
+    pub async fn read(
+        archive: &dyn Archive,
+        store: &dyn Store,
+        decision: Decision,
+        window: usize,
+    ) -> Result<Option<Self>, StoreError> {
+        let at = decided_at(&decision);
+        let messages = messages_before(archive, store, &decision, (at, window)).await?;
+        let thread = decision.conversation.thread.as_ref();
+        let is_known =
+            |parent: &MessageId| messages.iter().any(|stored| stored.message.id == *parent);
+        let is_gone = messages.is_empty() || thread.is_some_and(|parent| !is_known(parent));
+        Ok((!is_gone).then_some(Self { decision, at, messages }))
+    }
+
+    /// What a prompt is made from, without memories: those of today know what came later.
+    pub async fn context(
+        &self,
+        archive: &dyn Archive,
+        channel: &Channel,
+    ) -> Result<Context, StoreError> {
+        let ids: Vec<MessageId> =
+            self.messages.iter().map(|stored| stored.message.id.clone()).collect();
+        let links = archive.links(&channel.workspace, &channel.id, &ids).await?;
+        let messages: Vec<Arc<Message>> =
+            self.messages.iter().map(|stored| stored.message.clone()).collect();
+        let restricted =
+            self.messages.iter().filter(|stored| stored.visibility != Visibility::Public);
+        let history =
+            ChannelMessages::from_messages(channel.id.clone(), channel.name.clone(), messages);
+        Ok(Context {
+            visibility: channel.visibility,
+            restricted_messages: restricted.map(|stored| stored.message.id.clone()).collect(),
+            names: self.names(archive, channel).await?,
+            links: links.into_iter().map(|(id, links)| (id, Arc::new(links))).collect(),
+            new_messages: self.covered().map(|message| message.id.clone()).collect(),
+            owed: self.owed(),
+            ..Context::new(self.decision.conversation.clone(), history)
+        })
+    }
+
+    /// The messages of the decision that are still there.
+    pub fn covered(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
+        let messages = self.messages.iter().map(|stored| &stored.message);
+        messages.filter(|message| self.decision.messages.contains(&message.id))
+    }
+
+    /// Whose author an answer was owed to.
+    fn owed(&self) -> Vec<MessageId> {
+        if !self.decision.is_addressed {
+            return Vec::new();
+        }
+        let id = |message: &Arc<Message>| message.id.clone();
+        let addressed: Vec<MessageId> =
+            self.covered().filter(|message| message.is_addressed()).map(id).collect();
+        match addressed.is_empty() {
+            true => self.covered().next_back().map(id).into_iter().collect(),
+            false => addressed,
+        }
+    }
+
+    /// The names of those who wrote or are mentioned.
+    async fn names(
+        &self,
+        archive: &dyn Archive,
+        channel: &Channel,
+    ) -> Result<BTreeMap<UserId, Arc<str>>, StoreError> {
+        let mut names = BTreeMap::new();
+        let mut mentioned = HashSet::new();
+        for StoredMessage { message, author_name, .. } in &self.messages {
+            names.insert(message.author.id.clone(), author_name.clone());
+            mentioned.extend(message.mentions.iter().filter_map(|mention| match mention {
+                Mention::User(user) => Some(user.clone()),
+                Mention::Persona => None,
+            }));
+        }
+        mentioned.retain(|user| !names.contains_key(user));
+        if !mentioned.is_empty() {
+            let users = archive.users(&channel.workspace).await?.into_iter();
+            let named = users.filter(|user| mentioned.contains(&user.id));
+            names.extend(named.map(|user| (user.id, user.name)));
+        }
+        Ok(names)
+    }
+}
+
+fn decided_at(decision: &Decision) -> Timestamp {
+    let judged = decision.attempts.iter().rfind(|attempt| &*attempt.verb == "judge");
+    let asked = judged.or(decision.attempts.first());
+    asked.map_or(decision.closed.unwrap_or(decision.opened), |attempt| attempt.at)
+}
+
+async fn messages_before(
+    archive: &dyn Archive,
+    store: &dyn Store,
+    decision: &Decision,
+    (decided, window): (Timestamp, usize),
+) -> Result<Vec<StoredMessage>, StoreError> {
+    let conversation = &decision.conversation;
+    let (workspace, channel) = (&conversation.workspace, &conversation.channel);
+    let end = decided.checked_add(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MAX);
+    let query = MessageQuery {
+        workspace: workspace.clone(),
+        channel: channel.clone(),
+        thread: None,
+        range: MessageRange::BeforeTime(end),
+        limit: window,
+    };
+    let mut messages = archive.messages(query).await?;
+    if let Some(parent) = &conversation.thread
+        && messages.iter().all(|stored| stored.message.id != *parent)
+    {
+        let parent = archive.message(workspace, channel, parent).await?;
+        messages.splice(0..0, parent.filter(|parent| parent.message.at < end));
+    }
+    let refs: Vec<MessageRef> = messages
+        .iter()
+        .map(|stored| MessageRef(channel.clone(), stored.message.id.clone()))
+        .collect();
+    let usable = store.source_messages(workspace, &refs).await?;
+    let usable: HashSet<MessageId> =
+        usable.into_iter().map(|(message, _)| message.id.clone()).collect();
+    let is_known = |id: &MessageId| usable.contains(id) && !decision.posted_messages.contains(id);
+    messages.retain(|stored| is_known(&stored.message.id));
+    let top: HashSet<MessageId> = messages
+        .iter()
+        .filter(|stored| stored.message.conversation.thread.is_none())
+        .map(|stored| stored.message.id.clone())
+        .collect();
+    messages.retain(|stored| {
+        stored.message.conversation.thread.as_ref().is_none_or(|parent| top.contains(parent))
+    });
+    Ok(messages)
+}

@@ -1,0 +1,13 @@
+//! What a model says in shadow of moments that are past: a judge asked once more, and another persona beside the present
+//! one. Nothing is posted, and nothing is written to the ledger.
+
+pub mod prompts;
+pub mod judge_again;
+pub mod persona_trial;
+
+use jiff::SignedDuration;
+
+/// No call begins later than this after the first one, so that the page gets an answer.
+const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(8);
+/// How long a call may take: as long as a page can wait for one that begins last.
+pub const LONGEST_CALL: SignedDuration = SignedDuration::from_secs(15);

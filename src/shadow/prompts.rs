@@ -1,0 +1,143 @@
+//! The prompts that a conversation would get at a moment that is past.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::config::Config;
+use crate::models::persona_of;
+use crate::models::prompts::load_prompts_in;
+use aizuchi_core::agent::StateCall;
+use aizuchi_core::chat::{Channel, ConversationId, Visibility};
+use aizuchi_core::context::Context;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::Decision;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
+use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode};
+use aizuchi_core::spoken_language::{language_rule, written_language};
+use aizuchi_core::store::{Archive, StoreError};
+
+/// Builds prompts with one persona in one language.
+pub struct PastPrompts {
+    builder: PromptBuilder,
+    judging: Arc<Persona>,
+    speaking: Arc<Persona>,
+    config: Config,
+}
+
+impl PastPrompts {
+    /// Fails if the persona leaves too little room for messages.
+    pub fn new(config: &Config, language: Language) -> anyhow::Result<Self> {
+        let builder = load_prompts_in(config, language)?;
+        let persona = Arc::new(Persona { language, ..(*config.persona()).clone() });
+        Ok(Self {
+            builder,
+            judging: persona_of(&config.minds.judgment, &persona),
+            speaking: persona_of(&config.minds.response, &persona),
+            config: config.clone(),
+        })
+    }
+
+    pub fn judge(&self, context: &Arc<Context>, decision: &Decision, at: Timestamp) -> Prompt {
+        let options = PromptOptions {
+            judge_options: JudgeOptions {
+                known_state: self.known_state(decision),
+                ..self.judge_options(context, decision)
+            },
+            ..self.options(at)
+        };
+        self.builder.judge(&self.judging, context, &options)
+    }
+
+    /// Without tools: they would look at the present.
+    pub fn reply(&self, context: &Arc<Context>, decision: &Decision, at: Timestamp) -> Prompt {
+        let judge_options = JudgeOptions {
+            reactions: self.judge_options(context, decision).reactions,
+            ..JudgeOptions::default()
+        };
+        let options = PromptOptions { judge_options, ..self.options(at) };
+        self.builder.reply(&self.speaking, context, &options)
+    }
+
+    /// What holds in the channel now.
+    pub fn rules(&self, context: &Context) -> ChannelRules {
+        let name = &context.conversation_history.channel_name;
+        self.config.rulebook().channel_rules(&context.conversation.channel, name).clone()
+    }
+
+    /// The mode in which it was decided.
+    pub fn mode(&self, context: &Context, decision: &Decision) -> Mode {
+        let evaluation = decision.evaluation.as_ref();
+        evaluation.map_or_else(|| self.rules(context).mode, |evaluation| evaluation.mode)
+    }
+
+    /// The URLs in it may be links.
+    pub fn system_prompt(&self) -> &str {
+        &self.speaking.system_prompt
+    }
+
+    pub fn language(&self) -> Language {
+        self.speaking.language
+    }
+
+    fn judge_options(&self, context: &Context, decision: &Decision) -> JudgeOptions {
+        JudgeOptions {
+            mode: self.mode(context, decision),
+            known_state: None,
+            reactions: self.rules(context).reactions,
+        }
+    }
+
+    /// The state of the conversation, if another model had named it.
+    fn known_state(&self, decision: &Decision) -> Option<ConversationState> {
+        match self.config.decision.state {
+            StateCall::Fused => None,
+            StateCall::Separate => decision.evaluation.as_ref()?.conversation_state,
+        }
+    }
+
+    fn options(&self, at: Timestamp) -> PromptOptions {
+        PromptOptions {
+            zone: self.config.time_zone_or(TimeZone::system()),
+            budget: self.config.context.budget(),
+            ..PromptOptions::new(at)
+        }
+    }
+}
+
+/// The language in which a conversation is judged and answered.
+pub async fn language_of(
+    archive: &dyn Archive,
+    config: &Config,
+    conversation: &ConversationId,
+) -> Result<Language, StoreError> {
+    let own = config.language.own();
+    Ok(match language_rule(archive, &config.rulebook(), conversation).await? {
+        None => own,
+        Some(LanguageRule::Fixed(language)) => language,
+        Some(LanguageRule::AsWritten) => {
+            written_language(archive, conversation).await?.unwrap_or(own)
+        }
+    })
+}
+
+/// The context of a facilitator ends sooner.
+pub fn fitted(context: Context, mode: Mode, rules: &ChannelRules) -> Context {
+    match mode {
+        Mode::Facilitator => context.with_newest_messages(rules.facilitation.buffer_size),
+        Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
+    }
+}
+
+/// A channel of which nothing is known any more counts as private.
+pub fn unknown_channel(conversation: &ConversationId) -> Channel {
+    Channel {
+        workspace: conversation.workspace.clone(),
+        id: conversation.channel.clone(),
+        name: conversation.channel.as_str().into(),
+        visibility: Visibility::Private,
+    }
+}

@@ -1,0 +1,256 @@
+//! The persona workshop: the persona is edited and tried on a channel's newest moments, beside the present one.
+
+mod form;
+mod views;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::response::Html;
+use tokio::runtime::Handle;
+
+use crate::config::Config;
+use crate::past_moment::PastMoment;
+use crate::shadow::persona_trial::{
+    EditedPersona, MAX_PROMPT_CHARACTERS, PersonaTrial, TriedMoment,
+};
+use crate::shadow::prompts::{PastPrompts, language_of};
+use crate::web::access::Visitor;
+use crate::web::console::layout::{Layout, Section, render};
+use crate::web::console::persona::form::{ChannelView, CountView, Fields, channel_views};
+use crate::web::console::persona::views::{Reader, ResultView, shown};
+use crate::web::judge_again::{require_orders, unprepared};
+use crate::web::language::PageLanguage;
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, shadow, workspaces};
+use aizuchi_core::chat::Channel;
+use aizuchi_core::decision::Decision;
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::DecisionQuery;
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/persona.html")]
+struct PersonaPage<'a> {
+    layout: Layout<'a>,
+    /// Why nothing can be tried.
+    withheld: Option<&'static str>,
+    is_builtin: bool,
+    name: String,
+    system_prompt: String,
+    most_characters: usize,
+    channels: Vec<ChannelView>,
+    counts: Vec<CountView>,
+    may_order: bool,
+    result: Option<ResultView>,
+}
+
+/// So many decisions are looked through for moments at which a model was asked.
+const LOOKED_AT: usize = 200;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+) -> Result<Html<String>, ApiProblem> {
+    show(&web, &visitor, language, Fields::default()).await
+}
+
+/// What trying it would cost; with a cap, what came of it.
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    form: Result<Form<Fields>, FormRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let unreadable = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "send the page's form");
+    let Form(fields) = form.map_err(unreadable)?;
+    require_orders(&visitor.access, language)?;
+    show(&web, &visitor, language, fields).await
+}
+
+async fn show(
+    web: &Arc<Web>,
+    visitor: &Visitor,
+    language: Language,
+    fields: Fields,
+) -> Result<Html<String>, ApiProblem> {
+    let config = web.models.config();
+    let present = EditedPersona::present(&config);
+    let edited = fields.persona(&present, language)?;
+    let channels = readable_channels(web, visitor).await?;
+    let cap = fields.cap(language)?;
+    let chosen = channels.iter().find(|channel| fields.names(channel));
+    let result = match chosen {
+        Some(channel) => {
+            let (present, edited, fields) = (&present, &edited, &fields);
+            let order = Order { channel, present, edited, fields, cap };
+            Some(result(web, visitor, language, &order).await?)
+        }
+        None => None,
+    };
+    render(&PersonaPage {
+        layout: Layout::new(web, visitor, language, Section::Persona),
+        withheld: channels.is_empty().then(|| nothing_to_read(visitor, language)),
+        is_builtin: web.models.is_builtin(),
+        name: edited.name.0,
+        system_prompt: edited.system_prompt,
+        most_characters: MAX_PROMPT_CHARACTERS,
+        channels: channel_views(&channels, &fields),
+        counts: fields.counts(language),
+        may_order: visitor.access.may_order(),
+        result,
+    })
+}
+
+fn nothing_to_read(visitor: &Visitor, language: Language) -> &'static str {
+    match visitor.access.may_order() {
+        true => texts::shadow::no_channel(language),
+        false => texts::shadow::persona_withheld(language),
+    }
+}
+
+/// The channels in which the visitor may read what models wrote.
+async fn readable_channels(web: &Web, visitor: &Visitor) -> Result<Vec<Channel>, ApiProblem> {
+    let mut channels = Vec::new();
+    for workspace in workspaces::all(web).await? {
+        if visitor.access.may_read_models(&workspace) {
+            channels.extend(web.archive.channels(&workspace).await?);
+        }
+    }
+    Ok(channels)
+}
+
+/// What is tried, and on what.
+struct Order<'a> {
+    channel: &'a Channel,
+    present: &'a EditedPersona,
+    edited: &'a EditedPersona,
+    fields: &'a Fields,
+    cap: Option<u64>,
+}
+
+async fn result(
+    web: &Arc<Web>,
+    visitor: &Visitor,
+    language: Language,
+    order: &Order<'_>,
+) -> Result<ResultView, ApiProblem> {
+    let (access, channel) = (&visitor.access, order.channel);
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap)?;
+    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap)?;
+    let moments = tried_moments(web, language, order).await?;
+    let stored = shown(&moments);
+    workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&stored)).await?;
+    let secrets = web.models.secrets().clone();
+    let (judging, speaking) = (judge.model.clone(), speaker.model.clone());
+    let trial = Arc::new(PersonaTrial { moments, judge: judging, speaker: speaking, secrets });
+    let (tried, runtime) = (trial.clone(), Handle::current());
+    let work = move |stop: &_| Ok(runtime.block_on(tried.run(stop)));
+    let found = web.computations.run(work).await?;
+    let limit = judge.reached_limit().or(speaker.reached_limit());
+    let reader = Reader { access, language, channel, currency: &web.currency, trial: &trial };
+    Ok(ResultView {
+        patch: order.edited.patch(order.present),
+        cap: order.fields.cap_text(),
+        ..reader.view(&found, order.cap.is_some(), limit)
+    })
+}
+
+/// The channel's newest moments, with the prompts of the personas that are tried on them.
+async fn tried_moments(
+    web: &Web,
+    language: Language,
+    order: &Order<'_>,
+) -> Result<Vec<TriedMoment>, ApiProblem> {
+    let config = web.models.config();
+    let personas: Vec<EditedPersona> = match order.edited.differs_from(order.present) {
+        true => vec![order.present.clone(), order.edited.clone()],
+        false => vec![order.present.clone()],
+    };
+    let mut prompts = PersonaPrompts { config: &config, personas, language, loaded: Vec::new() };
+    let mut moments = Vec::new();
+    for decision in newest_moments(web, order.channel, order.fields.count()).await? {
+        moments.extend(tried_moment(web, order.channel, decision, &mut prompts).await?);
+    }
+    Ok(moments)
+}
+
+/// The newest closed decisions about which a model was asked, newest first.
+async fn newest_moments(
+    web: &Web,
+    channel: &Channel,
+    count: usize,
+) -> Result<Vec<Decision>, ApiProblem> {
+    let query = DecisionQuery::Channel {
+        workspace: channel.workspace.clone(),
+        channel: channel.id.clone(),
+        limit: LOOKED_AT,
+    };
+    let mut decisions = web.archive.decisions(query).await?;
+    decisions.sort_by_key(|decision| std::cmp::Reverse(decision.id));
+    let is_asked = |decision: &Decision| {
+        let mut verbs = decision.attempts.iter().map(|attempt| &*attempt.verb);
+        verbs.any(|verb| ["judge", "reply"].contains(&verb))
+    };
+    decisions.retain(|decision| decision.closed.is_some() && is_asked(decision));
+    decisions.truncate(count);
+    Ok(decisions)
+}
+
+/// The prompts of each persona, in the languages that are asked for.
+struct PersonaPrompts<'a> {
+    config: &'a Config,
+    personas: Vec<EditedPersona>,
+    /// Of the page.
+    language: Language,
+    loaded: Vec<(Language, Vec<Arc<PastPrompts>>)>,
+}
+
+impl PersonaPrompts<'_> {
+    fn of(&mut self, language: Language) -> Result<Vec<Arc<PastPrompts>>, ApiProblem> {
+        if let Some((_, prompts)) = self.loaded.iter().find(|(known, _)| *known == language) {
+            return Ok(prompts.clone());
+        }
+        let load = |persona: &EditedPersona| {
+            PastPrompts::new(&persona.in_config(self.config), language).map(Arc::new)
+        };
+        let loaded: anyhow::Result<Vec<_>> = self.personas.iter().map(load).collect();
+        let prompts = loaded.map_err(|error| self.refusal(&error))?;
+        self.loaded.push((language, prompts.clone()));
+        Ok(prompts)
+    }
+
+    /// The present persona fits, since the program runs with it.
+    fn refusal(&self, error: &anyhow::Error) -> ApiProblem {
+        match self.personas.len() {
+            1 => unprepared(error),
+            _ => {
+                let sentence = texts::shadow::does_not_fit(self.language);
+                ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+            }
+        }
+    }
+}
+
+/// `None` if what it was about is not there any more.
+async fn tried_moment(
+    web: &Web,
+    channel: &Channel,
+    decision: Decision,
+    prompts: &mut PersonaPrompts<'_>,
+) -> Result<Option<TriedMoment>, ApiProblem> {
+    let (archive, store, config) = (&*web.archive, &*web.store, prompts.config);
+    let window = config.limits().channel_messages;
+    let moment = PastMoment::read(archive, store, decision, window).await?;
+    let Some(moment) = moment.filter(|moment| moment.covered().next().is_some()) else {
+        return Ok(None);
+    };
+    let context = moment.context(archive, channel).await?;
+    let language = language_of(archive, config, &moment.decision.conversation).await?;
+    Ok(Some(TriedMoment { prompts: prompts.of(language)?, moment, context }))
+}

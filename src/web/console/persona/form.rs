@@ -1,0 +1,113 @@
+//! The form of the persona workshop.
+
+use axum::http::StatusCode;
+use serde::Deserialize;
+
+use crate::config::values::DisplayName;
+use crate::shadow::persona_trial::{EditedPersona, MAX_PROMPT_CHARACTERS};
+use crate::web::console::layout::encode;
+use crate::web::{ApiProblem, shadow};
+use aizuchi_core::chat::Channel;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// How many moments to choose from.
+const COUNTS: [usize; 3] = [3, 5, 10];
+/// What is offered as the cap.
+const USUAL_CAP: &str = "0.10";
+
+/// What a form sends.
+#[derive(Default, Deserialize)]
+pub struct Fields {
+    name: Option<String>,
+    system_prompt: Option<String>,
+    /// The workspace and the channel.
+    channel: Option<String>,
+    count: Option<usize>,
+    /// Which of the form's two buttons was pressed.
+    action: Option<String>,
+    cap: Option<String>,
+}
+
+pub struct ChannelView {
+    pub value: String,
+    pub name: String,
+    pub is_chosen: bool,
+}
+
+pub struct CountView {
+    pub count: usize,
+    pub word: String,
+    pub is_chosen: bool,
+}
+
+impl Fields {
+    /// The present persona, until another one is sent.
+    pub fn persona(
+        &self,
+        present: &EditedPersona,
+        language: Language,
+    ) -> Result<EditedPersona, ApiProblem> {
+        let refused =
+            |sentence: String| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence);
+        let (Some(name), Some(system_prompt)) = (&self.name, &self.system_prompt) else {
+            return Ok(present.clone());
+        };
+        let name = DisplayName::try_from(name.clone())
+            .map_err(|_| refused(texts::shadow::wrong_name(language).to_owned()))?;
+        let edited = EditedPersona::from_form(name, system_prompt);
+        let is_too_long = edited.system_prompt.chars().nth(MAX_PROMPT_CHARACTERS).is_some()
+            && edited.differs_from(present);
+        match is_too_long {
+            true => Err(refused(texts::shadow::too_long(language, MAX_PROMPT_CHARACTERS))),
+            false => Ok(edited),
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.count.filter(|count| COUNTS.contains(count)).unwrap_or(COUNTS[0])
+    }
+
+    pub fn counts(&self, language: Language) -> Vec<CountView> {
+        let view = |count| CountView {
+            count,
+            word: texts::shadow::newest_moments(language, count),
+            is_chosen: count == self.count(),
+        };
+        COUNTS.into_iter().map(view).collect()
+    }
+
+    pub fn names(&self, channel: &Channel) -> bool {
+        self.channel.as_ref() == Some(&value(channel))
+    }
+
+    /// What may be spent. `None`: nothing is asked.
+    pub fn cap(&self, language: Language) -> Result<Option<u64>, ApiProblem> {
+        if self.action.as_deref() != Some("ask") {
+            return Ok(None);
+        }
+        let cap = self.cap.as_deref().and_then(shadow::cap_micros).ok_or_else(|| {
+            let sentence = texts::shadow::wrong_cap(language);
+            ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+        })?;
+        Ok(Some(cap))
+    }
+
+    pub fn cap_text(&self) -> String {
+        let sent = self.cap.as_ref().filter(|cap| shadow::cap_micros(cap).is_some());
+        sent.map_or(USUAL_CAP, String::as_str).to_owned()
+    }
+}
+
+pub fn channel_views(channels: &[Channel], fields: &Fields) -> Vec<ChannelView> {
+    let view = |channel: &Channel| ChannelView {
+        value: value(channel),
+        name: format!("#{} · {}", channel.name, channel.workspace),
+        is_chosen: fields.names(channel),
+    };
+    channels.iter().map(view).collect()
+}
+
+fn value(channel: &Channel) -> String {
+    format!("{}/{}", encode(channel.workspace.as_str()), encode(channel.id.as_str()))
+}

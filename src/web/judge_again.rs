@@ -1,0 +1,289 @@
+//! A decision's judge asked once more, in shadow: for its page and for programs.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::past_moment::PastMoment;
+use crate::replay::judge::answer_cache::AnswerCache;
+use crate::replay::judge::model::CallCounts;
+use crate::shadow::judge_again::{Rejudged, Rejudgment, Unjudgeable, recorded_call};
+use crate::shadow::prompts;
+use crate::shadow::prompts::{PastPrompts, language_of, unknown_channel};
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::language::PageLanguage;
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
+use crate::what_if::ShadowModel;
+use aizuchi_core::chat::{Channel, WorkspaceId};
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::decision::{Decision, DecisionId, Judgment};
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::DecisionQuery;
+use aizuchi_core::texts;
+
+const JUDGE_FORMAT: &str =
+    r#"{"cap": 0.10}, an amount from 0 to 5; without a cap nothing is asked, and the cost is told"#;
+
+/// What would be put to the judge of a decision.
+pub struct JudgedMoment {
+    pub channel: Channel,
+    pub rejudgment: Result<Arc<Rejudgment>, Unjudgeable>,
+}
+
+/// What was asked, or would be.
+pub struct Asked {
+    pub rejudged: Rejudged,
+    pub counts: CallCounts,
+    pub model: ShadowModel,
+    /// What held the call back, if a budget did.
+    pub limit: Option<Limit>,
+}
+
+impl JudgedMoment {
+    /// Of those who may read what models were asked. Their look is recorded.
+    pub async fn read(
+        web: &Web,
+        access: &Access,
+        (workspace, id): (&WorkspaceId, DecisionId),
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        require_models(access, workspace, language)?;
+        let query = DecisionQuery::One { workspace: workspace.clone(), id };
+        let decision = web.archive.decisions(query).await?.pop().ok_or_else(decision::absent)?;
+        let shown = Shown::Decisions(std::slice::from_ref(&decision));
+        workspaces::record_look(web, access, workspace, shown).await?;
+        let channels = web.archive.channels(workspace).await?.into_iter();
+        let mut channels = channels.filter(|channel| channel.id == decision.conversation.channel);
+        let channel = channels.next();
+        let channel = channel.unwrap_or_else(|| unknown_channel(&decision.conversation));
+        let rejudgment = rejudgment(web, &decision, &channel).await?.map(Arc::new);
+        Ok(Self { channel, rejudgment })
+    }
+}
+
+async fn rejudgment(
+    web: &Web,
+    decision: &Decision,
+    channel: &Channel,
+) -> Result<Result<Rejudgment, Unjudgeable>, ApiProblem> {
+    let exchanges = web.archive.exchanges(decision.id).await?;
+    let call = match recorded_call(decision, exchanges) {
+        Ok(call) => call,
+        Err(why) => return Ok(Err(why)),
+    };
+    let config = web.models.config();
+    let window = config.limits().channel_messages;
+    let (archive, store) = (&*web.archive, &*web.store);
+    let moment = PastMoment::read(archive, store, decision.clone(), window).await?;
+    let Some(moment) = moment else { return Ok(Err(Unjudgeable::MessagesGone)) };
+    let language = language_of(archive, &config, &decision.conversation).await?;
+    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error))?;
+    let context = moment.context(archive, channel).await?;
+    let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
+    let context = prompts::fitted(context, mode, &rules);
+    Ok(Ok(Rejudgment::new(&moment, call, context, &prompts)))
+}
+
+pub fn unprepared(error: &anyhow::Error) -> ApiProblem {
+    tracing::error!(error = format!("{error:#}"), "a prompt could not be prepared");
+    let sentence = "the prompt could not be prepared; the log says why";
+    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+}
+
+/// Refuses those who may not read what models wrote there.
+fn require_models(
+    access: &Access,
+    workspace: &WorkspaceId,
+    language: Language,
+) -> Result<(), ApiProblem> {
+    if access.may_read_models(workspace) {
+        return Ok(());
+    }
+    let sentence = match access {
+        Access::ThisMachine => texts::console::withheld_here(language),
+        Access::Public | Access::SignedIn(_) => texts::console::models_withheld(language),
+    };
+    Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+}
+
+/// Refuses those who may look, and order nothing.
+pub fn require_orders(access: &Access, language: Language) -> Result<(), ApiProblem> {
+    match access.may_order() {
+        true => Ok(()),
+        false => {
+            let sentence = texts::shadow::may_not_ask(language);
+            Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+        }
+    }
+}
+
+/// Asks the judge up to a cap. Without one it is only told what that would cost.
+pub async fn ask(
+    web: &Arc<Web>,
+    moment: &JudgedMoment,
+    rejudgment: &Arc<Rejudgment>,
+    cap: Option<u64>,
+) -> Result<Asked, ApiProblem> {
+    let prepared = web.models.shadow_judge();
+    let mut judge = shadow::budgeted(web, &moment.channel, prepared, cap)?;
+    // To ask again is to ask, whatever it said a minute ago.
+    judge.model.cache = Arc::<AnswerCache>::default();
+    let (model, rejudgment) = (judge.model.clone(), rejudgment.clone());
+    let (secrets, runtime) = (web.models.secrets().clone(), Handle::current());
+    let (rejudged, counts) = match cap {
+        // That takes no time.
+        None => rejudgment.ask(&model, &secrets, &CancellationToken::new()).await,
+        Some(_) => {
+            let work = move |stop: &_| Ok(runtime.block_on(rejudgment.ask(&model, &secrets, stop)));
+            web.computations.run(work).await?
+        }
+    };
+    Ok(Asked { rejudged, counts, limit: judge.reached_limit(), model: judge.model })
+}
+
+impl Unjudgeable {
+    pub fn told(self, language: Language) -> &'static str {
+        match self {
+            Unjudgeable::NoJudge => texts::shadow::no_judge(language),
+            Unjudgeable::PromptGone => texts::shadow::prompt_gone(language),
+            Unjudgeable::MessagesGone => texts::shadow::messages_gone(language),
+        }
+    }
+}
+
+impl Asked {
+    /// Why there is no verdict, if it was asked and there is none.
+    pub fn problem(&self, language: Language) -> Option<String> {
+        match (&self.rejudged, self.limit) {
+            (Rejudged::Judged(_), _) => None,
+            (_, Some(limit)) => {
+                let why = texts::judging::limit_reason(language, limit);
+                Some(texts::shadow::over_budget(language, &why))
+            }
+            (Rejudged::Unreadable(why), None) => Some(texts::shadow::unreadable(language, why)),
+            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => {
+                Some(texts::shadow::cap_reached(language).to_owned())
+            }
+            (Rejudged::Unanswered, None) => Some(texts::shadow::unanswered(language).to_owned()),
+        }
+    }
+
+    pub fn tokens(&self) -> u64 {
+        self.counts.input_tokens + self.counts.output_tokens
+    }
+
+    /// With which status a program learns the problem, if it is one of asking.
+    fn status(&self) -> Option<StatusCode> {
+        match (&self.rejudged, self.limit) {
+            (Rejudged::Judged(_) | Rejudged::Unreadable(_), _) => None,
+            (Rejudged::Unanswered, Some(_)) => Some(StatusCode::CONFLICT),
+            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => {
+                Some(StatusCode::UNPROCESSABLE_ENTITY)
+            }
+            (Rejudged::Unanswered, None) => Some(StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeBody {
+    workspace: Option<String>,
+    /// The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.
+    cap: Option<f64>,
+}
+
+/// What the judge said then, and says now.
+#[derive(Serialize, JsonSchema)]
+pub struct JudgedAgainAnswer {
+    decision: DecisionId,
+    /// Who was asked now, or would be.
+    model: String,
+    /// Null if its answer could not be used.
+    recorded: Option<Judgment>,
+    recorded_model: String,
+    /// Null if nothing was asked, or the answer could not be used.
+    judged: Option<Judgment>,
+    /// Why there is no verdict now.
+    problem: Option<String>,
+    asked: bool,
+    /// Of the call; if nothing was asked, an estimate.
+    tokens: u64,
+    cost: f64,
+    currency: String,
+}
+
+/// `POST /api/decisions/ID/judge`.
+pub async fn judge(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    id: Result<Path<i64>, PathRejection>,
+    body: Result<Json<JudgeBody>, JsonRejection>,
+) -> ApiResult<JudgedAgainAnswer> {
+    let Path(id) = id.map_err(|_| decision::absent())?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, JUDGE_FORMAT))?;
+    let cap = body.cap_micros(language)?;
+    let access = &visitor.access;
+    require_orders(access, language)?;
+    let id = DecisionId(id);
+    let workspace = match &body.workspace {
+        Some(named) => workspaces::find(&web, Some(named)).await?,
+        None => {
+            let found = decision::find(&web, id).await?.ok_or_else(decision::absent)?;
+            found.conversation.workspace
+        }
+    };
+    let moment = JudgedMoment::read(&web, access, (&workspace, id), language).await?;
+    let told = |why: &Unjudgeable| ApiProblem::new(StatusCode::CONFLICT, why.told(language));
+    let rejudgment = moment.rejudgment.as_ref().map_err(told)?;
+    let asked = ask(&web, &moment, rejudgment, cap).await?;
+    let problem = cap.and_then(|_| asked.problem(language));
+    if let (Some(problem), Some(status)) = (&problem, asked.status()) {
+        return Err(ApiProblem::new(status, problem.as_str()));
+    }
+    let verdicts = JudgedAgainAnswer::new(id, rejudgment, asked, &web.currency);
+    Ok(Json(JudgedAgainAnswer { asked: cap.is_some(), problem, ..verdicts }))
+}
+
+impl JudgeBody {
+    fn cap_micros(&self, language: Language) -> Result<Option<u64>, ApiProblem> {
+        match self.cap {
+            Some(cap) if !shadow::is_cap(cap) => {
+                let sentence = texts::shadow::wrong_cap(language);
+                Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence))
+            }
+            cap => Ok(cap.map(shadow::to_micros)),
+        }
+    }
+}
+
+impl JudgedAgainAnswer {
+    /// Of what was only priced.
+    fn new(decision: DecisionId, rejudgment: &Rejudgment, asked: Asked, currency: &str) -> Self {
+        Self {
+            decision,
+            model: asked.model.llm.model().to_owned(),
+            recorded: rejudgment.recorded.clone(),
+            recorded_model: rejudgment.recorded_model.to_string(),
+            tokens: asked.tokens(),
+            cost: asked.counts.cost_micros as f64 / 1e6,
+            currency: currency.to_owned(),
+            asked: false,
+            problem: None,
+            judged: match asked.rejudged {
+                Rejudged::Judged(judgment) => Some(judgment),
+                Rejudged::Unreadable(_) | Rejudged::Unanswered => None,
+            },
+        }
+    }
+}

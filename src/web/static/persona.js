@@ -1,0 +1,5 @@
+/** Offers to copy the part of the config. */
+
+import { showCopyButtons } from "./copying.js";
+
+showCopyButtons();
