@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::hearing::hear_until;
@@ -75,6 +77,8 @@ async fn main() -> anyhow::Result<()> {
         let began = Instant::now();
         world::fill(&store, &options).await?;
         println!("{} messages stored in {:.1?}", options.messages, began.elapsed());
+        until_indexed(&address).await?;
+        println!("indexed after            {:.1?}", began.elapsed());
     }
     let rest = async {
         tokio::time::sleep(IDLE).await;
@@ -91,4 +95,27 @@ async fn main() -> anyhow::Result<()> {
     drop(store);
     stop.cancel();
     writer.await?
+}
+
+/// Waits until the full-text index has caught up with what was stored: each message that is heard waits for its batches.
+async fn until_indexed(address: &DatabaseLocation) -> anyhow::Result<()> {
+    const BEHIND: &str =
+        "SELECT (SELECT revision FROM counters) - (SELECT revision FROM recall_watermark)";
+    const NEARLY: i64 = 1000;
+    loop {
+        let behind: i64 = match address {
+            DatabaseLocation::Sqlite(path) => {
+                let options = SqliteConnectOptions::new().filename(path).read_only(true);
+                sqlx::query_scalar(BEHIND).fetch_one(&mut options.connect().await?).await?
+            }
+            DatabaseLocation::Postgres(server) => {
+                let mut connection = PgConnection::connect(server.url()).await?;
+                sqlx::query_scalar(BEHIND).fetch_one(&mut connection).await?
+            }
+        };
+        if behind < NEARLY {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
