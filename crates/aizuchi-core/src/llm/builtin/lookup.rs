@@ -335,7 +335,7 @@ impl<'a> Answer<'a> {
             texts::builtin::beyond_me_again(language, name),
         ]);
         let connect = texts::builtin::how_to_connect(language);
-        match self.own_messages().any(|message| message.text.contains(&connect)) {
+        match self.own_messages().any(|message| message.text.contains(connect)) {
             true => cannot,
             false => texts::builtin::with_hint(language, &cannot, connect),
         }

@@ -33,7 +33,7 @@ fn joined(sentence: &str) -> Vec<&str> {
         let behind = sentence[at + AND.len()..].to_lowercase();
         let alone = behind.trim_end_matches(is_mark);
         let begins = |word: &&str| behind.starts_with(*word) || alone == word.trim_end();
-        QUESTION_WORDS.iter().any(|word| begins(&word))
+        QUESTION_WORDS.iter().any(begins)
             && Cues::of(&sentence[..*at]).contains(Cues::QUESTION_WORD)
             // "When and where is the party?" is one.
             && !content_words(&sentence[..*at]).is_empty()
