@@ -54,10 +54,17 @@ impl FromStr for Other {
 }
 
 impl Other {
-    /// The policy of other settings.
-    pub fn policy(&self) -> anyhow::Result<Option<Policy>> {
+    /// The policy of other settings. Another version can be compared with any judge but a model.
+    pub fn policy(&self, judge: &str) -> anyhow::Result<Option<Policy>> {
         match self {
-            Other::Program(_) => Ok(None),
+            Other::Program(_) => {
+                anyhow::ensure!(
+                    judge != "model",
+                    "another version is compared with --judge builtin, or with a file of recorded answers: it would \
+                     ask the model once more"
+                );
+                Ok(None)
+            }
             Other::Settings(file) => Policy::open(file).map(Some),
         }
     }
@@ -94,11 +101,6 @@ impl PresentReplay<'_> {
         let version = concat!("aizuchi ", env!("CARGO_PKG_VERSION")).to_owned();
         let (before, after, names) = match other {
             Other::Program(program) => {
-                anyhow::ensure!(
-                    self.judge_name != "model",
-                    "another version is compared with --judge builtin, or with a file of recorded answers: it would \
-                     ask the model once more"
-                );
                 let other = OtherVersion { program };
                 let treatments = other.replay(
                     self.recording,

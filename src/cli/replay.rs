@@ -94,7 +94,7 @@ impl ReplayArgs {
                 policies.len() == 1,
                 "--against compares with one --policy: give the other settings to --against"
             );
-            policies.extend(other.policy()?);
+            policies.extend(other.policy(&self.judge.name())?);
         }
         anyhow::ensure!(
             self.resume.is_none() || !self.report.writes_page(),

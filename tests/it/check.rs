@@ -100,7 +100,7 @@ async fn every_problem_is_reported() {
         "ok    prompts   built in".to_owned(),
         "FAIL  database  the database cannot be used: room.db: the file is not a database"
             .to_owned(),
-        format!("FAIL  pages     another program listens on 127.0.0.1:{port}"),
+        format!("FAIL  pages     another program is already listening on 127.0.0.1:{port}"),
         "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"
             .to_owned(),
     ] {

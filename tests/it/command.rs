@@ -89,7 +89,7 @@ fn a_port_in_use_is_named() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let home = Home::on(other.local_addr().unwrap().port(), 1.0);
     let stderr = refused(&home);
-    assert!(stderr.contains("another program listens on 127.0.0.1:"), "{stderr}");
+    assert!(stderr.contains("another program is already listening on 127.0.0.1:"), "{stderr}");
 }
 
 #[test]

@@ -174,9 +174,12 @@ fn the_error_of_an_invalid_line_has_no_chat_text() {
     };
     for (line, problem) in [
         (CHAT.to_owned(), "it is not a JSON object, at column 2"),
-        (with(&|case| case["labels"] = json!(["ENDING", CHAT])), "its label 2 is none of ENDING, "),
-        (with(&|case| case["labels"] = json!(["ending"])), "its label 1 is none of ENDING, "),
-        (with(&|case| case["labels"] = json!(["ENDING", "ENDING"])), "its label 2 stands there tw"),
+        (
+            with(&|case| case["labels"] = json!(["ENDING", CHAT])),
+            "its label 2 is not one of ENDING, ",
+        ),
+        (with(&|case| case["labels"] = json!(["ending"])), "its label 1 is not one of ENDING, "),
+        (with(&|case| case["labels"] = json!(["ENDING", "ENDING"])), "its label 2 appears twice"),
         (with(&|case| case["labels"] = json!([])), "it has no labels"),
         (with(&|case| case["labels"] = CHAT.into()), "a field has the wrong type, at column "),
         (with(&|case| case["language"] = CHAT.into()), "a field has the wrong type, at column "),

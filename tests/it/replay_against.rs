@@ -120,7 +120,7 @@ fn what_cannot_be_compared_is_refused_with_a_sentence() {
         "while [ $# -gt 0 ]; do [ \"$1\" = --events ] && events=$2; shift; done; echo no > \"$events\"",
     );
     assert!(refusal(&garbled, &[]).contains("wrote an event that cannot be read"));
-    let stderr = refusal(&silent, &["--judge", "model", "--model", "openai/x"]);
+    let stderr = refusal(&silent, &["--judge", "model", "--model", "ollama/x"]);
     assert!(stderr.contains("it would ask the model once more"), "{stderr}");
     let neither = write(&folder, "notes.txt", "hello");
     let stderr = refusal(&neither, &[]);

@@ -77,8 +77,12 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
         .max_connections(MAX_READERS)
         // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
+        // Where the file has been moved away, a reader must not put an empty one in its place.
         .connect_with(
-            options(path).pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE),
+            options(path)
+                .create_if_missing(false)
+                .pragma("query_only", "1")
+                .pragma("cache_size", READER_CACHE_SIZE),
         )
         .await
         .map_err(to_broken)?;

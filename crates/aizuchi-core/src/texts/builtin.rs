@@ -70,7 +70,7 @@ texts! {
     praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
     insulted(name: Name<'_>, persona: &str):
         "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "すみません、{name:#}。静かにしてほしいときは `@{persona} ストップ` と書いてください。";
+        / "お役に立てず、すみません、{name:#}。ここで出た話なら探せますので、また聞いてください。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
@@ -79,7 +79,7 @@ texts! {
         / "{name:#}、時間を決めてお知らせすることはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
     mood(name: Name<'_>):
         "I’m well, thank you, {name}. Just listening along."
-        / "{name:#}、おかげさまで元気です。{name:#}はいかがですか。";
+        / "おかげさまで元気です。{name:#}はいかがですか。";
     present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>, only_listens: &str):
         "Noted, {name}. {only_listens}"
@@ -103,7 +103,7 @@ texts! {
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
     sympathy(name: Name<'_>): "Sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
     /// Somebody has died.
-    condolences(name: Name<'_>): "I’m so sorry, {name}." / "{name:#}、そうでしたか……。お寂しいですね。";
+    condolences(name: Name<'_>): "I’m so sorry, {name}." / "{name:#}、そうでしたか……。おつらいですね。";
 
     // About itself.
     identity(persona: &str):
@@ -168,7 +168,7 @@ texts! {
           "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
     /// Where a model can be connected, said there and elsewhere.
     on_this_page: "on this page" / "このページ";
-    on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンで開くページ";
+    on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンのページ";
     connect_model(page: &str):
         "To connect a language model, start me with `aizuchi --model ollama/qwen3:8b` (a model on this machine), or put "
         "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it "
@@ -176,7 +176,7 @@ texts! {
         / "言語モデルをつなぐ方法はいくつかあります。\n"
           "- このマシンで動くモデル：`aizuchi --model ollama/qwen3:8b` で起動する\n"
           "- OpenAI など：`.env` に `OPENAI_API_KEY=…` を書き、`aizuchi --model openai/gpt-4o-mini` で起動する\n"
-          "- {page}で選ぶ\n"
+          "- 画面から選ぶ：{page}を開く\n"
           "それまでは、決まったルールに従って、ここでの発言を引用します。";
 
     // Time.
@@ -264,7 +264,7 @@ texts! {
     found: "This is what I found:" / "見つかったのは次の発言です。";
     speaker_said_nothing(speaker: Name<'_>):
         "I have nothing from {speaker} on that to quote here."
-        / "その件で、{speaker:#}からお伝えできる話はありません。";
+        / "{speaker:#}の発言では、お伝えできるものが見当たりませんでした。";
     nobody_said: "I can’t find anything about that." / "その件についての発言は見つかりませんでした。";
 
     // Where nothing answers.
@@ -275,7 +275,7 @@ texts! {
     only_quotes:
         "Without a language model I can only quote this chat."
         / "言語モデルがないので、ここで出た話しかお答えできません。";
-    how_to_connect: "Ask me how to connect one." / "モデルのつなぎ方もお答えできます。";
+    how_to_connect: "Ask me how to connect one." / "モデルをつなぐ方法は、聞いていただければご案内します。";
     not_found(name: Name<'_>):
         "I don’t know, {name}. Nothing that was said here answers that."
         / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。";
