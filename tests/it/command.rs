@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use crate::program::Home;
 
 /// A program that should end by itself is killed after this long.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn aizuchi() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
