@@ -25,7 +25,7 @@ use aizuchi_harness::harness::{
 
 const CHANNELS: usize = 20;
 /// How long a test waits for something that should happen at once.
-const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// A model that answers no call before all have come.
 struct BarrierModel(Barrier);
