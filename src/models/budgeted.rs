@@ -14,12 +14,13 @@ use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::event::planned_call::{
+    Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
+};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::Store;
 
 /// By how much a reservation outlasts the longest call.
@@ -56,7 +57,11 @@ impl ModelsInUse {
             limits: CallLimits {
                 workspace: rulebook.workspace_limits,
                 channel: rules.budget_limits,
-                ..no_limits()
+                // Nobody was talked to, so no limit of a decision or a user holds.
+                share: 1.0,
+                unsolicited_share: 1.0,
+                calls_per_decision: None,
+                judge_calls_per_person: None,
             },
             longest: config.minds.longest_call(),
             calls: self.budgeted_calls.clone(),
@@ -111,17 +116,16 @@ impl BudgetedModel {
     }
 
     /// Books what the call cost in the place of what was reserved for it.
-    async fn book(&self, call: PlannedCall, cost: CallCost) {
-        let now = self.clock.now();
-        let until = now - SignedDuration::from_millis(1);
-        let ended = PlannedCall { estimate: cost, until, ..call };
-        let next = self.planned(self.new_token(), CallCost::default(), until);
-        // A reservation whose time is over is booked by the next one.
-        for mut call in [ended, next] {
-            call.owner.limits = no_limits();
-            if let Err(error) = self.store.reserve(&call, now).await {
-                warn!(error = %error, "what a call cost could not be booked: {error}");
-            }
+    async fn book(&self, reserved: &PlannedCall, cost: CallCost) {
+        let call = UnclaimedCall {
+            workspace: self.channel.workspace.clone(),
+            channel: Some(self.channel.id.clone()),
+            cost,
+            at: self.clock.now(),
+            reservation: Some(reserved.owner.token),
+        };
+        if let Err(error) = self.store.book(&call).await {
+            warn!(error = %error, "what a call cost could not be booked: {error}");
         }
     }
 }
@@ -159,20 +163,8 @@ impl Llm for BudgetedModel {
             Err(LlmError::TimedOut(_)) => most,
             Err(LlmError::Refused(_)) => CallCost::default(),
         };
-        self.book(call, cost).await;
+        self.book(&call, cost).await;
         answer
-    }
-}
-
-/// The limits of a call that was made already.
-pub(super) fn no_limits() -> CallLimits {
-    CallLimits {
-        workspace: BudgetLimits::default(),
-        channel: BudgetLimits::default(),
-        share: 1.0,
-        unsolicited_share: 1.0,
-        calls_per_decision: None,
-        judge_calls_per_person: None,
     }
 }
 
@@ -183,6 +175,7 @@ mod tests {
     use aizuchi_core::context::channel_messages::ChannelMessages;
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+    use aizuchi_core::rules::BudgetLimits;
     use aizuchi_harness::harness::{TestStore, at, new_channel, on_every_store, top_level};
 
     /// Charges 100 tokens, or never answers.
@@ -217,7 +210,14 @@ mod tests {
             clock: clock.clone(),
             prices: Prices::default(),
             channel: new_channel("garden", aizuchi_core::chat::Visibility::Public),
-            limits: CallLimits { workspace: tokens, ..no_limits() },
+            limits: CallLimits {
+                workspace: tokens,
+                channel: BudgetLimits::default(),
+                share: 1.0,
+                unsolicited_share: 1.0,
+                calls_per_decision: None,
+                judge_calls_per_person: None,
+            },
             longest: SignedDuration::from_secs(60),
             calls: Arc::default(),
             reached: Mutex::default(),

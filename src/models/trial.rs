@@ -1,14 +1,13 @@
 //! What a model costs that is tried out before it is chosen: it counts in the metrics and in the spending like any other
 //! call, though no conversation asked for it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
-use crate::models::budgeted::no_limits;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{Attempt, AttemptResult, Usage};
-use aizuchi_core::event::planned_call::{CallCost, CallOwner, PlannedCall};
+use aizuchi_core::event::planned_call::{CallCost, UnclaimedCall};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::platform::local;
@@ -44,12 +43,10 @@ impl ModelsInUse {
     }
 
     async fn book(&self, workspace: &WorkspaceId, cost: CallCost, at: Timestamp) {
-        // A reservation whose time is over is booked by the next one.
-        for cost in [cost, CallCost::default()] {
-            let call = planned_call(workspace, cost, at);
-            if let Err(error) = self.store.reserve(&call, self.clock.now()).await {
-                warn!(error = %error, "what a trial cost could not be booked: {error}");
-            }
+        let workspace = workspace.clone();
+        let call = UnclaimedCall { workspace, channel: None, cost, at, reservation: None };
+        if let Err(error) = self.store.book(&call).await {
+            warn!(error = %error, "what a trial cost could not be booked: {error}");
         }
     }
 }
@@ -84,20 +81,4 @@ fn attempt(
         omissions: Vec::new(),
         exchange: None,
     }
-}
-
-/// A call of the workspace that no limit holds back, since it was made already.
-fn planned_call(workspace: &WorkspaceId, cost: CallCost, at: Timestamp) -> PlannedCall {
-    let owner = CallOwner {
-        // Claims have positive tokens. The call that books another one has a token of its own.
-        token: -at.as_millisecond() - i64::from(cost == CallCost::default()),
-        workspace: workspace.clone(),
-        channel: None,
-        decision: None,
-        is_unsolicited: false,
-        sole_author: None,
-        limits: no_limits(),
-    };
-    let until = at - SignedDuration::from_millis(1);
-    PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate: cost, until }
 }

@@ -33,7 +33,7 @@ use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -260,7 +260,8 @@ impl Simulation<'_> {
 
     fn hear(&mut self, heard: Heard) {
         if let Err(error) = self.pool.run_until(self.inbox.hear(heard)) {
-            let error = anyhow::Error::new(error).context("a line was not heard");
+            let error =
+                anyhow::Error::new(error).context("cannot store a message of the recording");
             self.recorder.lock().first_error.get_or_insert(error);
         }
     }
@@ -297,6 +298,10 @@ impl Store for RecordingStore {
 
     async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
         self.inner.reserve(call, now).await
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        self.inner.book(call).await
     }
 
     async fn complete(

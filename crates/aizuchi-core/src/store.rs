@@ -32,7 +32,7 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall};
+use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, DeadLetterId, Disposition, Outcome};
 use crate::memo::Memo;
@@ -82,6 +82,9 @@ pub trait Store: Send + Sync {
     /// Reserves what a model call may cost, or says which limit forbids it. The reservation counts against all other
     /// calls until the claim is completed, which books what was really used, or until it ends by itself.
     async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError>;
+
+    /// Books what a call cost that no claim will account for.
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError>;
 
     /// Applies the outcome of a claim, and removes or replaces its step. If the claim has been superseded, only what
     /// really happened is stored: what was posted, and the tokens used.

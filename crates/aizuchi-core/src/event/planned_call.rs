@@ -51,6 +51,18 @@ pub struct CallCost {
     pub micros: u64,
 }
 
+/// What a call has cost that was made without a claim, since an operator asked for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnclaimedCall {
+    pub workspace: WorkspaceId,
+    /// `None`: it was for the whole workspace.
+    pub channel: Option<ChannelId>,
+    pub cost: CallCost,
+    pub at: Timestamp,
+    /// The token of the reservation in whose place it is booked.
+    pub reservation: Option<i64>,
+}
+
 /// The limits of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallLimits {

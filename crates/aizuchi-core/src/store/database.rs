@@ -17,6 +17,7 @@ mod hear;
 mod pending_states;
 mod reply_delays;
 mod steps;
+mod spending;
 mod attempts;
 mod reservations;
 mod lineage;
@@ -49,7 +50,7 @@ use crate::chat::{
 };
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall};
+use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -336,6 +337,11 @@ impl Store for DatabaseStore {
     async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
         let call = Box::new(call.clone());
         self.write(|reply| WriteRequest::Reserve { call, now, reply }).await
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        let call = Box::new(call.clone());
+        self.write(|reply| WriteRequest::Book { call, reply }).await
     }
 
     async fn complete(

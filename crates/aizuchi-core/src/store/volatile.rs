@@ -35,7 +35,7 @@ use crate::decision::{
     AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, ModelExchange,
 };
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall};
+use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use crate::event::step::{OwedAnswer, PendingState, Step};
 use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
 use crate::memo::Memo;
@@ -167,6 +167,11 @@ impl Store for VolatileStore {
 
     async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
         Ok(self.lock().reserve(call, now))
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        self.lock().book(call);
+        Ok(())
     }
 
     async fn complete(

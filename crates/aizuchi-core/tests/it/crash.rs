@@ -10,7 +10,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
@@ -263,6 +263,13 @@ impl Store for CrashingPort<dyn Store> {
         let admission = self.inner.reserve(call, now).await;
         self.fuse.pass().await;
         admission
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        self.fuse.pass().await;
+        let booked = self.inner.book(call).await;
+        self.fuse.pass().await;
+        booked
     }
 
     async fn complete(

@@ -5,10 +5,12 @@ use serde_json::json;
 use crate::chat::ConversationId;
 use crate::decision::Attempt;
 use crate::event::Claim;
+use crate::event::planned_call::CallCost;
 use crate::memory::MemoryKey;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::exchange_text::{PACKED, pack};
+use crate::store::database::spending::Expense;
 use crate::store::database::sql::memory as memory_sql;
 use crate::store::database::{rows, sql};
 
@@ -81,7 +83,6 @@ async fn record_spending(
     owner: &AttemptOwner<'_>,
     attempt: &Attempt,
 ) -> Result<(), StoreError> {
-    const HOUR_MS: i64 = 3_600_000;
     let (workspace, channel, is_unsolicited) = match owner {
         AttemptOwner::Decision(claim) => {
             let ConversationId { workspace, channel, .. } = claim.event.conversation();
@@ -91,17 +92,8 @@ async fn record_spending(
             (&key.workspace, key.channel().map_or("", |channel| channel.as_str()), true)
         }
     };
-    let at_ms = attempt.at.as_millisecond();
-    let begin = |length_ms: i64| at_ms - at_ms.rem_euclid(length_ms);
     let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
-    let spend = query(sql::ADD_SPENDING)
-        .bind(workspace.as_str())
-        .bind(channel)
-        .bind(begin(HOUR_MS))
-        .bind(begin(24 * HOUR_MS))
-        .bind(tokens as i64)
-        .bind(attempt.price.map_or(0, |price| price.micros) as i64)
-        .bind(if is_unsolicited { tokens as i64 } else { 0 });
-    spend.execute(connection).await?;
-    Ok(())
+    let cost = CallCost { tokens, micros: attempt.price.map_or(0, |price| price.micros) };
+    let expense = Expense { workspace, channel, at: attempt.at, cost, is_unsolicited };
+    expense.add(connection).await
 }

@@ -3,10 +3,13 @@
 
 use jiff::Timestamp;
 
-use crate::chat::UserId;
-use crate::event::planned_call::{Admission, CallUsage, JUDGE_CALL_WINDOW, PlannedCall};
+use crate::chat::{ChannelId, UserId};
+use crate::event::planned_call::{
+    Admission, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, UnclaimedCall,
+};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::spending::Expense;
 use crate::store::database::{rows, sql};
 
 pub async fn reserve(
@@ -87,6 +90,22 @@ async fn put_judge_call(
         .bind(call.owner.token);
     put.execute(connection).await?;
     Ok(())
+}
+
+/// Books what a call cost that has no claim, in the place of what was reserved for it.
+pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(), StoreError> {
+    if let Some(token) = call.reservation {
+        release(connection, token).await?;
+    }
+    let channel = call.channel.as_ref().map_or("", ChannelId::as_str);
+    let expense = Expense {
+        workspace: &call.workspace,
+        channel,
+        at: call.at,
+        cost: call.cost,
+        is_unsolicited: false,
+    };
+    expense.add(connection).await
 }
 
 /// Gives back what a claim has reserved: its calls are booked.

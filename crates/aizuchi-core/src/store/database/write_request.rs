@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::chat::{Cursor, Heard};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall};
+use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
@@ -32,6 +32,10 @@ pub enum WriteRequest {
         call: Box<PlannedCall>,
         now: Timestamp,
         reply: Reply<Admission>,
+    },
+    Book {
+        call: Box<UnclaimedCall>,
+        reply: Reply<()>,
     },
     Complete {
         claim: Box<Claim>,
@@ -133,6 +137,7 @@ impl WriteRequest {
             WriteRequest::Hear { reply, .. } => reply.send(committed),
             WriteRequest::Claim { reply, .. } => reply.send(committed),
             WriteRequest::Reserve { reply, .. } => reply.send(committed),
+            WriteRequest::Book { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
             WriteRequest::Redact { reply, .. } => reply.send(committed),
@@ -165,6 +170,7 @@ impl WriteRequest {
             },
             WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
+            | WriteRequest::Book { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -189,6 +195,7 @@ impl WriteRequest {
             WriteRequest::Hear { .. }
             | WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
+            | WriteRequest::Book { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -220,6 +227,7 @@ impl WriteRequest {
             },
             WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
+            | WriteRequest::Book { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -244,6 +252,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         WriteRequest::PutCursor { cursor, .. } => Some(cursor),
         WriteRequest::Claim { .. }
         | WriteRequest::Reserve { .. }
+        | WriteRequest::Book { .. }
         | WriteRequest::Complete { .. }
         | WriteRequest::ClaimMemoryJobs { .. }
         | WriteRequest::CompleteMemoryJob { .. }

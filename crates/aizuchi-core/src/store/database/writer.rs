@@ -391,6 +391,10 @@ async fn apply_one(
         WriteRequest::Claim { now, lease, limit, reply } => {
             reply.set(steps::claim(connection, counters, *now, *lease, *limit).await?);
         }
+        WriteRequest::Book { call, reply } => {
+            reservations::book(connection, call).await?;
+            reply.set(());
+        }
         WriteRequest::Reserve { call, now, reply } => {
             reply.set(reservations::reserve(connection, call, *now).await?);
         }

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 
 use crate::chat::ChannelId;
 use crate::context::BudgetUsage;
-use crate::event::planned_call::{Admission, CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall};
+use crate::event::planned_call::{
+    Admission, CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, UnclaimedCall,
+};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::SpendingSum;
 
@@ -23,6 +25,16 @@ impl VolatileState {
             calls.push(now);
         }
         admission
+    }
+
+    /// Books what a call cost that has no claim, in the place of what was reserved for it.
+    pub(super) fn book(&mut self, call: &UnclaimedCall) {
+        if let Some(token) = call.reservation {
+            self.reservations.remove(&token);
+        }
+        let used = SpendingSum::of_call(call.cost.tokens, call.cost.micros, false);
+        let channel = call.channel.clone().unwrap_or_else(|| ChannelId::new(""));
+        self.record_spending(&call.workspace, &channel, call.at, used);
     }
 
     /// Books what other claims than this one have reserved and not used in time.

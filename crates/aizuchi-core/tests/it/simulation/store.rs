@@ -10,7 +10,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::Attempt;
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use aizuchi_core::event::{Claim, Outcome};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -153,6 +153,10 @@ impl Store for SimulatedStore {
 
     async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
         self.call(self.inner.reserve(call, now)).await
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        self.call(self.inner.book(call)).await
     }
 
     async fn complete(

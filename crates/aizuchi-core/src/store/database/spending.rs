@@ -1,0 +1,40 @@
+//! Books what model calls have cost: to their channel and to its workspace, by the hour and by the day.
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::event::planned_call::CallCost;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::sql;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// What one call has cost.
+pub struct Expense<'a> {
+    pub workspace: &'a WorkspaceId,
+    /// The channel's id; empty for the whole workspace.
+    pub channel: &'a str,
+    pub at: Timestamp,
+    pub cost: CallCost,
+    /// Whether nobody waited for it.
+    pub is_unsolicited: bool,
+}
+
+impl Expense<'_> {
+    pub async fn add(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let at_ms = self.at.as_millisecond();
+        let begin = |length_ms: i64| at_ms - at_ms.rem_euclid(length_ms);
+        let tokens = self.cost.tokens as i64;
+        let add = query(sql::ADD_SPENDING)
+            .bind(self.workspace.as_str())
+            .bind(self.channel)
+            .bind(begin(HOUR_MS))
+            .bind(begin(24 * HOUR_MS))
+            .bind(tokens)
+            .bind(self.cost.micros as i64)
+            .bind(if self.is_unsolicited { tokens } else { 0 });
+        add.execute(connection).await?;
+        Ok(())
+    }
+}
