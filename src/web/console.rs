@@ -2,6 +2,7 @@
 //! and brought up to date by `console.js`.
 
 pub mod layout;
+pub mod quote;
 pub mod snapshot;
 pub mod health;
 pub mod api;

@@ -20,6 +20,7 @@ use crate::shadow::prompts::{PastPrompts, language_of, unknown_channel};
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
 use crate::web::language::PageLanguage;
+use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
 use crate::what_if::ShadowModel;
@@ -115,23 +116,13 @@ fn require_models(
     Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
 }
 
-/// Refuses those who may look, and order nothing.
-pub fn require_orders(access: &Access, language: Language) -> Result<(), ApiProblem> {
-    match access.may_order() {
-        true => Ok(()),
-        false => {
-            let sentence = texts::shadow::may_not_ask(language);
-            Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
-        }
-    }
-}
-
 /// Asks the judge up to a cap. Without one it is only told what that would cost.
 pub async fn ask(
     web: &Arc<Web>,
     moment: &JudgedMoment,
     rejudgment: &Arc<Rejudgment>,
-    cap: Option<u64>,
+    cap: Option<Cap>,
+    language: Language,
 ) -> Result<Asked, ApiProblem> {
     let prepared = web.models.shadow_judge();
     let mut judge = shadow::budgeted(web, &moment.channel, prepared, cap)?;
@@ -144,7 +135,7 @@ pub async fn ask(
         None => rejudgment.ask(&model, &secrets, &CancellationToken::new()).await,
         Some(_) => {
             let work = move |stop: &_| Ok(runtime.block_on(rejudgment.ask(&model, &secrets, stop)));
-            web.computations.run(work).await?
+            web.computations.run(language, work).await?
         }
     };
     Ok(Asked { rejudged, counts, limit: judge.reached_limit(), model: judge.model })
@@ -232,9 +223,9 @@ pub async fn judge(
 ) -> ApiResult<JudgedAgainAnswer> {
     let Path(id) = id.map_err(|_| decision::absent())?;
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, JUDGE_FORMAT))?;
-    let cap = body.cap_micros(language)?;
+    let cap = body.cap.map(|cap| Cap::new(cap, language)).transpose()?;
     let access = &visitor.access;
-    require_orders(access, language)?;
+    shadow::require_orders(access, language)?;
     let id = DecisionId(id);
     let workspace = match &body.workspace {
         Some(named) => workspaces::find(&web, Some(named)).await?,
@@ -246,25 +237,13 @@ pub async fn judge(
     let moment = JudgedMoment::read(&web, access, (&workspace, id), language).await?;
     let told = |why: &Unjudgeable| ApiProblem::new(StatusCode::CONFLICT, why.told(language));
     let rejudgment = moment.rejudgment.as_ref().map_err(told)?;
-    let asked = ask(&web, &moment, rejudgment, cap).await?;
+    let asked = ask(&web, &moment, rejudgment, cap, language).await?;
     let problem = cap.and_then(|_| asked.problem(language));
     if let (Some(problem), Some(status)) = (&problem, asked.status()) {
         return Err(ApiProblem::new(status, problem.as_str()));
     }
     let verdicts = JudgedAgainAnswer::new(id, rejudgment, asked, &web.currency);
     Ok(Json(JudgedAgainAnswer { asked: cap.is_some(), problem, ..verdicts }))
-}
-
-impl JudgeBody {
-    fn cap_micros(&self, language: Language) -> Result<Option<u64>, ApiProblem> {
-        match self.cap {
-            Some(cap) if !shadow::is_cap(cap) => {
-                let sentence = texts::shadow::wrong_cap(language);
-                Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence))
-            }
-            cap => Ok(cap.map(shadow::to_micros)),
-        }
-    }
 }
 
 impl JudgedAgainAnswer {

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use axum::Form;
+use axum::extract::rejection::FormRejection;
 use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -12,6 +14,7 @@ use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallLimits;
 use crate::shadow::LONGEST_CALL;
+use crate::web::access::Access;
 use crate::web::{ApiProblem, Web};
 use crate::what_if::ShadowModel;
 use aizuchi_core::chat::Channel;
@@ -29,25 +32,56 @@ pub const MOST_CALLS: u64 = 200;
 /// What a model may be asked for at most, in the currency of the prices.
 const MOST_CAP: f64 = 5.0;
 
-/// What a cap says, in millionths. `None`: it is no amount that is allowed.
-pub fn cap_micros(text: &str) -> Option<u64> {
-    let cap: f64 = text.trim().parse().ok()?;
-    is_cap(cap).then(|| to_micros(cap))
+/// What is offered as the cap.
+pub const USUAL_CAP: &str = "0.10";
+
+/// An amount that a model may be asked for, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap(pub u64);
+
+impl Cap {
+    pub(super) fn new(amount: f64, language: Language) -> Result<Self, ApiProblem> {
+        match (0.0..=MOST_CAP).contains(&amount) {
+            true => Ok(Self((amount * 1e6).round() as u64)),
+            false => Err(refused(texts::shadow::wrong_cap(language))),
+        }
+    }
+
+    /// As a form sends it.
+    pub(super) fn read(sent: Option<&str>, language: Language) -> Result<Self, ApiProblem> {
+        let amount = sent.and_then(|text| text.trim().parse().ok());
+        Self::new(amount.unwrap_or(f64::NAN), language)
+    }
 }
 
-pub fn to_micros(cap: f64) -> u64 {
-    (cap * 1e6).round() as u64
+/// The fields of a page's form.
+pub(super) fn form<T>(sent: Result<Form<T>, FormRejection>, language: Language) -> Result<T, ApiProblem> {
+    match sent {
+        Ok(Form(fields)) => Ok(fields),
+        Err(_) => Err(refused(texts::shadow::wrong_form(language))),
+    }
 }
 
-pub fn is_cap(cap: f64) -> bool {
-    (0.0..=MOST_CAP).contains(&cap)
+/// Refuses those who may look, and order nothing.
+pub(super) fn require_orders(access: &Access, language: Language) -> Result<(), ApiProblem> {
+    match access.may_order() {
+        true => Ok(()),
+        false => {
+            let sentence = texts::shadow::may_not_ask(language);
+            Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+        }
+    }
+}
+
+fn refused(sentence: &str) -> ApiProblem {
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }
 
 /// A model with the parameters of its requests, to be asked up to a cap. Without a cap it is not asked.
 pub(super) fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
-    cap: Option<u64>,
+    cap: Option<Cap>,
 ) -> Result<ShadowModel, ApiProblem> {
     let unusable = |error: anyhow::Error| {
         tracing::error!(error = format!("{error:#}"), "a model could not be prepared");
@@ -62,7 +96,7 @@ pub(super) fn model(
         cache: web.shadow_answers.at(web.clock.now()),
         limits: CallLimits {
             prices: config.models.prices(),
-            max_cost_micros: cap.unwrap_or_default(),
+            max_cost_micros: cap.map_or(0, |cap| cap.0),
             max_calls: Some(MOST_CALLS),
             timeout: config.minds.longest_call(),
         },
@@ -94,7 +128,7 @@ pub(super) fn budgeted(
     web: &Web,
     channel: &Channel,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
-    cap: Option<u64>,
+    cap: Option<Cap>,
 ) -> Result<BudgetedShadow, ApiProblem> {
     let mut model = model(web, prepared, cap)?;
     let budgeted = web.models.within_budget(model.llm, channel);
@@ -126,11 +160,11 @@ impl Money<'_> {
     pub fn about(&self, models: &[&ShadowModel], micros: u64) -> String {
         let mut charged = models.iter().filter(|model| !is_builtin(model)).peekable();
         if charged.peek().is_none() {
-            return texts::what_if::free(self.language).to_owned();
+            return texts::shadow::free(self.language).to_owned();
         }
         match charged.all(|model| is_priced(model)) {
-            true => texts::what_if::about_cost(self.language, &self.told(micros)),
-            false => texts::what_if::price_unknown(self.language).to_owned(),
+            true => texts::shadow::about_cost(self.language, &self.told(micros)),
+            false => texts::shadow::price_unknown(self.language).to_owned(),
         }
     }
 }

@@ -6,7 +6,6 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
 use axum::response::Html;
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -15,9 +14,9 @@ use crate::ledger::{LabeledValue, format_duration};
 use crate::shadow::judge_again::{Rejudged, Rejudgment};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, decision_address, judge_again_address, render};
-use crate::web::judge_again::{Asked, JudgedMoment, ask, require_orders};
+use crate::web::judge_again::{Asked, JudgedMoment, ask};
 use crate::web::language::PageLanguage;
-use crate::web::shadow::{Money, is_builtin};
+use crate::web::shadow::{Cap, Money, USUAL_CAP, is_builtin};
 use crate::web::{ApiProblem, Web, decision, shadow, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{DecisionId, Judgment};
@@ -36,6 +35,7 @@ struct JudgeAgainPage<'a> {
     is_builtin: bool,
     /// What it would cost. `None`: the visitor may not order it.
     estimate: Option<String>,
+    usual_cap: &'static str,
     /// Why there is no verdict now.
     problem: Option<String>,
     /// What it cost.
@@ -64,7 +64,7 @@ struct RowView {
 
 #[derive(Deserialize)]
 pub struct AskForm {
-    cap: String,
+    cap: Option<String>,
 }
 
 impl<'a> JudgeAgainPage<'a> {
@@ -78,6 +78,7 @@ impl<'a> JudgeAgainPage<'a> {
             unjudgeable: None,
             is_builtin: false,
             estimate: None,
+            usual_cap: USUAL_CAP,
             problem: None,
             spent: None,
             recorded: Vec::new(),
@@ -107,13 +108,8 @@ pub async fn order(
     place: Place,
     form: Result<Form<AskForm>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let cap = form.ok().and_then(|Form(form)| shadow::cap_micros(&form.cap));
-    let wrong = || {
-        let sentence = texts::shadow::wrong_cap(language);
-        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
-    };
-    let cap = cap.ok_or_else(wrong)?;
-    require_orders(&visitor.access, language)?;
+    let cap = Cap::read(shadow::form(form, language)?.cap.as_deref(), language)?;
+    shadow::require_orders(&visitor.access, language)?;
     show(&web, &visitor, language, place, Some(cap)).await
 }
 
@@ -122,7 +118,7 @@ async fn show(
     visitor: &Visitor,
     language: Language,
     place: Place,
-    cap: Option<u64>,
+    cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
     let Path((workspace, id)) = place.map_err(|_| decision::absent())?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
@@ -137,10 +133,10 @@ async fn show(
         }
     };
     let asked = match cap {
-        Some(_) => Some(ask(web, &moment, rejudgment, cap).await?),
+        Some(_) => Some(ask(web, &moment, rejudgment, cap, language).await?),
         None => None,
     };
-    let priced = ask(web, &moment, rejudgment, None).await?;
+    let priced = ask(web, &moment, rejudgment, None, language).await?;
     let money = Money { language, currency: &web.currency };
     let may_order = visitor.access.may_order();
     render(&JudgeAgainPage {

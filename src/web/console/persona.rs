@@ -23,8 +23,9 @@ use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::console::persona::form::{ChannelView, CountView, Fields, channel_views};
 use crate::web::console::persona::views::{Reader, ResultView, shown};
-use crate::web::judge_again::{require_orders, unprepared};
+use crate::web::judge_again::unprepared;
 use crate::web::language::PageLanguage;
+use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
 use aizuchi_core::chat::Channel;
@@ -67,9 +68,8 @@ pub async fn order(
     PageLanguage(language): PageLanguage,
     form: Result<Form<Fields>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let unreadable = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "send the page's form");
-    let Form(fields) = form.map_err(unreadable)?;
-    require_orders(&visitor.access, language)?;
+    let fields: Fields = shadow::form(form, language)?;
+    shadow::require_orders(&visitor.access, language)?;
     show(&web, &visitor, language, fields).await
 }
 
@@ -131,7 +131,7 @@ struct Order<'a> {
     present: &'a EditedPersona,
     edited: &'a EditedPersona,
     fields: &'a Fields,
-    cap: Option<u64>,
+    cap: Option<Cap>,
 }
 
 async fn result(
@@ -151,12 +151,12 @@ async fn result(
     let trial = Arc::new(PersonaTrial { moments, judge: judging, speaker: speaking, secrets });
     let (tried, runtime) = (trial.clone(), Handle::current());
     let work = move |stop: &_| Ok(runtime.block_on(tried.run(stop)));
-    let found = web.computations.run(work).await?;
+    let found = web.computations.run(language, work).await?;
     let limit = judge.reached_limit().or(speaker.reached_limit());
     let reader = Reader { access, language, channel, currency: &web.currency, trial: &trial };
     Ok(ResultView {
         patch: order.edited.patch(order.present),
-        cap: order.fields.cap_text(),
+        cap: order.fields.cap_text(language),
         ..reader.view(&found, order.cap.is_some(), limit)
     })
 }

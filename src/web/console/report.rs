@@ -130,7 +130,8 @@ pub async fn page(
         styles: vec!["/static/ink.css", "/static/head.css", "/console/report.css"],
         head,
     };
-    let made = web.computations.run(move |stop| made.report(stop, language, &frame)).await?;
+    let made =
+        web.computations.run(language, move |stop| made.report(stop, language, &frame)).await?;
     match made {
         Ok(page) => Ok(Html(page)),
         Err(private) => {
@@ -202,7 +203,9 @@ impl Made {
             let ledger = if *has_private { ledger } else { ledger.public() };
             for shown in [Shown::Messages(&ledger.messages), Shown::Decisions(&ledger.decisions)] {
                 let looked = workspaces::record_look(web, access, workspace, shown).await;
-                looked.map_err(|_| anyhow::anyhow!("the look could not be recorded"))?;
+                looked.map_err(|_| {
+                    anyhow::anyhow!("cannot record in the audit log who looks, so nothing is shown")
+                })?;
             }
             decisions += ledger.add_to(builder, &channel);
         }

@@ -19,7 +19,7 @@ use crate::web::console::layout::{Layout, Section, channel_address, render, what
 use crate::web::console::what_if::form::{DaysView, Fields, GateView, KnobView};
 use crate::web::console::what_if::views::{Reader, ResultView};
 use crate::web::language::PageLanguage;
-use crate::web::shadow::{MOST_CALLS, Money};
+use crate::web::shadow::{Cap, MOST_CALLS, Money, USUAL_CAP};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
 use crate::what_if::material::Material;
@@ -42,6 +42,7 @@ struct WhatIfPage<'a> {
     days: Vec<DaysView>,
     knobs: Vec<KnobView>,
     gates: Vec<GateView>,
+    usual_cap: &'static str,
     result: Option<ResultView>,
 }
 
@@ -67,16 +68,9 @@ pub async fn ask(
     place: Place,
     form: Result<Form<FieldList>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let unreadable = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "send the page's form");
-    let Form(fields) = form.map_err(unreadable)?;
-    let fields = Fields::new(fields);
-    let cap = fields.cap_micros().ok_or_else(|| {
-        let sentence = "the cap must be an amount of money from 0 to 5";
-        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
-    })?;
-    if !visitor.access.may_order() {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "you may look, and ask nobody"));
-    }
+    let fields = Fields::new(shadow::form(form, language)?);
+    let cap = fields.cap(language)?;
+    shadow::require_orders(&visitor.access, language)?;
     show(&web, &visitor, language, place, fields, Some(cap)).await
 }
 
@@ -86,7 +80,7 @@ async fn show(
     language: Language,
     place: Place,
     fields: Fields,
-    cap: Option<u64>,
+    cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
     let absent = |_| ApiProblem::new(StatusCode::NOT_FOUND, "there is no such channel");
     let Path((workspace, channel)) = place.map_err(absent)?;
@@ -119,6 +113,7 @@ async fn show(
         days,
         knobs,
         gates,
+        usual_cap: USUAL_CAP,
         result,
     })
 }
@@ -128,7 +123,7 @@ async fn result(
     access: &Access,
     channel: &Channel,
     language: Language,
-    (fields, tried, cap): (&Fields, TriedSettings, Option<u64>),
+    (fields, tried, cap): (&Fields, TriedSettings, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
@@ -144,7 +139,7 @@ async fn result(
             runtime.block_on(books.models.book_shadow(&workspace, cost));
         })
     };
-    let WhatIfResult { comparison, calls } = web.computations.run(work).await?;
+    let WhatIfResult { comparison, calls } = web.computations.run(language, work).await?;
     let reader = Reader { access, language, channel, material: &material, zone: &web.zone };
     let mut view = reader.view(&comparison);
     workspaces::record_look(
@@ -164,7 +159,7 @@ async fn result(
         }
         None => {}
     }
-    view.cap_explained = texts::what_if::cap_explained(language, MOST_CALLS);
+    view.cap_explained = texts::shadow::cap_explained(language, MOST_CALLS);
     view.fields = fields.sent();
     Ok(view)
 }
@@ -186,8 +181,8 @@ impl Asking<'_> {
         let name = self.model.llm.model();
         let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
         let more = match (calls.is_cap_reached, &calls.failure) {
-            (true, _) => texts::what_if::cap_reached(language),
-            (false, Some(_)) => texts::what_if::model_failed(language),
+            (true, _) => texts::shadow::cap_reached(language),
+            (false, Some(_)) => texts::shadow::model_failed(language),
             (false, None) => "",
         };
         format!("{told} {more}").trim_end().to_owned()

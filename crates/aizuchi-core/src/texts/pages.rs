@@ -30,6 +30,16 @@ texts! {
     // The page for what cannot be shown.
     nothing_here: "There is nothing here." / "ここには何もありません。";
     not_shown: "This cannot be shown." / "表示できません。";
+    others_compute:
+        "Others are computing something. Try again in a moment."
+        / "ほかの計算が動いています。少し待ってからもう一度お試しください。";
+    computation_failed:
+        "This could not be computed. The log says why."
+        / "計算できませんでした。理由はログにあります。";
+    computation_stopped: "This could not be computed. Try again." / "計算できませんでした。もう一度お試しください。";
+    computation_too_long:
+        "This takes too long to compute. Ask for fewer days."
+        / "計算に時間がかかりすぎます。期間を短くしてください。";
     texts_withheld:
         "What was said on Slack and Discord is shown here only if http.token is set. `aizuchi why` shows it too."
         / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。`aizuchi why` でも確認できます。";

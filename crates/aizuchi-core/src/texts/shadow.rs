@@ -1,4 +1,4 @@
-//! The console's pages on which models are asked in shadow: a judge once more, and another persona.
+//! The console's pages on which models are asked in shadow: other settings, a judge once more, and another persona.
 
 texts! {
     // A judge asked once more.
@@ -58,6 +58,14 @@ texts! {
         "It stops at the cap, and after {calls} calls in any case. What was said is sent to the model; nothing is posted."
         / "上限に達すると止まります（最大 {calls} 回）。発言をモデルに送りますが、投稿はしません。";
     ask: "Ask the model" / "モデルに聞く";
+    cap: "At most" / "上限";
+    patch: "As a part of the config" / "設定ファイルに書く内容";
+    copy: "Copy" / "コピー";
+    copied: "Copied" / "コピーしました";
+    model_failed: "The model did not answer everything." / "モデルが答えなかった場面があります。";
+    free: "it costs nothing" / "費用はかかりません";
+    about_cost(cost: &str): "about {cost}" / "約 {cost}";
+    price_unknown: "its price is not known" / "料金は不明です";
 
     // The persona workshop.
     persona: "Persona" / "ペルソナ";
@@ -114,6 +122,7 @@ texts! {
     does_not_fit:
         "With this persona, `context.max_tokens` leaves too little room for messages; a config with it would be refused."
         / "このペルソナでは `context.max_tokens` に発言の入る余地がありません。設定としても受け付けられません。";
+    wrong_form: "This form can’t be read. Open the page again, and send its own form." / "フォームを読み取れません。ページを開き直して送り直してください。";
     wrong_cap: "The cap must be an amount from 0 to 5." / "上限は 0 から 5 の金額にしてください。";
     may_not_ask: "Your role may look, and ask nobody." / "あなたの役割では、見ることはできますが、モデルには聞けません。";
 }

@@ -59,29 +59,16 @@ texts! {
     how_it_was: "In force" / "現在の設定";
     how_it_would_be: "Tried" / "試した設定";
 
-    ask_model: "Ask the model" / "モデルに聞く";
     estimate(model: &str, calls: u64, cost: &str):
         "{model} would be asked about {calls} moments: {cost}."
         / "{model} に {calls} 場面を問い合わせます：{cost}。";
-    about_cost(cost: &str): "about {cost}" / "約 {cost}";
-    free: "it costs nothing" / "費用はかかりません";
-    price_unknown: "its price is not known" / "料金は不明です";
-    cap: "At most" / "上限";
-    cap_explained(calls: u64):
-        "It stops at the cap, and after {calls} calls in any case. Messages of this channel are sent to the model; nothing is posted."
-        / "上限に達すると止まります（最大 {calls} 回）。このチャンネルの発言をモデルに送ります。投稿はしません。";
     asked(model: &str, calls: u64, cost: &str, unknown: u64):
         "{model} was asked {calls} times for {cost}; {unknown} moments stay unknown."
         / "{model} に {calls} 回問い合わせ、費用は {cost} でした。不明のままの場面：{unknown} 件。";
-    cap_reached: "The cap was reached." / "上限に達しました。";
-    model_failed: "The model did not answer everything." / "モデルが答えなかった場面があります。";
 
-    patch: "As a part of the config" / "設定ファイルに書く内容";
     patch_explained:
         "Copy this into config.yaml; it holds after the next start or reload."
         / "config.yaml に書き写してください。次の起動または再読み込みから有効です。";
-    copy: "Copy" / "コピー";
-    copied: "Copied" / "コピーしました";
 
     wrong_number(name: &str): "{name} is not a number that it may have" / "{name} の値が正しくありません";
 }

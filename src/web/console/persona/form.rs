@@ -5,16 +5,15 @@ use serde::Deserialize;
 
 use crate::config::values::DisplayName;
 use crate::shadow::persona_trial::{EditedPersona, MAX_PROMPT_CHARACTERS};
+use crate::web::ApiProblem;
 use crate::web::console::layout::encode;
-use crate::web::{ApiProblem, shadow};
+use crate::web::shadow::{Cap, USUAL_CAP};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
 /// How many moments to choose from.
 const COUNTS: [usize; 3] = [3, 5, 10];
-/// What is offered as the cap.
-const USUAL_CAP: &str = "0.10";
 
 /// What a form sends.
 #[derive(Default, Deserialize)]
@@ -82,20 +81,17 @@ impl Fields {
     }
 
     /// What may be spent. `None`: nothing is asked.
-    pub fn cap(&self, language: Language) -> Result<Option<u64>, ApiProblem> {
-        if self.action.as_deref() != Some("ask") {
-            return Ok(None);
+    pub fn cap(&self, language: Language) -> Result<Option<Cap>, ApiProblem> {
+        match self.action.as_deref() {
+            Some("ask") => Cap::read(self.cap.as_deref(), language).map(Some),
+            _ => Ok(None),
         }
-        let cap = self.cap.as_deref().and_then(shadow::cap_micros).ok_or_else(|| {
-            let sentence = texts::shadow::wrong_cap(language);
-            ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
-        })?;
-        Ok(Some(cap))
     }
 
-    pub fn cap_text(&self) -> String {
-        let sent = self.cap.as_ref().filter(|cap| shadow::cap_micros(cap).is_some());
-        sent.map_or(USUAL_CAP, String::as_str).to_owned()
+    /// What is offered as the cap: again what was sent, if it is one.
+    pub fn cap_text(&self, language: Language) -> String {
+        let sent = self.cap.clone().filter(|cap| Cap::read(Some(cap), language).is_ok());
+        sent.unwrap_or_else(|| USUAL_CAP.to_owned())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::shadow::persona_trial::{
 };
 use crate::web::access::Access;
 use crate::web::console::layout::{Moment, decision_address};
+use crate::web::console::quote::QuotedMessage;
 use crate::web::shadow::{MOST_CALLS, Money, is_builtin};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::limit::Limit;
@@ -33,18 +34,10 @@ pub struct MomentView {
     pub key: String,
     pub at: Moment,
     pub decision: String,
-    pub lines: Vec<LineView>,
+    pub lines: Vec<QuotedMessage>,
     pub personas: Vec<PersonaView>,
     /// Whether one would have spoken and the other not.
     pub differs: bool,
-}
-
-pub struct LineView {
-    /// `None`: not shown to this visitor.
-    pub by: Option<String>,
-    pub at: Moment,
-    pub text: String,
-    pub is_new: bool,
 }
 
 /// What one of them would have done.
@@ -132,7 +125,7 @@ impl Reader<'_> {
         let (calls, micros) = sums(found);
         let is_free = is_builtin(&self.trial.judge) && is_builtin(&self.trial.speaker);
         if is_free {
-            return texts::what_if::free(self.language).to_owned();
+            return texts::shadow::free(self.language).to_owned();
         }
         let tokens = [&found.judging, &found.speaking].map(|it| it.input_tokens + it.output_tokens);
         let cost = self.money().told(micros);
@@ -151,7 +144,7 @@ impl Reader<'_> {
             return Some(sentences.join(" "));
         }
         let has_failed = calls.iter().any(|calls| calls.failure.is_some());
-        has_failed.then(|| texts::what_if::model_failed(language).to_owned())
+        has_failed.then(|| texts::shadow::model_failed(language).to_owned())
     }
 
     fn moment(&self, tried: &TriedMoment, performances: &[Performance]) -> MomentView {
@@ -178,17 +171,9 @@ impl Reader<'_> {
         }
     }
 
-    fn line(&self, tried: &TriedMoment, stored: &StoredMessage) -> LineView {
-        let can_read = self.access.may_read_message(stored);
-        LineView {
-            by: can_read.then(|| stored.author_name.to_string()),
-            at: Moment::new(stored.message.at),
-            text: match can_read {
-                true => stored.message.text.to_string(),
-                false => texts::console::text_withheld(self.language).to_owned(),
-            },
-            is_new: tried.moment.decision.messages.contains(&stored.message.id),
-        }
+    fn line(&self, tried: &TriedMoment, stored: &StoredMessage) -> QuotedMessage {
+        let is_new = tried.moment.decision.messages.contains(&stored.message.id);
+        QuotedMessage::new(stored, self.access, self.language, is_new)
     }
 
     fn persona(&self, label: &'static str, performance: &Performance) -> PersonaView {

@@ -4,7 +4,8 @@ use axum::http::StatusCode;
 
 use crate::config::response::JudgeGate;
 use crate::tune::knobs::Knob;
-use crate::web::{ApiProblem, shadow};
+use crate::web::ApiProblem;
+use crate::web::shadow::Cap;
 use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -69,8 +70,8 @@ impl Fields {
         DAYS.into_iter().map(view).collect()
     }
 
-    pub fn cap_micros(&self) -> Option<u64> {
-        shadow::cap_micros(self.find("cap")?)
+    pub fn cap(&self, language: Language) -> Result<Cap, ApiProblem> {
+        Cap::read(self.find("cap"), language)
     }
 
     pub fn apply_to(

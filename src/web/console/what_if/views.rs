@@ -7,6 +7,7 @@ use crate::replay::moments::Reason;
 use crate::report::words::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{Moment, channel_address, decision_address, encode};
+use crate::web::console::quote::QuotedMessage;
 use crate::what_if::comparison::{Change, Comparison, Seen, Tally};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
@@ -56,18 +57,10 @@ pub struct ChangeView {
     pub key: String,
     pub at: Moment,
     pub gist: String,
-    pub lines: Vec<LineView>,
+    pub lines: Vec<QuotedMessage>,
     pub seen: Vec<SeenView>,
     pub timeline: String,
     pub decision: Option<String>,
-}
-
-pub struct LineView {
-    /// `None`: not shown to this visitor.
-    pub by: Option<String>,
-    pub at: Moment,
-    pub text: String,
-    pub is_about: bool,
 }
 
 /// What becomes of it under one of the settings.
@@ -165,7 +158,8 @@ impl Reader<'_> {
 
     fn change(&self, group: &str, change: &Change, has_after: bool) -> ChangeView {
         let around = self.around(&change.message);
-        let lines: Vec<LineView> = around.iter().map(|it| self.line(it, &change.message)).collect();
+        let lines: Vec<QuotedMessage> =
+            around.iter().map(|it| self.line(it, &change.message)).collect();
         let gist = lines.iter().find(|line| line.is_about);
         let gist = gist.map_or(String::new(), |line| match &line.by {
             Some(by) => format!("{by}: {}", line.text),
@@ -216,17 +210,8 @@ impl Reader<'_> {
         around
     }
 
-    fn line(&self, stored: &StoredMessage, about: &MessageId) -> LineView {
-        let can_read = self.access.may_read_message(stored);
-        LineView {
-            by: can_read.then(|| stored.author_name.to_string()),
-            at: Moment::new(stored.message.at),
-            text: match can_read {
-                true => stored.message.text.to_string(),
-                false => texts::console::text_withheld(self.language).to_owned(),
-            },
-            is_about: stored.message.id == *about,
-        }
+    fn line(&self, stored: &StoredMessage, about: &MessageId) -> QuotedMessage {
+        QuotedMessage::new(stored, self.access, self.language, stored.message.id == *about)
     }
 
     fn seen(&self, label: &'static str, seen: &Option<Seen>) -> SeenView {
