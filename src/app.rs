@@ -122,7 +122,7 @@ impl App {
         let current_config = Current::from(config.clone());
         let config = &config.with_room_for_models();
         let listener = serving::listen(config.http.listen.0)?;
-        let address = listener.local_addr().context("reading the listener's address")?;
+        let address = listener.local_addr().context("cannot read the listener's address")?;
         let health = match &config.health_check.port {
             Some(port) => Some(serving::listen(all_interfaces(port))?),
             None => None,
@@ -196,16 +196,16 @@ impl App {
             metrics.clone(),
             seed,
         )?;
-        store.put_cursor(page_cursor(address)).await.context("storing the page's address")?;
+        store.put_cursor(page_cursor(address)).await.context("cannot store the page's address")?;
         let link_secret = match config.http.has_sign_in_links() {
-            true => Some(random_hex().context("making the key of sign-in links")?),
+            true => Some(random_hex().context("cannot make the key of sign-in links")?),
             false => None,
         };
         let link_key = link_secret.as_ref().map(|secret| LinkKey::new(secret, &config.http));
         store
             .put_cursor(link_key_cursor(link_secret.unwrap_or_default()))
             .await
-            .context("storing the key of sign-in links")?;
+            .context("cannot store the key of sign-in links")?;
         let models = ModelsInUse::new(
             current_config.clone(),
             agent.minds.clone(),
@@ -344,7 +344,7 @@ impl App {
             shutdown,
             ..
         } = self;
-        room.open().await.context("opening the local room")?;
+        room.open().await.context("cannot open the local room")?;
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();
@@ -526,7 +526,7 @@ fn unexpected_end(
     match ended {
         Ok((name, Ok(()))) => anyhow::anyhow!("the {name} stopped unexpectedly"),
         Ok((name, Err(error))) => error.context(format!("the {name} ended")),
-        Err(error) => anyhow::anyhow!("a task ended: {error}"),
+        Err(error) => anyhow::anyhow!("a part of Aizuchi ended unexpectedly: {error}"),
     }
 }
 

@@ -265,7 +265,7 @@ fn run_app(
     for warning in warnings {
         warn!("{warning}");
     }
-    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         let mut stops = StopSignals::listen()?;
         let mut hangups = Hangups::listen()?;
@@ -315,7 +315,7 @@ fn run_app(
 fn print(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("writing to stdout")
+            Err(error).context("cannot write to stdout")
         }
         Ok(()) | Err(_) => Ok(()),
     }
@@ -357,8 +357,8 @@ struct StopSignals {
 
 impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
-        let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
-        let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
+        let terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+        let interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
         Ok(Self { terminate, interrupt })
     }
 
@@ -384,7 +384,7 @@ enum Hangup {
 
 impl Hangups {
     fn listen() -> anyhow::Result<Self> {
-        let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
         Ok(Self { hangup, was_on_terminal: std::io::stdin().is_terminal() })
     }
 

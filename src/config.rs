@@ -200,7 +200,7 @@ impl Config {
         file: Option<&Path>,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let current_folder = std::env::current_dir().context("reading the current folder")?;
+        let current_folder = std::env::current_dir().context("cannot read the current folder")?;
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
             let mut config = Self { folder: current_folder, ..Self::default() };

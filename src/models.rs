@@ -285,7 +285,7 @@ fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn L
         None => Arc::new(BuiltinMind),
         Some(settings) => {
             let mind = ProviderMind::new(&settings, clock.clone());
-            Arc::new(mind.with_context(|| format!("preparing {}", model.id))?)
+            Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?)
         }
     })
 }

@@ -59,7 +59,10 @@ impl Policy {
             warn!("{warning}");
         }
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { name: name.context("a policy's file needs a name")?, config })
+        Ok(Self {
+            name: name.with_context(|| format!("{} names no file of settings", path.display()))?,
+            config,
+        })
     }
 
     /// Lets the judge read what the config adds to its prompts, as a model would.

@@ -39,8 +39,8 @@ fn try_listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// A second handle to the same socket, so that it stays bound when the server of the first one stops.
 pub fn share(listener: &TcpListener) -> anyhow::Result<TcpListener> {
-    let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
-    TcpListener::from_std(same.into()).context("sharing a listener")
+    let same = listener.as_fd().try_clone_to_owned().context("cannot share a listener")?;
+    TcpListener::from_std(same.into()).context("cannot share a listener")
 }
 
 /// Serves until the server shuts down.

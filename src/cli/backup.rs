@@ -26,7 +26,7 @@ impl BackupArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let address = config.database_address();
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::back_up(&address, &self.file);
         let report = runtime.block_on(spin("writing the backup", work)).map_err(without_prefix)?;
         print(&format!(

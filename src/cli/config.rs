@@ -23,7 +23,7 @@ enum ConfigCommand {
     Example,
     /// Print the settings of kotonoha, another Discord bot, as a config file.
     FromEnv {
-        /// The file with kotonoha's variables. Without it: .env in the current folder, else the environment.
+        /// The file with kotonoha's variables. If omitted: .env in the current folder, else the environment.
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },

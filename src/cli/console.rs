@@ -63,7 +63,7 @@ impl ConsoleArgs {
                 "people sign in at the proxy of http.proxy_sign_in; a link needs http.token or http.tokens"
             );
         }
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let (page, secret) = runtime.block_on(read(&config))?;
         let role = match role {
             RoleArg::Viewer => AccessRole::Viewer,
@@ -72,7 +72,7 @@ impl ConsoleArgs {
         };
         let holder = Holder { name: name.0.into(), role };
         let key = LinkKey::new(&secret, &config.http);
-        let code = key.mint(&holder, Clock::system().now()).context("making the link")?;
+        let code = key.mint(&holder, Clock::system().now()).context("cannot make the link")?;
         let page = url.unwrap_or(page);
         print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
         eprintln!("\nIt works once, within {} minutes, as {}.", LINK_AGE.as_mins(), role.name());

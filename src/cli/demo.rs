@@ -52,7 +52,7 @@ impl DemoArgs {
     pub fn run(self, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
         let folder = TemporaryFolder::new()?;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
             // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
@@ -174,7 +174,7 @@ impl TemporaryFolder {
     fn new() -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("aizuchi-demo-{}", Uuid::now_v7().simple()));
         let made = DirBuilder::new().mode(0o700).create(&path);
-        made.with_context(|| format!("making the folder {}", path.display()))?;
+        made.with_context(|| format!("cannot make the folder {}", path.display()))?;
         Ok(Self(path))
     }
 }

@@ -65,7 +65,7 @@ enum OpenBrowser {
 impl DevArgs {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
             // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
@@ -81,7 +81,7 @@ impl FakeSlackArgs {
     async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeSlack::new(slack::FakeSlackSettings::default());
-        fake.seed(environment_language()).context("filling the workspace")?;
+        fake.seed(environment_language()).context("cannot fill the workspace")?;
         self.page.announce(&slack_welcome(&fake.settings, address), address)?;
         serve_until_stopped(stops, |shutdown| slack::serve(listener, fake, shutdown)).await
     }
@@ -91,7 +91,7 @@ impl FakeDiscordArgs {
     async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeDiscord::new(discord::FakeDiscordSettings::default());
-        fake.seed(environment_language()).context("filling the server")?;
+        fake.seed(environment_language()).context("cannot fill the server")?;
         self.page.announce(&discord_welcome(&fake.settings, address), address)?;
         serve_until_stopped(stops, |shutdown| discord::serve(listener, fake, shutdown)).await
     }
@@ -100,7 +100,7 @@ impl FakeDiscordArgs {
 async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-    let address = listener.local_addr().context("reading the listener's address")?;
+    let address = listener.local_addr().context("cannot read the listener's address")?;
     Ok((listener, address))
 }
 

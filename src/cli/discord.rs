@@ -22,7 +22,7 @@ enum DiscordCommand {
     /// Print the link that adds the bot to a server, with the permissions that it needs and no more. It works for people
     /// who may manage the server.
     Invite {
-        /// The application's id, from its page General Information. Without it: it is read from the token, in the config
+        /// The application's id, from its page General Information. If omitted: it is read from the token, in the config
         /// or in DISCORD_TOKEN.
         #[arg(long, value_name = "ID")]
         application: Option<u64>,

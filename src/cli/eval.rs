@@ -196,7 +196,7 @@ fn ask_decisions(
     rules: &ChannelRules,
     config: &Config,
 ) -> anyhow::Result<Vec<ItemAnswer>> {
-    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
     let (timeout, clock) = (config.minds.longest_call(), Clock::system());
     let progress = || bar.inc(1);
@@ -211,7 +211,7 @@ fn ask_states(
     prompts: &[Prompt],
     config: &Config,
 ) -> anyhow::Result<Vec<StateAnswer>> {
-    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
     let (timeout, clock) = (config.minds.longest_call(), Clock::system());
     let answers = runtime.block_on(ask_all(mind, prompts, timeout, &clock, &|| bar.inc(1)));

@@ -49,7 +49,7 @@ pub struct ExportArgs {
 impl ExportArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(self.export(&config.database_address(), config.language.own()))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -121,12 +121,12 @@ impl ExportArgs {
                         continue;
                     }
                     let line = message_json(&workspace, &stored, channels.get(&channel));
-                    writeln!(output, "{line}").context("writing the messages")?;
+                    writeln!(output, "{line}").context("cannot write the messages")?;
                     count += 1;
                 }
             }
         }
-        output.flush().context("writing the messages")?;
+        output.flush().context("cannot write the messages")?;
         Ok(count)
     }
 
@@ -153,13 +153,13 @@ impl ExportArgs {
                 }
                 let item = from_marks::read(store, &workspace, &mark, language).await?;
                 if let Some(item) = item {
-                    let line = serde_json::to_string(&item).context("writing a case")?;
-                    writeln!(output, "{line}").context("writing the cases")?;
+                    let line = serde_json::to_string(&item).context("cannot write a case")?;
+                    writeln!(output, "{line}").context("cannot write the cases")?;
                     count += 1;
                 }
             }
         }
-        output.flush().context("writing the cases")?;
+        output.flush().context("cannot write the cases")?;
         Ok(count)
     }
 
@@ -176,7 +176,7 @@ impl ExportArgs {
                 write_user(&mut output, store, &user.workspace, &user.id, &user.name).await?;
             }
         }
-        output.flush().context("writing what is known")?;
+        output.flush().context("cannot write what is known")?;
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ impl ForgetArgs {
         if let DatabaseLocation::Sqlite(path) = &address {
             anyhow::ensure!(path.exists(), "there is no database at {address}");
         }
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
             let (store, writer) = address.open().await?;
             let stop = CancellationToken::new();

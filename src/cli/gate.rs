@@ -90,7 +90,7 @@ impl GateArgs {
             return self.run_trial(input);
         }
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let address = config.database_address();
         let gates = runtime.block_on(read_gates(&config, &address))?;
         if self.reset {

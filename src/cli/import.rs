@@ -51,7 +51,7 @@ pub struct ImportArgs {
 impl ImportArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
             let data = self.read(&config, &workspace).await?;
@@ -87,7 +87,7 @@ impl ImportArgs {
         )?;
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity
-            .context("asking Slack which workspace it is; --workspace can name it")?
+            .context("cannot ask Slack which workspace it is; --workspace can name it")?
             .workspace)
     }
 

@@ -170,7 +170,7 @@ impl JudgeArgs {
             currency: config.models.currency.0.clone(),
             threads: self.parallel as usize,
             skips_question: self.yes,
-            runtime: Runtime::new().context("starting the runtime")?,
+            runtime: Runtime::new().context("cannot start the runtime")?,
             judge: None,
         })
     }
@@ -363,7 +363,7 @@ fn is_agreed() -> anyhow::Result<bool> {
     eprint!("Go on? [y/N] ");
     std::io::stderr().flush()?;
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("reading the answer")?;
+    std::io::stdin().read_line(&mut answer).context("cannot read the answer")?;
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 

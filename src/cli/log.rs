@@ -20,7 +20,7 @@ type BoxedFilter = Box<dyn Filter<Registry> + Send + Sync>;
 impl LogLevels {
     /// Puts other levels in force. `RUST_LOG` still overrides them.
     pub fn replace(&self, logging: &LoggingConfig) -> anyhow::Result<()> {
-        self.0.reload(configured_filter(logging)).context("changing the levels of the log")
+        self.0.reload(configured_filter(logging)).context("cannot change the levels of the log")
     }
 }
 

@@ -22,7 +22,9 @@ impl ManArgs {
             Some(folder) => write_pages(folder)?,
             None => {
                 let mut page = Vec::new();
-                Man::new(help::command()).render(&mut page).context("making the manual page")?;
+                Man::new(help::command())
+                    .render(&mut page)
+                    .context("cannot make the manual page")?;
                 print(String::from_utf8_lossy(&page).trim_end())?;
             }
         }

@@ -38,7 +38,7 @@ impl MigrateArgs {
             true => IfOccupied::Replace,
             false => IfOccupied::Refuse,
         };
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::move_to(&from, &to, occupied);
         let report = runtime.block_on(spin("moving", work)).map_err(without_prefix)?;
         let moved = match report {

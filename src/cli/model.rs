@@ -61,7 +61,7 @@ impl FlaggedModel {
 fn find_model() -> anyhow::Result<FlaggedModel> {
     // Only for the environment: which models it names does not matter.
     let config = Config::load(None, ModelSelection::NoModel)?.config;
-    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let found = runtime.block_on(find_servers(&config, &[]));
     let Some((server, model)) = first_model(&found) else {
         anyhow::bail!("{}", nothing_found(&found));

@@ -51,7 +51,7 @@ impl PromptArgs {
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
         let LoadedConfig { config, .. } = source.load(selection)?;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
             eprintln!("there is nothing new to remember there");

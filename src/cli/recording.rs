@@ -60,10 +60,10 @@ impl RecordingArgs {
             (None, store) => {
                 let url = store.as_ref().and_then(Option::as_deref);
                 let location = database_location(url, source)?;
-                let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+                let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
                 runtime
                     .block_on(database::read(&location, &options, &progress))
-                    .with_context(|| format!("reading {location}"))?
+                    .with_context(|| format!("cannot read {location}"))?
             }
         };
         bar.finish_and_clear();

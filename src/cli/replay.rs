@@ -185,7 +185,7 @@ impl ReplayArgs {
             scores.push(score);
         }
         if let Some(events) = &mut events {
-            events.flush().context("writing the events")?;
+            events.flush().context("cannot write the events")?;
         }
         Ok(scores)
     }
@@ -196,7 +196,7 @@ impl ReplayArgs {
             .iter()
             .map(|file| std::fs::read(file).map(|bytes| fingerprint(&bytes)))
             .collect::<Result<_, _>>()
-            .context("reading a policy")?;
+            .context("cannot read a policy")?;
         Ok(json!({
             "aizuchi": env!("CARGO_PKG_VERSION"),
             "input": run.recording.fingerprint()?,
@@ -292,7 +292,7 @@ impl PolicyRun<'_> {
             part.add(channel, record);
             if let Some(checkpoint) = &mut checkpoint {
                 if let Some(output) = &mut record.output {
-                    output.flush().context("writing the events")?;
+                    output.flush().context("cannot write the events")?;
                 }
                 checkpoint.add(number, index, written.load(Ordering::Relaxed), &part)?;
             }

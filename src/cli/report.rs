@@ -52,7 +52,7 @@ struct PeriodArg {
 impl ReportArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let zone = config.time_zone_or(TimeZone::system());
         let built = runtime.block_on(self.build(&config, &zone, Timestamp::now()))?;
         let language = self.page.language(&config);

@@ -18,7 +18,7 @@ use aizuchi_core::persona::Language;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
-    /// Replace people’s names with neutral ones, inside messages too, and mask addresses; with `all`, the names of
+    /// Replace people's names with neutral ones, inside messages too, and mask addresses; with `all`, the names of
     /// channels, too.
     #[arg(long, value_enum, value_name = "WHOM", num_args = 0..=1, require_equals = true, default_missing_value = "people")]
     pub anonymous: Option<AnonymousArg>,
@@ -68,7 +68,7 @@ pub struct ReplayReportArgs {
     report: Option<PathBuf>,
     #[command(flatten)]
     page: PageArgs,
-    /// Print the benchmark's figures instead of the summary; with --json, without `report`.
+    /// Print the benchmark's figures instead of the summary; with `--json`, its JSON leaves out `report`.
     #[arg(long)]
     internals: bool,
 }

@@ -34,7 +34,7 @@ impl RestoreArgs {
             true => IfOccupied::Replace,
             false => IfOccupied::Refuse,
         };
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::restore(&self.file, &address, occupied);
         let report = runtime.block_on(spin("restoring", work)).map_err(without_prefix)?;
         let mut text = format!(

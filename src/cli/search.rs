@@ -34,7 +34,7 @@ pub struct SearchArgs {
 impl SearchArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {
             let results: Vec<Value> = found.iter().map(to_json).collect();

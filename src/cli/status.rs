@@ -17,7 +17,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, Store as _};
 
-/// Show the state of every channel, what is pending, and today’s cost.
+/// Show the state of every channel, what is pending, and today's cost.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.
@@ -29,7 +29,7 @@ impl StatusArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load(ModelSelection::NoModel)?.config;
         let now = Clock::system().now();
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let status = runtime.block_on(read(&config, now))?;
         if self.json {
             print(&serde_json::to_string_pretty(&status)?)?;

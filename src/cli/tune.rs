@@ -26,7 +26,7 @@ use crate::tune::{Part, Split, measure};
 pub struct TuneArgs {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// The settings to begin with: a config, or a part of one. Without it: --config, or else the defaults.
+    /// The settings to begin with: a config, or a part of one. If omitted: --config, or else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// What to optimize for.

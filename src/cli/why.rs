@@ -86,7 +86,7 @@ impl WhyArgs {
         let loaded = source.load(ModelSelection::NoModel)?;
         let language = language(self.language.or(before_verb), &loaded);
         let config = loaded.config;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let address = config.database_address();
         let found = runtime.block_on(self.find(&address))?;
         if self.json {

@@ -22,7 +22,7 @@ pub fn change(file: &Path, changes: &[Change]) -> anyhow::Result<()> {
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).context("reading it"),
+        Err(error) => return Err(error).context("cannot read it"),
     };
     let after = changed(&before, changes);
     check(&before, &after, changes)?;
@@ -83,7 +83,7 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
         // The draft may hold a key, and there is none if it could not be made.
         let _ = fs::remove_file(&draft);
     }
-    written.context("writing it")
+    written.context("cannot write it")
 }
 
 fn write_draft(draft: &Path, text: &str) -> std::io::Result<()> {

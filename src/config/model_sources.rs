@@ -108,6 +108,6 @@ impl Config {
     /// Writes the changes into the `.env` file.
     pub fn save_variables(&self, changes: &[Change]) -> anyhow::Result<()> {
         let file = &self.model_sources.env_file;
-        env_file::change(file, changes).with_context(|| format!("changing {}", file.display()))
+        env_file::change(file, changes).with_context(|| format!("cannot change {}", file.display()))
     }
 }

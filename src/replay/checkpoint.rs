@@ -36,7 +36,7 @@ impl Checkpoint {
         let mut file = options().with_context(|| format!("cannot write {shown}"))?;
         let mut input = BufReader::new(file.try_clone()?);
         let mut first = String::new();
-        let read = input.read_line(&mut first).with_context(|| format!("reading {shown}"))?;
+        let read = input.read_line(&mut first).with_context(|| format!("cannot read {shown}"))?;
         let header = format!("{replayed}\n");
         if read == 0 || !first.ends_with('\n') {
             file.set_len(0)?;
@@ -90,6 +90,6 @@ impl Checkpoint {
         let done = ChannelDone { policy, channel, events_bytes, score: score.clone(), delays };
         let mut line = serde_json::to_vec(&done)?;
         line.push(b'\n');
-        self.file.write_all(&line).context("writing how far the replay has come")
+        self.file.write_all(&line).context("cannot write how far the replay has come")
     }
 }

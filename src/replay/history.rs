@@ -110,12 +110,13 @@ impl History {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut input = BufReader::new(file);
-        let beginning = input.fill_buf().with_context(|| format!("reading {}", path.display()))?;
+        let beginning =
+            input.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
         let history = match beginning.starts_with(&[0x1f, 0x8b]) {
             true => Self::read(BufReader::new(MultiGzDecoder::new(input))),
             false => Self::read(input),
         };
-        history.with_context(|| format!("reading {}", path.display()))
+        history.with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Reads JSON Lines into memory.

@@ -21,7 +21,7 @@ impl OtherVersion<'_> {
     /// How it calls itself.
     pub fn version(&self) -> anyhow::Result<String> {
         let output = Command::new(self.program).arg("--version").stdin(Stdio::null()).output();
-        let output = output.with_context(|| format!("running {}", self.program.display()))?;
+        let output = output.with_context(|| format!("cannot run {}", self.program.display()))?;
         let version = String::from_utf8_lossy(&output.stdout);
         let version = to_single_line(version.lines().next().unwrap_or_default().trim());
         let is_named = output.status.success() && !version.is_empty();
@@ -37,10 +37,11 @@ impl OtherVersion<'_> {
         language: Language,
         settings: &ReplaySettings,
     ) -> anyhow::Result<Treatments> {
-        let folder = tempfile::tempdir().context("making a temporary folder")?;
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let messages = folder.path().join("messages.jsonl");
         let events = folder.path().join("events.jsonl");
-        write_messages(channels, &messages).context("writing the messages for another version")?;
+        write_messages(channels, &messages)
+            .context("cannot write the messages for another version")?;
         let mut command = Command::new(self.program);
         command.arg("replay").arg(&messages).args(["--judge", judge]);
         command.arg("--latency").arg(settings.latency_ms.to_string());
@@ -52,7 +53,7 @@ impl OtherVersion<'_> {
         };
         let shown = self.program.display();
         let output = command.stdin(Stdio::null()).output();
-        let output = output.with_context(|| format!("running {shown}"))?;
+        let output = output.with_context(|| format!("cannot run {shown}"))?;
         anyhow::ensure!(output.status.success(), "{shown} {}", why_it_failed(&output.stderr));
         // What it could not judge, say.
         for line in String::from_utf8_lossy(&output.stderr).lines() {
@@ -61,7 +62,7 @@ impl OtherVersion<'_> {
         let written = File::open(&events).with_context(|| format!("{shown} wrote no events"))?;
         let mut writer = TreatmentWriter::default();
         for line in BufReader::new(written).lines() {
-            let line = line.with_context(|| format!("reading the events of {shown}"))?;
+            let line = line.with_context(|| format!("cannot read the events of {shown}"))?;
             writeln!(writer, "{line}")
                 .with_context(|| format!("{shown} wrote an event that cannot be read"))?;
         }

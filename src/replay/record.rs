@@ -157,7 +157,8 @@ impl Record {
         let Some(output) = &mut self.output else { return };
         let written = serde_json::to_writer(&mut *output, event).map_err(std::io::Error::from);
         if let Err(error) = written.and_then(|()| output.write_all(b"\n")) {
-            self.first_error.get_or_insert(anyhow::Error::new(error).context("writing the events"));
+            self.first_error
+                .get_or_insert(anyhow::Error::new(error).context("cannot write the events"));
         }
     }
 }

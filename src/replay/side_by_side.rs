@@ -68,7 +68,7 @@ pub fn run(
             };
             let (channel, mut record, buffer) = result?;
             if let Some(events) = &mut events {
-                buffer.copy_to(events).context("writing the events")?;
+                buffer.copy_to(events).context("cannot write the events")?;
             }
             record.output = events.take();
             record.elapsed_seconds = stopwatch.lap();

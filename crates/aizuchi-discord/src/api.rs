@@ -177,7 +177,7 @@ impl DiscordApi {
                 ")"
             ))
             .build()
-            .context("preparing calls to Discord")?;
+            .context("cannot prepare calls to Discord")?;
         Ok(Self { client, base: settings.api_base.clone(), buckets: RateLimiter::default(), clock })
     }
 

@@ -157,7 +157,7 @@ impl DiscordPlatform {
 
     /// Runs until `shutdown`. Ends earlier only if Discord does not admit the bot.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        self.register_identity().await.context("opening Discord")?;
+        self.register_identity().await.context("cannot open Discord")?;
         tokio::select! {
             // After `shutdown` it ends once every event received is stored.
             ended = self.run_gateway(&shutdown) => Ok(ended?),

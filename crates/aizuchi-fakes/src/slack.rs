@@ -144,7 +144,7 @@ impl FakeSlack {
 
     /// Runs timers as they fall due, and pushes events over HTTP.
     async fn run_timers(&self) -> anyhow::Result<()> {
-        let client = push::http_client().context("preparing to push events")?;
+        let client = push::http_client().context("cannot prepare to push events")?;
         let mut changed = self.subscribe();
         let mut in_flight = FuturesUnordered::new();
         loop {

@@ -37,7 +37,7 @@ pub async fn serve(
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
-        result = serving => result.context("serving a fake"),
+        result = serving => result.context("cannot serve a stand-in"),
         result = background => result,
         () = drained => Ok(()),
     }

@@ -83,7 +83,7 @@ impl SlackApi {
             .redirect(Policy::none())
             .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))
             .build()
-            .context("preparing calls to Slack")?;
+            .context("cannot prepare calls to Slack")?;
         Ok(Self { client, base: base.trim_end_matches('/').to_owned() })
     }
 

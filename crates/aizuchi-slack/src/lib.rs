@@ -148,7 +148,7 @@ impl SlackPlatform {
 
     /// Runs until `shutdown`. Returns earlier only if the workspace has revoked the app or its tokens.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        self.register().await.context("opening the Slack workspace")?;
+        self.register().await.context("cannot open the Slack workspace")?;
         tokio::select! {
             // On `shutdown` this drains: events in flight are stored and acknowledged first.
             listened = self.listen(&shutdown) => Ok(listened?),

@@ -41,7 +41,7 @@ impl DemoPlatform {
     ) -> anyhow::Result<ExitCode> {
         let listener = TcpListener::bind(args.address()).await;
         let listener = listener.with_context(|| format!("cannot listen on {}", args.address()))?;
-        let address = listener.local_addr().context("reading the listener's address")?;
+        let address = listener.local_addr().context("cannot read the listener's address")?;
         let stand_in = StandIn::new(self, args.language())?;
         let sections = stand_in.sections(address);
         let any_port = (Ipv4Addr::LOCALHOST, 0).into();
@@ -87,12 +87,12 @@ impl StandIn {
         Ok(match platform {
             DemoPlatform::Slack => {
                 let fake = FakeSlack::new(FakeSlackSettings::default());
-                fake.seed(language).context("filling the workspace")?;
+                fake.seed(language).context("cannot fill the workspace")?;
                 StandIn::Slack(fake)
             }
             DemoPlatform::Discord => {
                 let fake = FakeDiscord::new(FakeDiscordSettings::default());
-                fake.seed(language).context("filling the server")?;
+                fake.seed(language).context("cannot fill the server")?;
                 StandIn::Discord(fake)
             }
         })

@@ -29,23 +29,24 @@ pub(super) fn read(path: &Path, writer: &mut InputWriter<'_>) -> anyhow::Result<
     let metadata = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
     if metadata.is_dir() {
         return read_all(&mut ExportFiles::folder(path)?, &shown.to_string(), writer)
-            .with_context(|| format!("reading {shown}"));
+            .with_context(|| format!("cannot read {shown}"));
     }
     let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
     let mut input = BufReader::with_capacity(SNIFFED_BYTES, file);
-    let beginning = input.fill_buf().with_context(|| format!("reading {shown}"))?;
+    let beginning = input.fill_buf().with_context(|| format!("cannot read {shown}"))?;
     if beginning.starts_with(b"PK\x03\x04") || beginning.starts_with(b"PK\x05\x06") {
         let files = ExportFiles::zip(path, metadata.len());
-        let mut files = files.with_context(|| format!("reading {shown}"))?;
+        let mut files = files.with_context(|| format!("cannot read {shown}"))?;
         return read_all(&mut files, &shown.to_string(), writer)
-            .with_context(|| format!("reading {shown}"));
+            .with_context(|| format!("cannot read {shown}"));
     }
     let is_gzip = beginning.starts_with(&[0x1f, 0x8b]);
     let mut input: Box<dyn BufRead> = match is_gzip {
         true => gunzip(input, metadata.len()),
         false => Box::new(input),
     };
-    read_alone(&mut *input, &shown.to_string(), writer).with_context(|| format!("reading {shown}"))
+    read_alone(&mut *input, &shown.to_string(), writer)
+        .with_context(|| format!("cannot read {shown}"))
 }
 
 /// A file by itself.

@@ -109,7 +109,7 @@ pub struct Spool {
 impl SpoolWriter {
     pub fn new() -> anyhow::Result<Self> {
         // It has no name, so it is gone when the program ends, however it ends.
-        let file = tempfile::tempfile().context("making a temporary file")?;
+        let file = tempfile::tempfile().context("cannot make a temporary file")?;
         Ok(Self {
             file,
             file_bytes: 0,
@@ -191,7 +191,7 @@ impl SpoolWriter {
             return Ok(());
         }
         let written = self.file.write_all_at(&channel.buffer, self.file_bytes);
-        written.context("writing to a temporary file")?;
+        written.context("cannot write to a temporary file")?;
         channel.segments.push((self.file_bytes, channel.buffer.len()));
         self.file_bytes += channel.buffer.len() as u64;
         self.buffered_bytes -= channel.buffer.len();
@@ -263,7 +263,7 @@ impl Spool {
 
     fn read_segment(&self, (offset, length): (u64, usize)) -> anyhow::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        self.file.read_exact_at(&mut bytes, offset).context("reading a temporary file")?;
+        self.file.read_exact_at(&mut bytes, offset).context("cannot read a temporary file")?;
         Ok(bytes)
     }
 
@@ -276,7 +276,8 @@ impl Spool {
         for segment in &self.channels[index].segments {
             let bytes = self.read_segment(*segment)?;
             for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let (number, record) = serde_json::from_slice(line).context("reading a record")?;
+                let (number, record) =
+                    serde_json::from_slice(line).context("cannot read a record")?;
                 take(number, record);
             }
         }

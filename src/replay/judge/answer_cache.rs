@@ -75,7 +75,7 @@ impl AnswerCache {
             }
             Ok(())
         })
-        .with_context(|| format!("reading {shown}"))?;
+        .with_context(|| format!("cannot read {shown}"))?;
         if !is_whole {
             file.write_all(b"\n").with_context(|| format!("cannot write {shown}"))?;
         }

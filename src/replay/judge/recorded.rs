@@ -83,7 +83,7 @@ impl RecordedAnswers {
             }
             Ok(())
         })
-        .with_context(|| format!("reading {shown}"))?;
+        .with_context(|| format!("cannot read {shown}"))?;
         let is_empty = by_prompt.is_empty() && by_message.is_empty();
         anyhow::ensure!(!is_empty, "{shown} holds no answers");
         let (bystander, counts) = (bystander(), Mutex::default());

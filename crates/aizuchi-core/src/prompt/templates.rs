@@ -73,8 +73,8 @@ impl Templates {
         }
         let mut builtin = environment(language)?;
         let parts = template_files(language).iter().find(|(name, _)| *name == "parts.j2");
-        let (_, parts) = parts.context("reading the built-in prompts")?;
-        message_cache::install(&mut builtin, parts).context("reading the built-in prompts")?;
+        let (_, parts) = parts.context("cannot read the built-in prompts")?;
+        message_cache::install(&mut builtin, parts).context("cannot read the built-in prompts")?;
         Ok(Self { builtin, custom })
     }
 
@@ -185,7 +185,7 @@ fn environment(language: Language) -> anyhow::Result<Environment<'static>> {
     // Templates written for an earlier bot call this filter. Times are formatted already.
     environment.add_filter("format_timestamp", |time: String| time);
     for (name, text) in template_files(language) {
-        environment.add_template(name, text).context("reading the built-in prompts")?;
+        environment.add_template(name, text).context("cannot read the built-in prompts")?;
     }
     Ok(environment)
 }
