@@ -67,7 +67,7 @@ async fn a_mute_is_shown_and_lifted() {
     alice.expect_messages(&["stayed silent: I was muted"]).await;
     alice.click("manner").await;
     alice.click("unmute").await;
-    expect_parts(&alice, "mute-state", &["Aizuchi may speak here."]).await;
+    expect_parts(&alice, "mute-state", &["Aizuchi isn’t muted here."]).await;
     alice.click("manner-close").await;
     alice.expect_result(STATUS, json!("Joins in at pauses")).await;
 

@@ -19,10 +19,10 @@ texts! {
     question_unclear:
         "it wasn’t clear that the question was for everyone"
         / "みんなへの質問かどうか、はっきりしませんでした";
-    talking_to_each_other: "people were talking to each other" / "参加者どうしで話していました";
+    talking_to_each_other: "people seemed to be talking to each other" / "参加者どうしで話しているようでした";
     no_question: "nobody asked the room anything" / "みんなへの質問はありませんでした";
     good_news: "good news calls for a reaction rather than words" / "うれしい知らせだったので、言葉の代わりにリアクションを付けました";
-    bad_news: "sad news calls for a reaction rather than words" / "つらい知らせだったので、言葉の代わりにリアクションを付けました";
+    bad_news: "sad news calls for a reaction rather than words" / "つらそうだったので、言葉の代わりにリアクションを付けました";
 
     greeting: "a greeting calls for a smile rather than words" / "あいさつだったので、言葉の代わりにリアクションを付けました";
 
@@ -75,8 +75,8 @@ texts! {
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
     reminder(name: Name<'_>, persona: &str):
-        "I can’t remind anyone at a set time, {name}. I can keep it for when you ask: `@{persona} remember that …`."
-        / "{name:#}、時間を決めてお知らせすることはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
+        "I can’t remind anyone at a set time, {name}. I can keep it until someone asks: say `@{persona} remember that` and what it is."
+        / "{name:#}、時刻を指定したリマインドはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
     mood(name: Name<'_>):
         "I’m well, thank you, {name}. Just listening along."
         / "おかげさまで元気です。{name:#}はいかがですか。";
@@ -131,8 +131,8 @@ texts! {
         "- why I spoke or stayed silent: `@{persona} why?`\n"
         "`@{persona} help` lists the commands. With a language model I can do more: ask me how to connect one."
         / "こんなことができます。\n"
-          "- 前の話を探す：「デプロイはいつ？」「誰かお昼の話してた？」\n"
-          "- 覚えておく：「デプロイは金曜日だと覚えておいて」\n"
+          "- 前の話を探す：「定例はいつ？」「誰かお昼の話してた？」\n"
+          "- 覚えておく：「定例は木曜日だと覚えておいて」\n"
           "- これまでの会話を見せる：「何の話をしてた？」\n"
           "- 時刻と日付を答える\n"
           "- 話した理由や黙っていた理由を答える：`@{persona} なぜ？`\n"
@@ -151,8 +151,8 @@ texts! {
         "There’s little to tell about me, {name}: I’m a small program, and all I know is what was said here."
         / "{name:#}、私は小さなプログラムなので、お話しできるような身の上はありません。知っているのは、ここで話されたことだけです。";
     forget_one(name: Name<'_>, persona: &str):
-        "To have me forget one thing, {name}, quote it and write `@{persona} forget that` below; `@{persona} memory` shows what I "
-        "remember. If you delete the message itself, I forget it, too. `@{persona} forget me` deletes everything you said."
+        "To have me forget one thing, {name}, begin a line with `>` and the text, and write `@{persona} forget that` below it; "
+        "`@{persona} memory` shows what I remember. If you delete the message itself, I forget it, too. `@{persona} forget me` deletes everything you said."
         / "{name:#}、1 つだけ忘れてほしいときは、それを引用して、下に `@{persona} それ忘れて` と書いてください。覚えていることは `@{persona} 記憶` で"
           "見られます。元の発言を削除してもらえば、それも忘れます。`@{persona} 私のことを忘れて` なら、あなたの発言をすべて消します。";
     controls(persona: &str):
@@ -170,13 +170,13 @@ texts! {
     on_this_page: "on this page" / "このページ";
     on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンのページ";
     connect_model(page: &str):
-        "To connect a language model, start me with `aizuchi --model ollama/qwen3:8b` (a model on this machine), or put "
-        "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. You can also do it "
-        "{page}. Until then I follow rules and quote what was said."
+        "You can connect a language model {page}. Or start me with `aizuchi --model ollama/qwen3:8b` (a model on this machine), or put "
+        "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. "
+        "Until then I follow rules and quote what was said."
         / "言語モデルをつなぐ方法はいくつかあります。\n"
+          "- 画面から選ぶ：{page}を開く\n"
           "- このマシンで動くモデル：`aizuchi --model ollama/qwen3:8b` で起動する\n"
           "- OpenAI など：`.env` に `OPENAI_API_KEY=…` を書き、`aizuchi --model openai/gpt-4o-mini` で起動する\n"
-          "- 画面から選ぶ：{page}を開く\n"
           "それまでは、決まったルールに従って、ここでの発言を引用します。";
 
     // Time.
@@ -229,17 +229,17 @@ texts! {
         / "「{quote}」とのことです（{when} に {speaker:#}から聞きました）。";
     you_told_me(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you told me: “{quote}”"
-        / "{when} に {speaker:#}から「{quote}」と聞いています。";
+        / "{when} に {speaker:#}ご自身から「{quote}」と聞いています。";
     you_asked_to_keep(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you asked me to remember: “{quote}”"
-        / "{when} に {speaker:#}から「{quote}」と聞いています。";
+        / "{when} に {speaker:#}ご自身から「{quote}」と聞いています。";
     kept(name: Name<'_>, quote: &str):
         "I’ll remember that, {name}: “{quote}”"
         / "{name:#}、「{quote}」と覚えました。";
     /// By the asker, to the others.
     you_said(speaker: Name<'_>, when: &str, quote: &str):
         "{when}, you wrote: “{quote}”"
-        / "{when} に{speaker:#}ご自身が「{quote}」と書いていましたよ。";
+        / "{when} に {speaker:#}ご自身が「{quote}」と書いていましたよ。";
     /// What has changed since.
     said_before(speaker: Name<'_>, when: &str, quote: &str):
         "Before that, {speaker} said {when}: “{quote}”"
@@ -277,7 +277,7 @@ texts! {
         / "言語モデルがないので、ここで出た話しかお答えできません。";
     how_to_connect: "Ask me how to connect one." / "モデルをつなぐ方法は、聞いていただければご案内します。";
     not_found(name: Name<'_>):
-        "I don’t know, {name}. Nothing that was said here answers that."
+        "I don’t know, {name}. I found nothing here that answers that."
         / "すみません、{name:#}。ここでの会話に答えは見つかりませんでした。";
     not_found_again(name: Name<'_>):
         "I can’t find that here, {name}."

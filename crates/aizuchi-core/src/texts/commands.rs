@@ -90,7 +90,7 @@ texts! {
     /// For a user who may not revoke an admin's order.
     muted_by_admin(until: &str):
         "I’ll stay silent {until}. An admin muted me, so only an admin can unmute me."
-        / "管理者の指示で、{until}、話しません。解除できるのは管理者だけです。";
+        / "管理者の指示により、{until}話しません。解除できるのは管理者だけです。";
     until_undone: "until I’m unmuted" / "解除されるまで";
     until(at: &str): "until {at}" / "{at} まで";
 
@@ -140,27 +140,27 @@ texts! {
         "- `why?`: why I last spoke here, or stayed silent\n"
         "- `status`, `memory`: how I take part here, and what I remember\n"
         "- `stop`: I stay silent here for an hour\n"
-        "- `mute 2h`, `mute`, `unmute`\n"
+        "- `mute 2h`, `mute`, `unmute`: I stay silent here for that long, or until I’m unmuted\n"
         "- `opt out`, `opt in`: whether I listen to you\n"
-        "- `forget that`, below a quote or right after I said it: I forget that one thing\n"
+        "- `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one thing\n"
         "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
         "- `reset`: I start fresh in this conversation (in direct messages; elsewhere only for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
           "- `なぜ？`：最後に話した理由、または黙っていた理由\n"
           "- `状態`、`記憶`：ここでの参加のしかたと、覚えていること\n"
           "- `ストップ`：ここでは 1 時間話しません\n"
-          "- `2時間ミュート`、`ミュート`、`ミュート解除`\n"
+          "- `2時間ミュート`、`ミュート`、`ミュート解除`：ここで話すのを止める・再開する\n"
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
           "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Follows [`help`].
     help_for_admins:
-        "\n- `mute everywhere`, `unmute everywhere`\n"
+        "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
         "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
         "`default`"
-        / "\n- `どこでもミュート`、`どこでもミュート解除`\n"
-          "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手助け）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
+        / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
+          "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):
         "Hello, I’m {name}, a bot. I read the messages in this channel and keep them, so that I can "
@@ -168,7 +168,7 @@ texts! {
         "Say `@{name} stop` to silence me, `@{name} opt out` if you don’t want me to listen to you, "
         "`@{name} forget me` to delete what you said, and `@{name} help` for the rest."
         / "はじめまして、ボットの {name} です。話の流れを知るために、"
-          "このチャンネルの発言を聞いて保存します。"
+          "このチャンネルの発言を読んで保存します。"
           "非公開チャンネルの話をほかで使うことはありません。{manner}。\n"
           "`@{name} ストップ` で静かになります。"
           "`@{name} オプトアウト` であなたの発言を聞かなくなり、"
@@ -225,7 +225,7 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
                 "answer when I’m mentioned, ",
                 "and join in when the conversation goes quiet and I have something to add"
             ),
-            "メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります",
+            "メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります",
         ),
         Mode::Facilitator => pick(
             language,

@@ -89,7 +89,7 @@ pub fn mode(language: Language, mode: Mode) -> &'static str {
             pick(language, "companion: joins in at pauses", "companion：会話の合間に話す")
         }
         Mode::Facilitator => {
-            pick(language, "facilitator: helps discussions", "facilitator：話し合いを手助け")
+            pick(language, "facilitator: helps discussions", "facilitator：話し合いを手伝う")
         }
         Mode::MentionOnly => pick(
             language,

@@ -49,9 +49,11 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
             "nothing had changed since I last looked",
             "前回判断したときから何も変わっていませんでした",
         ),
-        Gate::NothingOpen => {
-            pick(language, "nobody was waiting for an answer", "返事を待っている人はいませんでした")
-        }
+        Gate::NothingOpen => pick(
+            language,
+            "nobody seemed to be waiting for an answer",
+            "返事を待っている人はいないようでした",
+        ),
         Gate::Cooldown => pick(
             language,
             "I had spoken only a short while before",

@@ -109,7 +109,7 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
 pub fn mode(language: Language, mode: Mode) -> &'static str {
     match mode {
         Mode::Companion => pick(language, "joins in at pauses", "会話の合間に話す"),
-        Mode::Facilitator => pick(language, "helps discussions", "話し合いを手助け"),
+        Mode::Facilitator => pick(language, "helps discussions", "話し合いを手伝う"),
         Mode::MentionOnly => pick(language, "only when mentioned", "メンションのみ"),
         Mode::Observe => pick(language, "only listens", "聞くだけ"),
         Mode::Off => pick(language, "off", "オフ"),

@@ -132,7 +132,7 @@ async fn why_explains_the_message_that_is_named() {
     [m003] spoke by command: it was a command for me ()
     [m004] spoke by command: it was a command for me ()
     [m005] spoke by command: it was a command for me ()
-    [m006] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m006] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 

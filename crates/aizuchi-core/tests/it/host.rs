@@ -11,7 +11,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::persona::Language;
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, TestStore, on_every_store, top_level,
+    Fault, Harness, HarnessOptions, TestStore, on_every_database, on_every_store, top_level,
 };
 use insta::assert_snapshot;
 
@@ -147,7 +147,7 @@ async fn what_newcomers_try_later_in_japanese() {
 /// What it was asked to keep is found on every store, also where it has long left the newest messages.
 #[tokio::test]
 async fn what_it_was_asked_to_keep_is_found_much_later() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(options(Language::En));
         harness.says("Ken", "@Aizuchi remember that the deploy is on Friday").await;
         harness.pass(REST).await;

@@ -111,7 +111,7 @@ async fn a_new_message_takes_the_place_of_the_second_look() {
     assert_snapshot!(transcript.await, @"
        0s alice: does anyone have a ladder?
      100s bob: @alice yes, behind the shed
-    [m000 m001] chose_silence by nothing_open: nobody was waiting for an answer (judge looked_again)
+    [m000 m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer (judge looked_again)
     ");
 }
 

@@ -583,8 +583,8 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
     assert_snapshot!(transcript.await, @"
        0s alice: when do I cut the roses?
       10s   bob: in spring
-    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
-    [m001] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m001] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
@@ -607,7 +607,7 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_judged_there() {
       10s   bob: when you cut the tulips
       20s   alice: and when is that?
       80s   (persona): Here I am.
-    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     [m001 m002] spoke: nobody answers (judge kept, reply kept)
     ");
 }

@@ -48,7 +48,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
        0s alice: my tomatoes are late
        5s   bob: @Aizuchi how come?
        5s   (persona): Here I am.
-    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     [m001] spoke: bob asked me (reply kept)
     ");
 }

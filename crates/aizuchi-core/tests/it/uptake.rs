@@ -45,7 +45,7 @@ async fn an_answer_that_names_nobody_is_not_spoken_over() {
      130s bob: on the hook by the door
      150s ann: got it, thanks!
     [m000 m001] dropped: the person who asked is satisfied (judge kept)
-    [m002 m003] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m002 m003] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
@@ -69,7 +69,7 @@ async fn an_arrangement_between_two_is_theirs() {
       95s bob: me! 12:30?
      110s ann: great, see you then
     [m000] dropped: bob responded to it in the meantime (0.63) (judge kept)
-    [m001 m002] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m001 m002] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     ");
 }
 
@@ -167,7 +167,7 @@ async fn a_question_with_a_thread_is_judged_there_alone() {
        0s ann: where is the key for the shed?
       10s   ann: the old one
      160s   (persona): Here I am.
-    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
     [m001] spoke: give them a minute (judge kept, reply kept)
      in 1 calls
     ");
@@ -180,8 +180,8 @@ async fn a_question_with_a_thread_is_judged_there_alone() {
        0s ann: where is the key for the shed?
       10s   bob: which shed?
       30s   ann: the one by the pond
-    [m000] chose_silence by nothing_open: nobody was waiting for an answer ()
-    [m001 m002] chose_silence by nothing_open: nobody was waiting for an answer ()
+    [m000] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
+    [m001 m002] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
      in 0 calls
     ");
 }

@@ -221,10 +221,13 @@ pub fn person_asked_about(question: &str) -> Option<String> {
     let is_written = |at: &usize| question[*at..].to_lowercase().starts_with(subject);
     let at = question.char_indices().map(|(at, _)| at).find(is_written)?;
     let written: String = question[at..].chars().take(subject.chars().count()).collect();
+    // 「君って誰？」 asks who the mind is.
+    const YOU: [&str; 6] = ["君", "きみ", "あなた", "お前", "おまえ", "あんた"];
     let is_name = !subject.contains(' ') && written.starts_with(char::is_uppercase);
     let has_honorific =
         ["さん", "くん", "君", "ちゃん", "氏"].iter().any(|it| subject.ends_with(it));
-    (!subject.is_empty() && (is_name || has_honorific)).then_some(written)
+    let is_somebody = !subject.is_empty() && !YOU.contains(&subject);
+    (is_somebody && (is_name || has_honorific)).then_some(written)
 }
 
 /// Whether a text says who somebody is: "Sara is our designer", 「佐藤さんは新しい人です」.
@@ -280,6 +283,7 @@ mod tests {
         assert_eq!(person_asked_about("佐藤さんって誰？").as_deref(), Some("佐藤さん"));
         assert_eq!(person_asked_about("who is on call?"), None);
         assert_eq!(person_asked_about("送別会は誰の？"), None);
+        assert_eq!(person_asked_about("君って誰が作ったの？"), None);
         assert!(tells_who_is("sara", "Sara is our designer"));
         assert!(!tells_who_is("sara", "Sara came late"));
         assert!(!tells_who_is("Sara", "for Sara's birthday"));

@@ -222,9 +222,14 @@ fn no_open_question<'c>(
     });
     let nothing = match question.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
-        Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
+        Some(QuestionStatus::AuthorInExchange(_))
+            if question.is_some_and(|it| it.message.id != newest.id) =>
+        {
+            NoOpenQuestion::TalkingToEachOther
+        }
         Some(
-            QuestionStatus::Open
+            QuestionStatus::AuthorInExchange(_)
+            | QuestionStatus::Open
             | QuestionStatus::TakenUp(..)
             | QuestionStatus::Resolved
             | QuestionStatus::InThread,
@@ -419,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_question_to_everyone_is_open_until_it_is_taken_up() {
-        use NoOpenQuestion::{Answered, Directed, Ended, NoQuestion, TalkingToEachOther};
+        use NoOpenQuestion::{Answered, Directed, Ended, NoQuestion, TalkingToEachOther, Unclear};
         let crowd = [("dan", "so be it"), ("eve", "the build is green"), ("fay", "nice")];
         for (texts, expected) in [
             (vec![("ann", "how do I reset the router?")], Ok("000")),
@@ -441,7 +446,7 @@ mod tests {
             ),
             (
                 vec![("bob", "打ち合わせは明日です"), ("ann", "何時からでしたか？")],
-                Err((TalkingToEachOther, Some("001"))),
+                Err((Unclear, Some("001"))),
             ),
             (
                 vec![
@@ -455,10 +460,7 @@ mod tests {
             (vec![("ann", "good morning")], Err((NoQuestion, None))),
             (vec![("ann", "lunch was good"), ("bob", "it was")], Err((TalkingToEachOther, None))),
             (vec![("ann", "who has the key?"), ("bob", "I do")], Err((Answered, Some("000")))),
-            (
-                vec![("ann", "who has the key?"), ("bob", "what key?")],
-                Err((TalkingToEachOther, Some("001"))),
-            ),
+            (vec![("ann", "who has the key?"), ("bob", "what key?")], Err((Unclear, Some("001")))),
             (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err((Directed, Some("001")))),
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err((Ended, None))),
         ] {

@@ -1,7 +1,26 @@
-//! What the built-in mind is asked to keep.
+//! What the built-in mind is asked to keep, and whether it still does.
 
+use crate::context::MAX_RECENT_MEMOS;
 use crate::llm::builtin::matching::{is_mark, normalize, without_prefixes};
 use crate::llm::builtin::phrases::List;
+use crate::prompt::Prompt;
+
+/// The tool that keeps a memo.
+pub const ADD_MEMO: &str = "add_memo";
+
+pub fn can_keep(prompt: &Prompt) -> bool {
+    prompt.tools.iter().any(|tool| tool.name == ADD_MEMO)
+}
+
+/// Whether a memo that was made of this text has been thrown away. As long as there are more memos than a prompt has, nobody
+/// knows.
+pub fn is_thrown_away(text: &str, prompt: &Prompt) -> bool {
+    let context = &prompt.context;
+    let mut memos = context.important_memos.iter().chain(&context.recent_memos);
+    can_keep(prompt)
+        && context.recent_memos.len() < MAX_RECENT_MEMOS
+        && !memos.any(|memo| memo.content == text)
+}
 
 /// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.
 pub fn text_to_keep(text: &str) -> Option<String> {

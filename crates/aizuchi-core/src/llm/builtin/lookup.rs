@@ -42,7 +42,7 @@ impl<'a> Answer<'a> {
         let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
         let is_of_yesterday = List::Yesterday.phrases().iter().any(|phrase| text.contains(phrase));
         let newest = if has_missed {
-            quotes.newest_of_others(RECAP_MESSAGES)
+            quotes.newest_of_others(self.asker, RECAP_MESSAGES)
         } else if is_of_yesterday {
             quotes.newest_of_yesterday(RECAP_MESSAGES)
         } else {
@@ -322,10 +322,13 @@ impl<'a> Answer<'a> {
             return self.question(&question);
         }
         let is_known = quotes.related(&question, None).is_some();
-        let about = match is_known {
-            true => quotes.talk_about(&content_words(&question), TOPIC_MESSAGES),
+        let topic = content_words(&question);
+        let mut about = match is_known {
+            true => quotes.talk_about(&topic, TOPIC_MESSAGES),
             false => Vec::new(),
         };
+        // What only stands between is no help to who wants something done.
+        about.retain(|quote| !content_words(&quote.text).is_disjoint(&topic));
         if !about.is_empty() {
             return self.listed(texts::builtin::but_this_was_said(language), &quotes, &about);
         }

@@ -5,6 +5,12 @@ use crate::llm::builtin::phrases::List;
 /// What is wanted of it is said in fewer words. Anybody may write more, and each word is compared with many.
 pub const MAX_REQUEST_BYTES: usize = 500;
 
+/// Whether it tells that something is other than it was: "it moved to Friday", 「やっぱり金曜」.
+pub fn changes(text: &str) -> bool {
+    let lower = normalize(text);
+    List::Changes.phrases().iter().any(|phrase| lower.contains(phrase))
+}
+
 /// Whether the text is nothing but the phrase, with what people say around it: "no, that's wrong", "and now summarize
 /// please", 「いや、違うよ」.
 pub fn is_alone(lower: &str, phrase: &str) -> bool {

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::chat::{ChannelId, Message, UserId, to_single_line};
 use crate::context::Context;
+use crate::llm::builtin::keeping::is_thrown_away;
 use crate::llm::builtin::preamble::{behind_greeting, without_call};
 use crate::llm::builtin::quote::{
     Quote, QuoteKind, answered_question, asks, replies, speaks_of_own,
@@ -56,6 +57,9 @@ impl<'a> Quotes<'a> {
             let (text, kind) = quotable_text(message, &prompt.persona.name)?;
             let speaker = names.get(&message.author.id).copied();
             let is_here = message.conversation.channel == context.conversation.channel;
+            if kind == QuoteKind::Kept && is_here && is_thrown_away(&text, prompt) {
+                return None;
+            }
             let channel = channels.get(&message.conversation.channel).filter(|_| !is_here);
             Some(Quote {
                 message,
@@ -238,14 +242,20 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// The newest of what others said in this conversation.
-    pub fn newest_of_others(&self, most: usize) -> Vec<&Quote<'a>> {
-        self.newest(self.quotes.iter().collect(), most)
+    /// The newest of what others said in this conversation, if there is any since the asker's last words, only that.
+    pub fn newest_of_others(&self, asker: &UserId, most: usize) -> Vec<&Quote<'a>> {
+        let of_others = self.quotes.iter().filter(|quote| quote.message.author.id != *asker);
+        let newest = self.newest(of_others.collect(), most);
+        let Some(last) = self.own.last().map(|quote| quote.message.at) else { return newest };
+        match newest.iter().any(|quote| quote.message.at > last) {
+            true => newest.into_iter().filter(|quote| quote.message.at > last).collect(),
+            false => newest,
+        }
     }
 
     /// The newest of what was said in this conversation, if others have said anything.
     pub fn newest_of_all(&self, most: usize) -> Vec<&Quote<'a>> {
-        match self.newest_of_others(1).is_empty() {
+        match self.newest(self.quotes.iter().collect(), 1).is_empty() {
             true => Vec::new(),
             false => self.newest(self.all(), most),
         }
@@ -261,7 +271,13 @@ impl<'a> Quotes<'a> {
     }
 
     fn newest<'q>(&self, quotes: Vec<&'q Quote<'a>>, most: usize) -> Vec<&'q Quote<'a>> {
-        let here = |quote: &&Quote<'a>| self.context.target_message(&quote.message.id).is_some();
+        // "Sure!" says nothing without what stands before it.
+        const FEW_LETTERS: usize = 8;
+        let says_something =
+            |text: &str| text.chars().nth(FEW_LETTERS).is_some() || !content_words(text).is_empty();
+        let here = |quote: &&Quote<'a>| {
+            self.context.target_message(&quote.message.id).is_some() && says_something(&quote.text)
+        };
         let mut newest: Vec<&Quote<'a>> =
             quotes.into_iter().rev().filter(here).take(most).collect();
         newest.reverse();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 
 use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody, tells_who_is};
-use crate::llm::builtin::matching::normalize;
+use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
 use crate::llm::builtin::wording::{as_written, faint_words};
@@ -129,7 +129,9 @@ impl<'a> Question<'a> {
         const ALL: f64 = 0.99;
         let statements: Vec<&Quote<'_>> = quotes.iter().filter(|it| !asks(&it.text)).collect();
         rank(&self.topic, &statements).iter().any(|(share, quote)| match quote.kind {
-            QuoteKind::Kept | QuoteKind::Told => *share > MIN_SHARE,
+            QuoteKind::Kept | QuoteKind::Told => {
+                *share > MIN_SHARE && self.asked.is_told_by(&quote.text)
+            }
             QuoteKind::Said => {
                 let is_plain = matches!(self.asked, Asked::Time | Asked::Place);
                 *share > ALL && is_plain && self.asked.is_told_by(&quote.text)
@@ -146,7 +148,9 @@ impl<'a> Question<'a> {
             wanted.intersection(&content_words(&known.text)).count()
         };
         match self.asked {
-            Asked::Time | Asked::Amount | Asked::Person | Asked::Place | Asked::Reason => true,
+            Asked::Time | Asked::Amount | Asked::Person | Asked::Place | Asked::Reason => {
+                self.asked.is_told_by(&known.text) || known.question.is_some()
+            }
             Asked::Way | Asked::Other => known.kind != QuoteKind::Said || shared() >= FEWEST,
         }
     }
@@ -218,11 +222,6 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
         true => Vec::new(),
         false => held.iter().zip(quotes).map(|(words, quote)| (share(words), *quote)).collect(),
     }
-}
-
-fn changes(text: &str) -> bool {
-    let lower = normalize(text);
-    List::Changes.phrases().iter().any(|phrase| lower.contains(phrase))
 }
 
 /// Whether it was said in the same conversation soon after.

@@ -9,6 +9,8 @@ use crate::chat::{Message, to_single_line};
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::builtin::answer::{Answer, request};
+use crate::llm::builtin::keeping::{ADD_MEMO, can_keep};
+use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::Request;
@@ -20,9 +22,6 @@ use crate::texts::{self, Name};
 
 /// How many of the owed messages are answered one by one.
 const MAX_ANSWERS: usize = 5;
-/// The tool that keeps a memo.
-const ADD_MEMO: &str = "add_memo";
-
 pub fn reply(prompt: &Prompt) -> LlmResponse {
     let context = &*prompt.context;
     let owed = context.owed.iter().filter_map(|id| context.target_message(id));
@@ -59,8 +58,10 @@ fn response(text: String) -> LlmResponse {
 /// The emoji that says more than words would, if the channel allows it.
 fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
     let emoji = match request {
-        // Why it says so little is said once.
-        Request::Statement if answer.has_explained_itself() => SEEN,
+        // Why it says so little is said once. Whoever corrects something wants to know that it was understood.
+        Request::Statement if answer.has_explained_itself() && !changes(&answer.message.text) => {
+            SEEN
+        }
         Request::Topic(Topic::Thanks | Topic::Acknowledgment) => WELCOME,
         Request::Laugh => LAUGH,
         _ => return None,
@@ -70,8 +71,7 @@ fn nod(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
 
 /// The memos for what it is asked to keep, unless they were made already or no memo can be made.
 fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolCall> {
-    let can_keep = prompt.tools.iter().any(|tool| tool.name == ADD_MEMO);
-    if !can_keep || !prompt.tool_rounds.is_empty() {
+    if !can_keep(prompt) || !prompt.tool_rounds.is_empty() {
         return Vec::new();
     }
     let kept = requests.iter().filter_map(|(message, request)| match request {

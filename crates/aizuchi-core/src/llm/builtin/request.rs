@@ -2,8 +2,8 @@
 
 use crate::llm::builtin::keeping::text_to_keep;
 use crate::llm::builtin::matching::{
-    holds, holds_any, is_alone, is_mark, normalize, without_interjection, without_prefixes,
-    without_softener,
+    changes, holds, holds_any, is_alone, is_mark, normalize, without_interjection,
+    without_prefixes, without_softener,
 };
 use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::preamble::{greets, without_call, without_excuse, without_greeting};
@@ -94,6 +94,8 @@ impl Request {
         }
         if let Some(topic) = find_topic(&lower)
             && (!asks || topic.is_asked())
+            // "My number is 4480 now, forget the old one" tells something.
+            && (topic != Topic::ForgetOne || !changes(rest))
         {
             return Request::Topic(topic);
         }
