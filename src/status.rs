@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
+use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::{Archive, ChannelActivity, Spending, StandingOrders, StoreError};
+use aizuchi_core::texts;
 
 const PUBLIC: &str = "public";
 
@@ -37,6 +39,9 @@ pub struct WorkspaceStatus {
     /// In the price table's currency.
     pub money_today: f64,
     pub money_this_month: f64,
+    /// Those of the tokens whose price is not known.
+    pub unpriced_tokens_today: u64,
+    pub unpriced_tokens_this_month: u64,
 }
 
 /// Whether a workspace is heard.
@@ -67,12 +72,18 @@ pub struct ChannelStatus {
     pub decisions_today: BTreeMap<&'static str, usize>,
     pub tokens_today: u64,
     pub money_today: f64,
+    /// Those of the tokens whose price is not known.
+    pub unpriced_tokens_today: u64,
 }
 
-/// What this many tokens cost. Tokens that cost nothing are most probably those of a model without a price, and what they
-/// cost is not known.
-pub fn known_cost(tokens: u64, money: f64) -> Option<f64> {
-    (money > 0.0 || tokens == 0).then_some(money)
+/// What was spent, in words: of tokens without a price nobody knows what they cost.
+pub fn told_cost(language: Language, money: f64, currency: &str, unpriced_tokens: u64) -> String {
+    let known = format!("{money:.2} {currency}");
+    match (unpriced_tokens, money > 0.0) {
+        (0, _) => known,
+        (_, true) => texts::console::cost_partly_unknown(language, &known),
+        (_, false) => texts::console::cost_unknown(language).to_owned(),
+    }
 }
 
 /// A step that waits.
@@ -142,6 +153,8 @@ impl StatusReader<'_> {
             tokens_today: whole.map_or(0, |whole| whole.spent.tokens_in_day),
             money_today: whole.map_or(0.0, |whole| money(whole.spent.micros_in_day)),
             money_this_month: whole.map_or(0.0, |whole| money(whole.spent.micros_in_month)),
+            unpriced_tokens_today: whole.map_or(0, |whole| whole.unpriced_tokens_in_day),
+            unpriced_tokens_this_month: whole.map_or(0, |whole| whole.unpriced_tokens_in_month),
         })
     }
 
@@ -163,6 +176,7 @@ impl StatusReader<'_> {
             decisions_today: known.decisions.get(&channel.id).cloned().unwrap_or_default(),
             tokens_today: spent.map_or(0, |spent| spent.spent.tokens_in_day),
             money_today: spent.map_or(0.0, |spent| money(spent.spent.micros_in_day)),
+            unpriced_tokens_today: spent.map_or(0, |spent| spent.unpriced_tokens_in_day),
             id: channel.id,
         }
     }
@@ -222,11 +236,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_that_cost_nothing_have_no_known_price() {
-        for (tokens, money, expected) in
-            [(0, 0.0, Some(0.0)), (300, 0.5, Some(0.5)), (300, 0.0, None), (0, 0.5, Some(0.5))]
-        {
-            assert_eq!(known_cost(tokens, money), expected, "{tokens} {money}");
+    fn what_tokens_without_a_price_cost_is_not_known() {
+        for (money, unpriced, expected) in [
+            (0.0, 0, "0.00 USD"),
+            (0.5, 0, "0.50 USD"),
+            (0.0, 300, "cost unknown"),
+            (0.5, 300, "0.50 USD, and some of unknown cost"),
+        ] {
+            assert_eq!(told_cost(Language::En, money, "USD", unpriced), expected);
         }
     }
 }

@@ -12,8 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::status::{ChannelStatus, Status, StatusReader, WorkspaceStatus, known_cost};
+use crate::status::{ChannelStatus, Status, StatusReader, WorkspaceStatus, told_cost};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, Store as _};
 
@@ -81,17 +82,14 @@ fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
 fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp) -> String {
     let mut text = format!("\n{}", strip_control_characters(workspace.workspace.as_str()));
     let muted = workspace.muted_until.map(|until| format!(", {}", format_mute(until, now)));
-    let cost = |money| match known_cost(workspace.tokens_today, money) {
-        Some(money) => format!("{money:.2} {currency}"),
-        None => "cost unknown".to_owned(),
-    };
+    let cost = |money, unpriced| told_cost(Language::En, money, currency, unpriced);
     let _ = writeln!(
         text,
         "{}: today {} tokens and {}, this month {}",
         muted.unwrap_or_default(),
         workspace.tokens_today,
-        cost(workspace.money_today),
-        cost(workspace.money_this_month),
+        cost(workspace.money_today, workspace.unpriced_tokens_today),
+        cost(workspace.money_this_month, workspace.unpriced_tokens_this_month),
     );
     let rows: Vec<[String; 6]> =
         workspace.channels.iter().map(|channel| format_channel(channel, now)).collect();

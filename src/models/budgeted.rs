@@ -52,7 +52,7 @@ impl ModelsInUse {
             llm,
             store: self.store.clone(),
             clock: self.clock.clone(),
-            prices: config.models.prices(),
+            prices: config.prices(),
             channel: channel.clone(),
             limits: CallLimits {
                 workspace: rulebook.workspace_limits,
@@ -121,6 +121,7 @@ impl BudgetedModel {
             workspace: self.channel.workspace.clone(),
             channel: Some(self.channel.id.clone()),
             cost,
+            is_priced: self.prices.cost(self.llm.model(), Usage::default()).is_some(),
             at: self.clock.now(),
             reservation: Some(reserved.owner.token),
         };

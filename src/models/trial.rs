@@ -29,23 +29,36 @@ impl ModelsInUse {
         self.metrics.record_model_call(&attempt);
         let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
         let micros = attempt.price.map_or(0, |price| price.micros);
-        if tokens == 0 {
-            return;
-        }
-        self.book(&local::workspace_id(), CallCost { tokens, micros }, attempt.at).await;
+        let call = UnclaimedCall {
+            workspace: local::workspace_id(),
+            channel: None,
+            cost: CallCost { tokens, micros },
+            is_priced: attempt.price.is_some(),
+            at: attempt.at,
+            reservation: None,
+        };
+        self.book(&call).await;
     }
 
     /// Counts what was asked in shadow for a workspace, like any other spending there.
     pub async fn book_shadow(&self, workspace: &WorkspaceId, cost: CallCost) {
-        if cost.tokens > 0 || cost.micros > 0 {
-            self.book(workspace, cost, self.clock.now()).await;
-        }
+        let call = UnclaimedCall {
+            workspace: workspace.clone(),
+            channel: None,
+            cost,
+            // A model without a price is not asked in shadow.
+            is_priced: true,
+            at: self.clock.now(),
+            reservation: None,
+        };
+        self.book(&call).await;
     }
 
-    async fn book(&self, workspace: &WorkspaceId, cost: CallCost, at: Timestamp) {
-        let workspace = workspace.clone();
-        let call = UnclaimedCall { workspace, channel: None, cost, at, reservation: None };
-        if let Err(error) = self.store.book(&call).await {
+    async fn book(&self, call: &UnclaimedCall) {
+        if call.cost.tokens == 0 {
+            return;
+        }
+        if let Err(error) = self.store.book(call).await {
             warn!(error = %error, "what a trial cost could not be booked: {error}");
         }
     }

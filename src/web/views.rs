@@ -105,15 +105,16 @@ pub fn spending(
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
         let money = |micros: u64| micros as f64 / 1e6;
-        // Tokens that cost nothing are those of a model without a price.
-        let price = |micros: u64, tokens: u64| (micros > 0 || tokens == 0).then(|| money(micros));
+        let price = |micros: u64, unpriced: u64| (unpriced == 0).then(|| money(micros));
+        let unpriced = found
+            .map_or((0, 0), |found| (found.unpriced_tokens_in_day, found.unpriced_tokens_in_month));
         let tokens_in_month = found.map_or(0, |found| found.tokens_in_month);
         BudgetView {
             id: channel.cloned(),
             tokens_in_day: spent.tokens_in_day,
             tokens_in_month,
-            price_in_day: price(spent.micros_in_day, spent.tokens_in_day),
-            price_in_month: price(spent.micros_in_month, tokens_in_month),
+            price_in_day: price(spent.micros_in_day, unpriced.0),
+            price_in_month: price(spent.micros_in_month, unpriced.1),
             limits: LimitsView {
                 tokens_per_day: limits.tokens_per_day,
                 price_per_day: limits.micros_per_day.map(money),

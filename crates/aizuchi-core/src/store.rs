@@ -714,6 +714,9 @@ pub struct Spending {
     pub spent: BudgetUsage,
     /// Within the last 30 days. No limit applies to it.
     pub tokens_in_month: u64,
+    /// Those of the tokens whose price is not known.
+    pub unpriced_tokens_in_day: u64,
+    pub unpriced_tokens_in_month: u64,
 }
 
 /// How much is pending.

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::{Extension, State};
 use axum::response::Html;
 
-use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus, known_cost};
+use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus, told_cost};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
 use crate::web::console::snapshot;
@@ -111,10 +111,10 @@ impl Teller<'_> {
         let connection = status.connection.as_ref();
         let outage = connection.and_then(|connection| connection.outage.as_ref());
         let mut facts = connection.map_or(Vec::new(), |connection| self.backfill(connection));
-        let cost = |money| self.cost(status.tokens_today, money);
-        let today = cost(status.money_today);
+        let today = self.cost(status.money_today, status.unpriced_tokens_today);
+        let month = self.cost(status.money_this_month, status.unpriced_tokens_this_month);
         facts.push(texts::console::today_cost(language, status.tokens_today, &today));
-        facts.push(texts::console::month_cost(language, &cost(status.money_this_month)));
+        facts.push(texts::console::month_cost(language, &month));
         let platform = connection.and_then(|connection| connection.platform);
         let local = texts::console::room(language);
         let is_local = status.workspace == workspace_id();
@@ -173,7 +173,7 @@ impl Teller<'_> {
             outcomes: outcomes.collect(),
             cost: match status.tokens_today {
                 0 => "–".to_owned(),
-                tokens => self.cost(tokens, status.money_today),
+                _ => self.cost(status.money_today, status.unpriced_tokens_today),
             },
         }
     }
@@ -187,10 +187,7 @@ impl Teller<'_> {
         }
     }
 
-    fn cost(&self, tokens: u64, money: f64) -> String {
-        match known_cost(tokens, money) {
-            Some(money) => format!("{money:.2} {}", self.currency),
-            None => texts::console::cost_unknown(self.language).to_owned(),
-        }
+    fn cost(&self, money: f64, unpriced_tokens: u64) -> String {
+        told_cost(self.language, money, self.currency, unpriced_tokens)
     }
 }

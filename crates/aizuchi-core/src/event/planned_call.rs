@@ -58,6 +58,8 @@ pub struct UnclaimedCall {
     /// `None`: it was for the whole workspace.
     pub channel: Option<ChannelId>,
     pub cost: CallCost,
+    /// Whether the price of its model is known.
+    pub is_priced: bool,
     pub at: Timestamp,
     /// The token of the reservation in whose place it is booked.
     pub reservation: Option<i64>,

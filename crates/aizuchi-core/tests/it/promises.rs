@@ -676,21 +676,22 @@ async fn usage_is_summed_for_a_day_and_a_month() {
         let spending =
             async |second| store.archive.spending(&workspace(), at(second)).await.unwrap();
         assert_eq!(spending(0).await, []);
-        let (free, dear) = (Price::default(), Price { micros: 42 });
+        let dear = Some(Price { micros: 42 });
         for (conversation, id, second, price) in [
             ("garden", "1", 0, dear),
-            ("kitchen", "2", 2 * DAY, free),
+            ("kitchen", "2", 2 * DAY, None),
             ("garden", "3", 2 * DAY, dear),
         ] {
             let message = message(top_level(conversation), id, at(second), "alice", "hi");
             store.hear(message, Disposition::Judge(until(at(second)))).await;
             let claim = store.claim(second).await.remove(0);
-            let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
+            let asked = Attempt { at: at(second), price, ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
             store.complete(&claim, outcome, second).await;
         }
         let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
-        let used = |channel: Option<&str>, day: (u64, u64), month: (u64, u64)| Spending {
+        // The calls and what they cost, and those whose price is not known.
+        let used = |channel: Option<&str>, day: (u64, u64, u64), month: (u64, u64, u64)| Spending {
             channel: channel.map(ChannelId::new),
             spent: BudgetUsage {
                 tokens_in_day: day.0 * tokens,
@@ -699,22 +700,24 @@ async fn usage_is_summed_for_a_day_and_a_month() {
                 micros_in_month: month.1,
             },
             tokens_in_month: month.0 * tokens,
+            unpriced_tokens_in_day: day.2 * tokens,
+            unpriced_tokens_in_month: month.2 * tokens,
         };
         let (garden, kitchen) = (Some("garden"), Some("kitchen"));
         assert_eq!(
             spending(2 * DAY).await,
             [
-                used(None, (2, 42), (3, 84)),
-                used(garden, (1, 42), (2, 84)),
-                used(kitchen, (1, 0), (1, 0))
+                used(None, (2, 42, 1), (3, 84, 1)),
+                used(garden, (1, 42, 0), (2, 84, 0)),
+                used(kitchen, (1, 0, 1), (1, 0, 1))
             ]
         );
         assert_eq!(
             spending(31 * DAY).await,
             [
-                used(None, (0, 0), (2, 42)),
-                used(garden, (0, 0), (1, 42)),
-                used(kitchen, (0, 0), (1, 0))
+                used(None, (0, 0, 0), (2, 42, 1)),
+                used(garden, (0, 0, 0), (1, 42, 0)),
+                used(kitchen, (0, 0, 0), (1, 0, 1))
             ]
         );
         assert_eq!(spending(40 * DAY).await, []);

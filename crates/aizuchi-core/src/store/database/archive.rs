@@ -510,6 +510,8 @@ fn spending(row: &Row) -> Result<Spending, StoreError> {
             micros_in_month: count("micros_in_month")?,
         },
         tokens_in_month: count("tokens_in_month")?,
+        unpriced_tokens_in_day: count("unpriced_tokens_in_day")?,
+        unpriced_tokens_in_month: count("unpriced_tokens_in_month")?,
     })
 }
 

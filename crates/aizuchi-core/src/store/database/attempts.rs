@@ -94,6 +94,8 @@ async fn record_spending(
     };
     let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
     let cost = CallCost { tokens, micros: attempt.price.map_or(0, |price| price.micros) };
-    let expense = Expense { workspace, channel, at: attempt.at, cost, is_unsolicited };
+    let is_priced = attempt.price.is_some();
+    let at = attempt.at;
+    let expense = Expense { workspace, channel, at, cost, is_priced, is_unsolicited };
     expense.add(connection).await
 }

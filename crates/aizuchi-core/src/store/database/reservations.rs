@@ -103,6 +103,7 @@ pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(
         channel,
         at: call.at,
         cost: call.cost,
+        is_priced: call.is_priced,
         is_unsolicited: false,
     };
     expense.add(connection).await

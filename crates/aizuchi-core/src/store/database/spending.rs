@@ -17,6 +17,8 @@ pub struct Expense<'a> {
     pub channel: &'a str,
     pub at: Timestamp,
     pub cost: CallCost,
+    /// Whether the price of its model is known.
+    pub is_priced: bool,
     /// Whether nobody waited for it.
     pub is_unsolicited: bool,
 }
@@ -33,7 +35,8 @@ impl Expense<'_> {
             .bind(begin(24 * HOUR_MS))
             .bind(tokens)
             .bind(self.cost.micros as i64)
-            .bind(if self.is_unsolicited { tokens } else { 0 });
+            .bind(if self.is_unsolicited { tokens } else { 0 })
+            .bind(if self.is_priced { 0 } else { tokens });
         add.execute(connection).await?;
         Ok(())
     }

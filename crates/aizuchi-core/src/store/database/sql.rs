@@ -501,15 +501,16 @@ statements! {
         WHERE id = ?1";
     FORGET_MOMENTS = "UPDATE decisions SET moment = NULL WHERE moment IS NOT NULL AND workspace = ?1";
     /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4. ?7 are the
-    /// tokens of ?5 that nobody waited for.
+    /// tokens of ?5 that nobody waited for, ?8 those without a price.
     ADD_SPENDING = "
-        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens)
-        SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6, ?7
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens, unpriced_tokens)
+        SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6, ?7, ?8
         FROM (SELECT ?2 AS channel UNION SELECT '') AS c,
             (SELECT 'hour' AS span, CAST(?3 AS BIGINT) AS begin_ms UNION ALL SELECT 'day', CAST(?4 AS BIGINT)) AS s
         WHERE true
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
-            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens";
+            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
+            unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
     /// What the budget of a call has come to at ?3: booked and, by other claims than ?4, reserved; in the workspace ?1
     /// and its channel ?2. And the calls for the decision ?5, and the judge calls about the user ?6.
     CALL_USAGE = concat!(
@@ -522,15 +523,17 @@ statements! {
     );
     /// Books the reservations that have lapsed by ?1, but for that of the claim ?2.
     BOOK_LAPSED_RESERVATIONS = "
-        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens)
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros, unasked_tokens, unpriced_tokens)
         SELECT r.workspace, CASE c.is_all WHEN 1 THEN '' ELSE r.channel END, s.span,
-            r.until_ms - r.until_ms % s.length_ms, sum(r.tokens), sum(r.micros), sum(r.tokens * r.is_unasked)
+            r.until_ms - r.until_ms % s.length_ms, sum(r.tokens), sum(r.micros), sum(r.tokens * r.is_unasked),
+            sum(CASE WHEN r.micros = 0 THEN r.tokens ELSE 0 END)
         FROM reservations AS r, (SELECT 0 AS is_all UNION ALL SELECT 1) AS c,
             (SELECT 'hour' AS span, 3600000 AS length_ms UNION ALL SELECT 'day', 86400000) AS s
         WHERE r.until_ms <= ?1 AND r.token <> ?2 AND (c.is_all = 1 OR r.channel <> '')
         GROUP BY 1, 2, 3, 4
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
-            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens";
+            unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
+            unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
     DROP_LAPSED_RESERVATIONS = "DELETE FROM reservations WHERE until_ms <= ?1 AND token <> ?2";
     PUT_RESERVATION = "
         INSERT INTO reservations (token, workspace, channel, is_unasked, tokens, micros, until_ms)
@@ -775,7 +778,9 @@ statements! {
             CAST(coalesce(sum(unasked_tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS unsolicited_tokens_in_day,
             CAST(coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS micros_in_day,
             CAST(coalesce(sum(tokens) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS tokens_in_month,
-            CAST(coalesce(sum(micros) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS micros_in_month
+            CAST(coalesce(sum(micros) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS micros_in_month,
+            CAST(coalesce(sum(unpriced_tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS unpriced_tokens_in_day,
+            CAST(coalesce(sum(unpriced_tokens) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS unpriced_tokens_in_month
         FROM spending
         WHERE workspace = ?1
             AND (span = 'hour' AND begin_ms > ?2 - 86400000 OR span = 'day' AND begin_ms > ?2 - 2592000000)

@@ -44,18 +44,26 @@ impl SpendingBucket {
 pub(super) struct SpendingSum {
     tokens: u64,
     unsolicited_tokens: u64,
+    /// Those whose price is not known.
+    unpriced_tokens: u64,
     micros: u64,
 }
 
 impl SpendingSum {
-    pub(super) fn of_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
-        let unsolicited_tokens = if is_unsolicited { tokens } else { 0 };
-        Self { tokens, unsolicited_tokens, micros }
+    /// `micros` is `None` if the price of the call's model is not known.
+    pub(super) fn of_call(tokens: u64, micros: Option<u64>, is_unsolicited: bool) -> Self {
+        Self {
+            tokens,
+            unsolicited_tokens: if is_unsolicited { tokens } else { 0 },
+            unpriced_tokens: if micros.is_none() { tokens } else { 0 },
+            micros: micros.unwrap_or(0),
+        }
     }
 
     fn add(&mut self, other: Self) {
         self.tokens += other.tokens;
         self.unsolicited_tokens += other.unsolicited_tokens;
+        self.unpriced_tokens += other.unpriced_tokens;
         self.micros += other.micros;
     }
 }
@@ -229,15 +237,14 @@ impl VolatileState {
         now: Timestamp,
     ) -> BudgetUsage {
         let buckets = self.spending.get(&(workspace.clone(), ChannelId::new(channel)));
-        buckets.map_or(BudgetUsage::default(), |buckets| sum_recent_spending(buckets, now).0)
+        buckets.map_or(BudgetUsage::default(), |buckets| recent_spending(None, buckets, now).spent)
     }
 
     pub(super) fn spending(&self, workspace: &WorkspaceId, now: Timestamp) -> Vec<Spending> {
         let in_workspace = self.spending.iter().filter(|((other, _), _)| other == workspace);
         let spendings = in_workspace.map(|((_, channel), buckets)| {
             let channel = (!channel.as_str().is_empty()).then(|| channel.clone());
-            let (spent, tokens_in_month) = sum_recent_spending(buckets, now);
-            Spending { channel, spent, tokens_in_month }
+            recent_spending(channel, buckets, now)
         });
         let is_any = |spending: &Spending| {
             spending.spent != BudgetUsage::default() || spending.tokens_in_month > 0
@@ -487,26 +494,32 @@ fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-/// The usage of the last day and month, and the tokens of the month.
-fn sum_recent_spending(
+/// The spending of the last day and month.
+fn recent_spending(
+    channel: Option<ChannelId>,
     buckets: &BTreeMap<SpendingBucket, SpendingSum>,
     now: Timestamp,
-) -> (BudgetUsage, u64) {
+) -> Spending {
     let now = now.as_millisecond();
     let after = |bucket| (Bound::Excluded(bucket), Bound::Unbounded);
-    let (mut spent, mut tokens_in_month) = (BudgetUsage::default(), 0);
     let hours = buckets.range(after(SpendingBucket::Hour(now - DAY_MS)));
     let hours = hours.take_while(|(bucket, _)| matches!(bucket, SpendingBucket::Hour(_)));
-    for (_, sum) in hours {
-        spent.tokens_in_day += sum.tokens;
-        spent.unsolicited_tokens_in_day += sum.unsolicited_tokens;
-        spent.micros_in_day += sum.micros;
+    let (mut day, mut month) = (SpendingSum::default(), SpendingSum::default());
+    hours.for_each(|(_, sum)| day.add(*sum));
+    let days = buckets.range(after(SpendingBucket::Day(now - 30 * DAY_MS)));
+    days.for_each(|(_, sum)| month.add(*sum));
+    Spending {
+        channel,
+        spent: BudgetUsage {
+            tokens_in_day: day.tokens,
+            unsolicited_tokens_in_day: day.unsolicited_tokens,
+            micros_in_day: day.micros,
+            micros_in_month: month.micros,
+        },
+        tokens_in_month: month.tokens,
+        unpriced_tokens_in_day: day.unpriced_tokens,
+        unpriced_tokens_in_month: month.unpriced_tokens,
     }
-    for (_, sum) in buckets.range(after(SpendingBucket::Day(now - 30 * DAY_MS))) {
-        tokens_in_month += sum.tokens;
-        spent.micros_in_month += sum.micros;
-    }
-    (spent, tokens_in_month)
 }
 
 /// The last messages up to an intervention.

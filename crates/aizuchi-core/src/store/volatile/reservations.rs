@@ -32,7 +32,11 @@ impl VolatileState {
         if let Some(token) = call.reservation {
             self.reservations.remove(&token);
         }
-        let used = SpendingSum::of_call(call.cost.tokens, call.cost.micros, false);
+        let used = SpendingSum::of_call(
+            call.cost.tokens,
+            call.is_priced.then_some(call.cost.micros),
+            false,
+        );
         let channel = call.channel.clone().unwrap_or_else(|| ChannelId::new(""));
         self.record_spending(&call.workspace, &channel, call.at, used);
     }
@@ -45,6 +49,7 @@ impl VolatileState {
         for call in lapsed {
             self.reservations.remove(&call.owner.token);
             let CallCost { tokens, micros } = call.reserved();
+            let micros = (micros > 0).then_some(micros);
             let used = SpendingSum::of_call(tokens, micros, call.owner.is_unsolicited);
             let channel = ChannelId::new(call.owner.channel_name());
             self.record_spending(&call.owner.workspace, &channel, call.until, used);

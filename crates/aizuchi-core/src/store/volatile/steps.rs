@@ -116,7 +116,7 @@ impl VolatileState {
         for attempt in &attempts {
             let ConversationId { workspace, channel, .. } = claim.event.conversation();
             let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
-            let micros = attempt.price.map_or(0, |price| price.micros);
+            let micros = attempt.price.map(|price| price.micros);
             let used = SpendingSum::of_call(tokens, micros, !claim.is_owed);
             self.record_spending(workspace, channel, attempt.at, used);
         }
