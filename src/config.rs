@@ -81,6 +81,7 @@ use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::Prices;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::local::stage;
 use aizuchi_core::platform::remote::Connector;
@@ -620,12 +621,17 @@ impl Config {
             memory: self.remember_settings(),
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
-            prices: self.models.prices(),
+            prices: self.prices(),
             keeps_exchanges: self.retention.keeps_prompts(),
             secrets: self.secret_scanner(),
             model_timeout: self.longest_call(),
             ..agent::AgentSettings::default()
         }
+    }
+
+    /// What models cost: as the config says, or else as their providers list them.
+    pub fn prices(&self) -> Prices {
+        self.models.prices(&self.minds.models_elsewhere())
     }
 
     /// How long a model call may take, also to a model that is chosen while the program runs.

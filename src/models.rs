@@ -91,12 +91,10 @@ impl ModelsInUse {
         self.minds.judgment.models.name()
     }
 
-    /// Where the model that answers is, if that is not its provider's own address: a name like `openai/qwen` would
-    /// otherwise look as if OpenAI got what is said.
+    /// Where the model that answers is, if that is not its provider's own address.
     pub fn address(&self) -> Option<String> {
-        let settings = self.config.read().minds.response.model.settings()?;
-        let is_elsewhere = settings.api_base != settings.provider.default_api_base();
-        is_elsewhere.then_some(settings.api_base)
+        let config = self.config.read();
+        config.minds.response.model.address_elsewhere().map(str::to_owned)
     }
 
     pub fn is_builtin(&self) -> bool {

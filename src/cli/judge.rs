@@ -146,7 +146,7 @@ impl JudgeArgs {
         );
         let mind = models::build_mind(&resolved, &config.persona(), &Clock::system())?;
         let llm = mind.models.all().into_iter().next().context("there is no model")?;
-        let prices = config.models.prices();
+        let prices = config.prices();
         let is_priced = prices.cost(llm.model(), Default::default()).is_some();
         anyhow::ensure!(
             is_priced || self.max_calls.is_some(),

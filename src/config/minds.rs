@@ -1,6 +1,6 @@
 //! Resolves which model each agent uses and how it is reached, with everything that the agents leave out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, ModelParamsConfig};
 use crate::config::chosen::{MODEL_VARIABLE, chosen_agents};
@@ -12,6 +12,8 @@ use crate::config::values::WebUrl;
 use crate::config::{Config, ModelSelection};
 use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
 use aizuchi_import::kotonoha::to_model_id;
 
 /// The mind of each agent.
@@ -73,6 +75,22 @@ impl Default for ResolvedMinds {
 }
 
 impl ResolvedModel {
+    /// Its address, if that is not its provider's own.
+    pub fn address_elsewhere(&self) -> Option<&str> {
+        let base = self.endpoint.as_ref().map(|endpoint| &*endpoint.base);
+        let own = self.id.provider().map(Provider::default_api_base);
+        base.filter(|base| Some(*base) != own)
+    }
+
+    /// Its name, with its address if that is not its provider's own: `openai/qwen` alone would look as if OpenAI got
+    /// what is said.
+    pub fn shown_name(&self, language: Language) -> String {
+        match self.address_elsewhere() {
+            Some(address) => texts::models::at(language, &self.id.to_string(), address),
+            None => self.id.to_string(),
+        }
+    }
+
     /// The same model with the key and the headers that `newer` has for it, if that is the same model at the same place.
     fn with_key_of(&self, newer: &Self) -> Self {
         let mut renewed = self.clone();
@@ -171,6 +189,17 @@ impl ResolvedMinds {
 }
 
 impl ResolvedMinds {
+    /// The models that are not at the address of the provider in their name: `openai/qwen` on a server of one's own.
+    pub fn models_elsewhere(&self) -> BTreeSet<String> {
+        let minds = [&self.response, &self.judgment, &self.memory, &self.state];
+        let models =
+            minds.into_iter().flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback));
+        models
+            .filter(|model| model.address_elsewhere().is_some())
+            .map(|model| model.id.to_string())
+            .collect()
+    }
+
     /// Every model that may be called, including fallbacks.
     pub fn models_in_use(&self, state: StateCall) -> impl Iterator<Item = &ModelId> {
         let state_mind = match state {

@@ -1,6 +1,6 @@
 //! The `models` section: timeouts, attempts and prices of all models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,12 +50,14 @@ pub struct PriceConfig {
 pub struct Currency(pub String);
 
 impl ModelsConfig {
-    /// The price table of the agent: what is configured, then the list prices.
-    pub fn prices(&self) -> Prices {
+    /// The price table of the agent: what is configured, then the list prices. Models `elsewhere` are not at the
+    /// provider whose list that is.
+    pub fn prices(&self, elsewhere: &BTreeSet<String>) -> Prices {
         let mut prices = match self.currency.0.as_str() {
             LIST_CURRENCY => Prices::list(),
             _ => Prices::default(),
         };
+        prices.0.retain(|model, _| !elsewhere.contains(model));
         prices.0.extend(self.configured_prices().0);
         prices
     }

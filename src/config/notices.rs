@@ -176,7 +176,7 @@ fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigP
 /// The warning that a limit on money cannot work, because a model has no price.
 fn missing_prices_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let (limit, location) = first_money_limit(tree)?;
-    let Prices(prices) = config.models.prices();
+    let Prices(prices) = config.prices();
     let models: Vec<String> = config
         .minds
         .models_in_use(config.decision.state)

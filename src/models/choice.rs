@@ -4,6 +4,7 @@
 use crate::config::Config;
 use crate::config::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
 use crate::config::env_file::Change;
+use crate::config::minds::ResolvedModel;
 use crate::config::model_sources::ModelOrigin;
 use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
@@ -55,7 +56,7 @@ pub enum ChoiceError {
     NotFoundHere,
     /// The model was tried and has this problem. Without one, its answer was of no use.
     Failed {
-        model: String,
+        model: Box<ResolvedModel>,
         problem: Option<ModelProblem>,
     },
     NotSaved(anyhow::Error),
@@ -85,10 +86,10 @@ impl ChoiceError {
             ChoiceError::NotFoundHere => texts::models::not_found_here(language).to_owned(),
             ChoiceError::Failed { model, problem: Some(problem) } => {
                 let problem = texts::models::problem(language, *problem);
-                texts::models::try_failed(language, model, problem)
+                texts::models::try_failed(language, &model.shown_name(language), problem)
             }
             ChoiceError::Failed { model, problem: None } => {
-                texts::models::try_failed_unusably(language, model)
+                texts::models::try_failed_unusably(language, &model.shown_name(language))
             }
             ChoiceError::NotSaved(error) => {
                 texts::models::not_saved(language, &format!("{error:#}"))
@@ -123,9 +124,9 @@ impl ModelsInUse {
             ProviderMind::new(&settings, self.clock.clone()).map_err(ChoiceError::NotSaved)?;
         let began = self.clock.now();
         let checked = mind.check().await;
-        self.record_trial(mind.model(), began, &checked, &chosen.models.prices()).await;
+        self.record_trial(mind.model(), began, &checked, &chosen.prices()).await;
         checked.map(|_| ()).map_err(|_| ChoiceError::Failed {
-            model: model.id.to_string(),
+            model: Box::new(model.clone()),
             problem: mind.problem(),
         })
     }
@@ -168,6 +169,11 @@ fn changes(
             Ok(changes)
         }
         Choice::Compatible { api_base, model, key } => {
+            // People type `localhost:8000`.
+            let api_base = match api_base.contains("://") || api_base.is_empty() {
+                true => api_base,
+                false => format!("http://{api_base}"),
+            };
             let is_address = ["http://", "https://"].iter().any(|it| api_base.starts_with(it));
             if !is_address || !is_plain(&api_base) {
                 return Err(ChoiceError::MalformedAddress);

@@ -46,7 +46,7 @@ impl ReportOptions {
             persona: config.persona.name.0.clone(),
             zone,
             costs: CostBasis {
-                prices: config.models.prices(),
+                prices: config.prices(),
                 currency: config.models.currency.0.clone(),
                 configured: hosted.map(ToString::to_string).collect(),
             },

@@ -55,7 +55,10 @@ impl Cap {
 }
 
 /// The fields of a page's form.
-pub(super) fn form<T>(sent: Result<Form<T>, FormRejection>, language: Language) -> Result<T, ApiProblem> {
+pub(super) fn form<T>(
+    sent: Result<Form<T>, FormRejection>,
+    language: Language,
+) -> Result<T, ApiProblem> {
     match sent {
         Ok(Form(fields)) => Ok(fields),
         Err(_) => Err(refused(texts::shadow::wrong_form(language))),
@@ -95,7 +98,7 @@ pub(super) fn model(
         parameters,
         cache: web.shadow_answers.at(web.clock.now()),
         limits: CallLimits {
-            prices: config.models.prices(),
+            prices: config.prices(),
             max_cost_micros: cap.map_or(0, |cap| cap.0),
             max_calls: Some(MOST_CALLS),
             timeout: config.minds.longest_call(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::command::aizuchi;
 use crate::program::Home;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
@@ -60,6 +61,44 @@ async fn a_model_answers_and_the_ledger_has_its_price() {
     let page = program.request("/").await.text().await.unwrap();
     assert!(page.contains("openai/large-1"), "{page}");
     assert_eq!(program.stop(), Some(0));
+}
+
+/// A list price is its provider's, and a model of another server has none by its name alone.
+#[tokio::test]
+async fn a_model_of_another_server_has_no_list_price() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Says("Ahoy, alice!".to_owned())]);
+    let home = home(&server, "openai/gpt-4o-mini", "");
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let message = program.says("alice", "@Aizuchi hello").await;
+    program.wait_for(0, is_answer).await;
+    let rows = program.get(&format!("/api/decisions?message={message}")).await;
+    let attempt = &rows["decisions"][0]["attempts"][0];
+    assert_eq!(
+        (&attempt["model"], &attempt["price"]),
+        (&json!("openai/gpt-4o-mini"), &json!(null))
+    );
+    let spending = program.get("/api/spending").await;
+    assert_eq!(spending["workspace"]["price_in_day"], json!(null), "{spending}");
+    let mut status = aizuchi();
+    status.env("TEST_KEY", KEY).arg("--config").arg(home.config()).arg("status");
+    let status = String::from_utf8(status.output().unwrap().stdout).unwrap();
+    assert!(status.contains("tokens and cost unknown, this month cost unknown"), "{status}");
+}
+
+/// What the config says costs nothing costs nothing.
+#[tokio::test]
+async fn a_model_that_costs_nothing_has_a_known_price() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Says("Ahoy, alice!".to_owned())]);
+    let free = "models:\n  prices:\n    openai/large-1: {input: 0, output: 0}\n";
+    let home = home(&server, "openai/large-1", free);
+    let program = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    program.says("alice", "@Aizuchi hello").await;
+    program.wait_for(0, is_answer).await;
+    let spending = program.get("/api/spending").await;
+    assert_eq!(spending["workspace"]["price_in_day"], json!(0.0), "{spending}");
+    assert!(spending["workspace"]["tokens_in_day"].as_u64() > Some(0), "{spending}");
 }
 
 #[tokio::test]

@@ -35,7 +35,8 @@ fn folder(base: &str, model: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rooms.jsonl"), rooms()).unwrap();
     let config = format!(
-        "agents:\n  judgment:\n    model_id: {model}\n    client_args: {{api_key: sk-test, api_base: \"{base}/v1\"}}\n"
+        "agents:\n  judgment:\n    model_id: {model}\n    client_args: {{api_key: sk-test, api_base: \"{base}/v1\"}}\n\
+         models:\n  prices:\n    openai/gpt-4o-mini: {{input: 0.15, cached_input: 0.075, output: 0.6}}\n"
     );
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     folder

@@ -56,15 +56,19 @@ export class Models {
     const print = JSON.stringify(summary);
     if (print === this.#print) return;
     this.#print = print;
-    settings.mind = summary.response;
-    settings.judge = summary.judgment;
-    fillMinds();
+    this.#tell({ ...summary, address: null });
     this.#refresh();
+  }
+
+  #tell({ response, judgment, address }) {
+    Object.assign(settings, { mind: response, judge: judgment, address });
+    fillMinds();
   }
 
   async #refresh() {
     try {
       this.#models = await fetchModels();
+      this.#tell(this.#models);
     } catch (problem) {
       // The stream's next word brings it again.
       if (!(problem instanceof Refusal)) throw problem;
@@ -237,9 +241,7 @@ export class Models {
     this.#say("");
     try {
       this.#models = await act();
-      settings.mind = this.#models.response;
-      settings.judge = this.#models.judgment;
-      fillMinds();
+      this.#tell(this.#models);
       this.#draw();
       return true;
     } catch (problem) {

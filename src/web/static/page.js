@@ -28,10 +28,13 @@ export function fillPage() {
 
 /** Says who thinks here, which may change while the page is open. */
 export function fillMinds() {
-  const { mind } = settings;
-  const judge = settings.judge ?? mind;
+  const judge = settings.judge ?? settings.mind;
+  const who = minds(settings.mind, judge);
+  // `openai/qwen` alone would look as if OpenAI got what is said.
+  const { address } = settings;
+  const mind = address ? say("model_at", { model: settings.mind, address }) : settings.mind;
   for (const element of document.querySelectorAll("[data-minds]")) {
-    element.textContent = say(`${element.dataset.minds}_${minds(mind, judge)}`, { mind, judge });
+    element.textContent = say(`${element.dataset.minds}_${who}`, { mind, judge });
   }
 }
 

@@ -22,7 +22,9 @@ async fn a_found_model_is_used_with_one_click() {
     alice.click("model-offer-use").await;
     for tab in [&alice, &bob] {
         let fact = "return document.querySelector('[data-minds=fact]').textContent";
-        tab.expect_result(fact, json!("The model ollama/qwen3:8b decides and answers.")).await;
+        let named =
+            format!("The model ollama/qwen3:8b at {}/v1/ decides and answers.", server.base);
+        tab.expect_result(fact, json!(named)).await;
         expect_hidden(tab, "model-offer").await;
     }
     alice.post("@Aizuchi who are you?").await;
@@ -86,7 +88,8 @@ async fn a_key_is_typed_on_the_page() {
     let page = "return document.documentElement.outerHTML.includes('sk-test')";
     alice.expect_result(page, json!(false)).await;
     let fact = "return document.querySelector('[data-minds=fact]').textContent";
-    alice.expect_result(fact, json!("The model openai/large-1 decides and answers.")).await;
+    let named = format!("The model openai/large-1 at {}/v1/ decides and answers.", server.base);
+    alice.expect_result(fact, json!(named)).await;
     browser.close().await;
 }
 

@@ -7,6 +7,7 @@ use crate::texts::pick;
 texts! {
     /// `problem` is [`problem`].
     problem_of(model: &str, problem: &str): "{model}: {problem}" / "{model}: {problem}";
+    at(model: &str, address: &str): "{model} at {address}" / "{model}（{address}）";
     server_answers(server: &str, model: &str):
         "{server} is running here with {model}." / "このマシンで {server} が動いていて、{model} を使えます。";
     server_has_no_model(server: &str):
