@@ -1,6 +1,5 @@
 //! One answer of the built-in mind to one message, by what it wants. What it has to look up is in `lookup`.
 
-use std::iter;
 use std::sync::Arc;
 
 use crate::chat::{AuthorKind, Message, UserId, to_single_line};
@@ -9,7 +8,6 @@ use crate::llm::builtin::days::named_day;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::preamble::{greets, without_call};
-use crate::llm::builtin::questions::questions_in;
 use crate::llm::builtin::quotes::names;
 use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::vocabulary::{LAUGH, WELCOME, truncate_quote};
@@ -63,7 +61,7 @@ impl<'a> Answer<'a> {
                 texts::builtin::kept(language, Name(&self.name), &quote)
             }
             Request::Said { speaker, topic } => self.said(speaker.as_deref(), topic),
-            Request::Topic(topic) => self.each_question().unwrap_or_else(|| self.topic(*topic)),
+            Request::Topic(topic) => self.several_answers().unwrap_or_else(|| self.topic(*topic)),
             Request::News(News::Good) => {
                 texts::builtin::congratulations(language, Name(&self.name))
             }
@@ -86,21 +84,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// An answer to each of several questions, one of which it answers by itself: "what day is it? When is the review?".
-    fn each_question(&self) -> Option<String> {
-        let persona = &self.prompt.persona.name;
-        let text = without_call(&self.message.text, persona);
-        let questions = questions_in(&text);
-        let answer = |question: &&str| match Request::parse(question, persona, iter::empty()) {
-            Request::Topic(topic) => Some(self.topic(topic)),
-            Request::Question(question) => Some(self.question(&question)),
-            _ => None,
-        };
-        let answers: Option<Vec<String>> = questions.iter().map(answer).collect();
-        answers.filter(|answers| answers.len() > 1).map(|answers| answers.join("\n"))
-    }
-
-    fn topic(&self, topic: Topic) -> String {
+    pub fn topic(&self, topic: Topic) -> String {
         let (language, name) = (self.language, Name(&self.name));
         let persona = &self.prompt.persona.name;
         let now = &self.prompt.now;

@@ -1,6 +1,7 @@
 //! What an answer of the built-in mind looks up: who said what, what answers a question, what was said last, what is open.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use crate::chat::to_single_line;
 use crate::context::conversation_analysis::{
@@ -117,6 +118,12 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// An answer to each of the message's questions, if there are several and one has an answer.
+    pub fn several_answers(&self) -> Option<String> {
+        let text = without_call(&self.message.text, &self.prompt.persona.name);
+        self.several_questions(&questions_in(&text), &self.quotes())
+    }
+
     /// An answer to each of several questions, if one of them has one.
     fn several_questions(&self, questions: &[&str], quotes: &Quotes<'_>) -> Option<String> {
         if questions.len() < 2 {
@@ -125,7 +132,11 @@ impl<'a> Answer<'a> {
         let (mut answers, mut is_any_known, mut earlier) = (Vec::new(), false, None);
         for question in questions {
             let has_matter = !content_words(question).is_empty();
-            let known = self.known(question, earlier.filter(|_| !has_matter), quotes);
+            let persona = &self.prompt.persona.name;
+            let known = match Request::parse(question, persona, iter::empty()) {
+                Request::Topic(topic) => Some(self.topic(topic)),
+                _ => self.known(question, earlier.filter(|_| !has_matter), quotes),
+            };
             is_any_known |= known.is_some();
             // "Really? …" asks for nothing.
             let is_asked = has_matter || earlier.is_some();

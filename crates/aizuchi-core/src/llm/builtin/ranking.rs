@@ -90,6 +90,7 @@ impl<'a> Question<'a> {
                     && changes
                     && is_shortly_behind(quote, best)
                     && !is_about_another()
+                    && !has_other_subject(&quote.text, &best.text)
             };
             let is_same = *has >= share || (changes && *has > MIN_SHARE);
             goes_on()
@@ -199,9 +200,7 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
     let having = |word: &String| held.iter().filter(|(own, _)| own.contains(word)).count();
     let topic = as_written(topic, quotes.iter().map(|quote| &*quote.text));
     let faint = faint_words(&topic).into_iter().filter(|word| having(word) > 0);
-    static KINDS: LazyLock<BTreeSet<String>> =
-        LazyLock::new(|| content_words(&List::Kinds.phrases().join(" ")));
-    let kinds = &*KINDS;
+    let kinds = kinds();
     let firm = content_words(&topic);
     // Alone, even such a word is a matter.
     let is_matter = |word: &String| !kinds.contains(word) || firm.is_subset(kinds);
@@ -222,6 +221,20 @@ pub fn rank<'q, 'a>(topic: &str, quotes: &[&'q Quote<'a>]) -> Vec<(f64, &'q Quot
         true => Vec::new(),
         false => held.iter().zip(quotes).map(|(words, quote)| (share(words), *quote)).collect(),
     }
+}
+
+/// What something is of a matter, and no matter itself: "time", 「場所」.
+fn kinds() -> &'static BTreeSet<String> {
+    static KINDS: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| content_words(&List::Kinds.phrases().join(" ")));
+    &KINDS
+}
+
+/// Whether a text names what it is about, and another one has no word of that: 「訪問は15時に変更になりました」 behind 「定例は木曜です」.
+fn has_other_subject(text: &str, other: &str) -> bool {
+    let Some((subject, _)) = text.split_once('は') else { return false };
+    let subject: BTreeSet<String> = content_words(subject).difference(kinds()).cloned().collect();
+    !subject.is_empty() && subject.is_disjoint(&content_words(other))
 }
 
 /// Whether it was said in the same conversation soon after.
