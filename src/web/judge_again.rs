@@ -66,7 +66,7 @@ impl JudgedMoment {
         let mut channels = channels.filter(|channel| channel.id == decision.conversation.channel);
         let channel = channels.next();
         let channel = channel.unwrap_or_else(|| unknown_channel(&decision.conversation));
-        let rejudgment = rejudgment(web, &decision, &channel).await?.map(Arc::new);
+        let rejudgment = rejudgment(web, &decision, &channel, language).await?.map(Arc::new);
         Ok(Self { channel, rejudgment })
     }
 }
@@ -75,6 +75,7 @@ async fn rejudgment(
     web: &Web,
     decision: &Decision,
     channel: &Channel,
+    page: Language,
 ) -> Result<Result<Rejudgment, Unjudgeable>, ApiProblem> {
     let exchanges = web.archive.exchanges(decision.id).await?;
     let call = match recorded_call(decision, exchanges) {
@@ -87,16 +88,16 @@ async fn rejudgment(
     let moment = PastMoment::read(archive, store, decision.clone(), window).await?;
     let Some(moment) = moment else { return Ok(Err(Unjudgeable::MessagesGone)) };
     let language = language_of(archive, &config, &decision.conversation).await?;
-    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error))?;
+    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error, page))?;
     let context = moment.context(archive, channel).await?;
     let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
     let context = prompts::fitted(context, mode, &rules);
     Ok(Ok(Rejudgment::new(&moment, call, context, &prompts)))
 }
 
-pub fn unprepared(error: &anyhow::Error) -> ApiProblem {
+pub fn unprepared(error: &anyhow::Error, language: Language) -> ApiProblem {
     tracing::error!(error = format!("{error:#}"), "a prompt could not be prepared");
-    let sentence = "the prompt could not be prepared; the log says why";
+    let sentence = texts::shadow::prompt_unprepared(language);
     ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
 }
 
@@ -125,7 +126,7 @@ pub async fn ask(
     language: Language,
 ) -> Result<Asked, ApiProblem> {
     let prepared = web.models.shadow_judge();
-    let mut judge = shadow::budgeted(web, &moment.channel, prepared, cap)?;
+    let mut judge = shadow::budgeted(web, &moment.channel, prepared, cap, language)?;
     // To ask again is to ask, whatever it said a minute ago.
     judge.model.cache = Arc::<AnswerCache>::default();
     let (model, rejudgment) = (judge.model.clone(), rejudgment.clone());

@@ -85,10 +85,11 @@ pub(super) fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
     cap: Option<Cap>,
+    language: Language,
 ) -> Result<ShadowModel, ApiProblem> {
     let unusable = |error: anyhow::Error| {
         tracing::error!(error = format!("{error:#}"), "a model could not be prepared");
-        let sentence = "the model could not be prepared; the log says why";
+        let sentence = texts::shadow::model_unprepared(language);
         ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
     };
     let (llm, parameters) = prepared.map_err(unusable)?;
@@ -107,8 +108,7 @@ pub(super) fn model(
     };
     if cap.is_some() && !is_builtin(&model) && !is_priced(&model) {
         // A cap on money would hold nothing back.
-        let sentence = "the model's price is not known; write it to `models.prices` first";
-        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+        return Err(refused(texts::shadow::unpriced(language)));
     }
     Ok(model)
 }
@@ -132,8 +132,9 @@ pub(super) fn budgeted(
     channel: &Channel,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
     cap: Option<Cap>,
+    language: Language,
 ) -> Result<BudgetedShadow, ApiProblem> {
-    let mut model = model(web, prepared, cap)?;
+    let mut model = model(web, prepared, cap, language)?;
     let budgeted = web.models.within_budget(model.llm, channel);
     model.llm = budgeted.clone();
     model.limits.timeout = model.limits.timeout.min(LONGEST_CALL);

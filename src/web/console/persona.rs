@@ -141,8 +141,8 @@ async fn result(
     order: &Order<'_>,
 ) -> Result<ResultView, ApiProblem> {
     let (access, channel) = (&visitor.access, order.channel);
-    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap)?;
-    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap)?;
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap, language)?;
+    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap, language)?;
     let moments = tried_moments(web, language, order).await?;
     let stored = shown(&moments);
     workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&stored)).await?;
@@ -228,7 +228,7 @@ impl PersonaPrompts<'_> {
     /// The present persona fits, since the program runs with it.
     fn refusal(&self, error: &anyhow::Error) -> ApiProblem {
         match self.personas.len() {
-            1 => unprepared(error),
+            1 => unprepared(error, self.language),
             _ => {
                 let sentence = texts::shadow::does_not_fit(self.language);
                 ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)

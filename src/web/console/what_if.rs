@@ -127,7 +127,7 @@ async fn result(
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
-    let model = shadow::model(web, web.models.shadow_judge(), cap)?;
+    let model = shadow::model(web, web.models.shadow_judge(), cap, language)?;
     let patch = tried.patch();
     let what_if = WhatIf { material: material.clone(), tried, model: model.clone() };
     let (books, workspace) = (web.clone(), channel.workspace.clone());

@@ -122,6 +122,9 @@ texts! {
     does_not_fit:
         "With this persona, `context.max_tokens` leaves too little room for messages; a config with it would be refused."
         / "このペルソナでは `context.max_tokens` に発言の入る余地がありません。設定としても受け付けられません。";
+    model_unprepared: "The model could not be prepared. The log says why." / "モデルの準備に失敗しました。理由はログにあります。";
+    prompt_unprepared: "The prompt could not be prepared. The log says why." / "プロンプトの準備に失敗しました。理由はログにあります。";
+    unpriced: "The model’s price is not known. Write it to `models.prices` first." / "モデルの料金が不明です。先に `models.prices` に書いてください。";
     wrong_form: "This form can’t be read. Open the page again, and send its own form." / "フォームを読み取れません。ページを開き直して送り直してください。";
     wrong_cap: "The cap must be an amount from 0 to 5." / "上限は 0 から 5 の金額にしてください。";
     may_not_ask: "Your role may look, and ask nobody." / "あなたの役割では、見ることはできますが、モデルには聞けません。";
