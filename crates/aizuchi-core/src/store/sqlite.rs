@@ -53,6 +53,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (31, "salt", include_str!("../../migrations/sqlite/0031_salt.sql")),
     (32, "cockpit", include_str!("../../migrations/sqlite/0032_cockpit.sql")),
     (33, "earlier answers", include_str!("../../migrations/sqlite/0033_earlier_answers.sql")),
+    (34, "expiry", include_str!("../../migrations/sqlite/0034_expiry.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
