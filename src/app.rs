@@ -220,7 +220,12 @@ impl App {
         let prompts = prompts.collect();
         let live =
             LiveSettings { config: current_config, rulebook, prompts, models: models.clone() };
-        let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
+        let forgetter = Forgetter::new(
+            store.clone(),
+            channel_cache.clone(),
+            clock.clone(),
+            config.message_retention(),
+        );
         let learner = Learner {
             archive: store.clone(),
             clock: clock.clone(),

@@ -22,6 +22,7 @@ mod deploy;
 mod discord;
 mod docs;
 mod eval;
+mod expiry;
 mod fakes;
 mod forget;
 mod found_config;
