@@ -675,6 +675,8 @@ pub struct HearReceipt {
     pub is_new: bool,
     /// The work in flight in this conversation is superseded.
     pub has_superseded: bool,
+    /// The decision that the message belongs to from now on, if it leads to one.
+    pub decision: Option<DecisionId>,
     pub revision: u64,
 }
 
