@@ -49,6 +49,7 @@ mod search;
 mod slack;
 mod slack_command;
 mod tidy;
+mod traces;
 mod transfer;
 mod tune;
 mod two_processes;
