@@ -78,6 +78,7 @@ pub struct App {
     writer: JoinHandle<anyhow::Result<()>>,
     writer_stop: CancellationToken,
     runner: Runner,
+    installation: Arc<str>,
     retention: Retention,
     backup: Option<ScheduledBackup>,
     forgetter: Forgetter,
@@ -220,7 +221,12 @@ impl App {
         let prompts = prompts.collect();
         let live =
             LiveSettings { config: current_config, rulebook, prompts, models: models.clone() };
-        let forgetter = Forgetter::new(store.clone(), channel_cache.clone(), clock.clone());
+        let forgetter = Forgetter::new(
+            store.clone(),
+            channel_cache.clone(),
+            clock.clone(),
+            config.message_retention(),
+        );
         let learner = Learner {
             archive: store.clone(),
             clock: clock.clone(),
@@ -228,6 +234,7 @@ impl App {
             gates: agent.learned_gates.clone(),
         };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
+        let installation = store.installation();
         let retention = Retention {
             store: store.clone(),
             clock: clock.clone(),
@@ -293,6 +300,7 @@ impl App {
             writer,
             writer_stop,
             runner,
+            installation,
             retention,
             backup,
             forgetter,
@@ -309,6 +317,11 @@ impl App {
     /// The models, and which others could be used.
     pub fn models(&self) -> Arc<ModelsInUse> {
         self.models.clone()
+    }
+
+    /// Identifies the database.
+    pub fn installation(&self) -> Arc<str> {
+        self.installation.clone()
     }
 
     /// Who the bot is on each connected platform.

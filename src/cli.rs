@@ -35,6 +35,7 @@ mod run;
 mod search;
 mod slack;
 mod status;
+mod traces;
 mod transfer;
 mod tune;
 mod why;
@@ -57,6 +58,7 @@ use crate::app::{App, browser};
 use crate::cli::model::ModelFlag;
 use crate::cli::reload::Reload;
 use crate::cli::run::RunArgs;
+use crate::cli::traces::Traces;
 use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -261,12 +263,20 @@ fn run_app(
     let started = Instant::now();
     let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
     run.apply(&mut config)?;
-    let levels = log::init(&config.logging);
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let (traces, problem) = match Traces::from_environment(runtime.handle().clone()) {
+        Ok(traces) => (traces, None),
+        Err(error) => (None, Some(error)),
+    };
+    let levels = log::init(&config.logging, traces.as_ref());
+    if let Some(problem) = problem {
+        // Its cause may hold the address, which may hold a secret.
+        warn!("traces are off: {problem}");
+    }
     for warning in warnings {
         warn!("{warning}");
     }
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let mut stops = StopSignals::listen()?;
         let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
@@ -275,6 +285,9 @@ fn run_app(
             // A process on standby has nothing to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
+        if let Some(traces) = &traces {
+            traces.set_installation(&app.installation());
+        }
         let language = config.language.own();
         print(&welcome_text(&config, source, &app))?;
         if run.open {
@@ -308,7 +321,11 @@ fn run_app(
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
             () = stops.recv() => anyhow::bail!("stopped immediately; Aizuchi finishes the work at the next start"),
         }
-    })
+    });
+    if let Some(traces) = traces {
+        traces.shutdown();
+    }
+    ended
 }
 
 /// Writes to stdout. A closed pipe is not an error.

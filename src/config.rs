@@ -647,6 +647,12 @@ impl Config {
         runner::RunnerSettings { lease, ..defaults }
     }
 
+    /// How long messages are kept. `None`: for ever.
+    pub fn message_retention(&self) -> Option<SignedDuration> {
+        let days = i32::try_from(self.retention.messages_days?.0).unwrap_or(i32::MAX);
+        Some(SignedDuration::from_hours(24) * days)
+    }
+
     /// How long prompts and model responses are kept.
     pub fn prompt_retention(&self) -> SignedDuration {
         SignedDuration::from_hours(24)

@@ -113,11 +113,19 @@ impl DecisionDetails {
         values
     }
 
+    /// Why it ended as it did, or that this was too old to be kept.
+    pub fn why(&self, language: Language) -> Option<&str> {
+        let decision = &self.decision;
+        let gone = decision.is_expired.then(|| texts::ledger::reason_expired(language));
+        decision.why.as_deref().filter(|why| !why.is_empty()).or(gone)
+    }
+
     /// What the judge found, and what became of it.
     pub fn verdict_values(&self, language: Language) -> Vec<LabeledValue> {
         let judgment = self.decision.judgment.iter();
+        let is_expired = self.decision.is_expired;
         let mut values: Vec<LabeledValue> =
-            judgment.flat_map(|judgment| judgment_values(judgment, language)).collect();
+            judgment.flat_map(|judgment| judgment_values(judgment, is_expired, language)).collect();
         values.extend(self.about.as_ref().map(|message| {
             LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
@@ -170,10 +178,13 @@ async fn load_messages(
     Ok(messages)
 }
 
-/// The text of a message, or a note that it was deleted.
+/// The text of a message, or a note that it was deleted or was too old.
 pub fn message_text(message: &StoredMessage, language: Language) -> String {
-    let deleted = texts::ledger::deleted(language);
-    if message.is_deleted { deleted.to_owned() } else { message.message.text.to_string() }
+    match (message.is_expired, message.is_deleted) {
+        (true, _) => texts::ledger::expired(language).to_owned(),
+        (false, true) => texts::ledger::deleted(language).to_owned(),
+        (false, false) => message.message.text.to_string(),
+    }
 }
 
 fn quote_message(message: &StoredMessage, language: Language) -> String {
@@ -211,15 +222,15 @@ fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<Labeled
     values
 }
 
-fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue> {
+fn judgment_values(judgment: &Judgment, is_expired: bool, language: Language) -> Vec<LabeledValue> {
     let wants = match judgment.should_respond {
         true => texts::ledger::speak(language),
         false => texts::ledger::stay_silent(language),
     };
     let mut values = vec![LabeledValue::new(texts::ledger::verdict(language), wants)];
-    if !judgment.reason.is_empty() {
-        values.push(LabeledValue::new(texts::ledger::reason(language), judgment.reason.as_str()));
-    }
+    let gone = is_expired.then(|| texts::ledger::reason_expired(language));
+    let reason = Some(judgment.reason.as_str()).filter(|reason| !reason.is_empty()).or(gone);
+    values.extend(reason.map(|reason| LabeledValue::new(texts::ledger::reason(language), reason)));
     let confidence = format!("{:.2}", judgment.confidence);
     values.push(LabeledValue::new(texts::ledger::confidence(language), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);

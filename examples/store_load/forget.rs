@@ -43,7 +43,7 @@ pub async fn measure(
 async fn until_forgotten(store: &Arc<DatabaseStore>) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let cache = Arc::new(ChannelCache::default());
-    let forgetter = Forgetter::new(store.clone(), cache, Clock::system());
+    let forgetter = Forgetter::new(store.clone(), cache, Clock::system(), None);
     let running = tokio::spawn(forgetter.run(stop.clone()));
     let until_scrub_is = async |is_due| {
         while store.scrub_due_since().await?.is_some() != is_due {

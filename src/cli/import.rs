@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +17,7 @@ use crate::replay::history::History;
 use crate::replay::to_import;
 use aizuchi_core::chat::{UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
@@ -55,6 +57,7 @@ impl ImportArgs {
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
             let data = self.read(&config, &workspace).await?;
+            let expired = count_expired(&data, &config, Timestamp::now());
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let import = async {
@@ -64,7 +67,7 @@ impl ImportArgs {
             };
             let (writer_end, report) = tokio::join!(writer.run(stop.clone()), import);
             writer_end?;
-            print(&describe_report(&report?, &config))?;
+            print(&describe_report(&report?, expired, &config))?;
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -150,7 +153,14 @@ async fn import_with_progress(
     Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
 }
 
-fn describe_report(report: &ImportReport, config: &Config) -> String {
+/// How many of the messages are older than messages are kept.
+fn count_expired(data: &ImportData, config: &Config, now: Timestamp) -> usize {
+    let Some(max_age) = config.message_retention() else { return 0 };
+    let before = expires_before(now, max_age);
+    data.messages.iter().filter(|imported| imported.message.at < before).count()
+}
+
+fn describe_report(report: &ImportReport, expired: usize, config: &Config) -> String {
     let ImportReport { channels, users, messages, memories, memos, skipped } = report;
     let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
         format!("{kind:<9} {new} imported, {existing} known already\n")
@@ -171,6 +181,12 @@ fn describe_report(report: &ImportReport, config: &Config) -> String {
     if channels.new > 0 {
         text += "note      Who may read the new channels is not known, so they count as private, even if Slack says \
                  that they are public.\n";
+    }
+    if expired > 0 {
+        text += &format!(
+            "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
+             Aizuchi runs next.\n"
+        );
     }
     format!("{text}database  {}", config.database_address())
 }

@@ -10,6 +10,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
+use crate::cli::traces::Traces;
+use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 
 /// The levels of the log, which can be replaced.
@@ -40,21 +42,18 @@ fn configured_filter(logging: &LoggingConfig) -> BoxedFilter {
     Box::new(filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>())))
 }
 
-/// Initializes logging from the config.
-pub fn init(logging: &LoggingConfig) -> LogLevels {
+/// Initializes logging from the config, and what follows spans for traces.
+pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
     let (filter, levels) = reload::Layer::new(configured_filter(logging));
     let is_terminal = std::io::stderr().is_terminal();
     let layer = layer();
-    let log = tracing_subscriber::registry();
-    match logging.format {
-        LogFormat::Auto if is_terminal => {
-            log.with(layer.with_ansi(true).with_filter(filter)).init()
-        }
-        LogFormat::Text => log.with(layer.with_ansi(false).with_filter(filter)).init(),
-        LogFormat::Auto | LogFormat::Json => {
-            log.with(layer.json().with_span_list(false).with_filter(filter)).init()
-        }
-    }
+    let spans = traces.map(|traces| traces.layer().with_filter(filter_fn(TraceLayer::follows)));
+    let layer = match logging.format {
+        LogFormat::Auto if is_terminal => layer.with_ansi(true).boxed(),
+        LogFormat::Text => layer.with_ansi(false).boxed(),
+        LogFormat::Auto | LogFormat::Json => layer.json().with_span_list(false).boxed(),
+    };
+    tracing_subscriber::registry().with(layer.with_filter(filter)).with(spans).init();
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold chat text.
         let place = panic.location().map(ToString::to_string);

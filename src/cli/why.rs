@@ -317,7 +317,7 @@ impl Format<'_> {
         let calls = decision.attempts.iter();
         lines.extend(calls.map(|attempt| call(attempt, language, currency)));
         let ended = texts::ledger::decision_result(language, decision.ended);
-        let why = decision.why.as_deref().filter(|why| !why.is_empty());
+        let why = details.why(language);
         let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
         lines.push(format_value(texts::command_line::ended(language), &ended, language));
         let posted_name = texts::command_line::said(language);

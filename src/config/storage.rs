@@ -79,6 +79,9 @@ pub struct MemoryConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
+    /// How many days messages are kept. Older ones are erased with the prompts and reasons made from them, at midnight UTC;
+    /// memories and memos stay. Unset, messages are kept for ever.
+    pub messages_days: Option<BoundedInteger<1, 36_500>>,
     /// How many days prompts and answers are kept, so that a decision can be explained. 0 keeps none.
     pub prompts_days: BoundedInteger<0, 3650>,
     /// The most megabytes of the database that prompts and answers take; the oldest go first. 0 keeps none.
@@ -112,7 +115,11 @@ impl Default for MemoryConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { prompts_days: BoundedInteger(30), prompts_mb: BoundedInteger(500) }
+        Self {
+            messages_days: None,
+            prompts_days: BoundedInteger(30),
+            prompts_mb: BoundedInteger(500),
+        }
     }
 }
 

@@ -79,6 +79,8 @@ pub struct LeftOut {
     /// Joins, topics, calls and the like, and what has no text.
     pub notices: u64,
     pub deleted: u64,
+    /// Messages that were older than messages are kept.
+    pub expired: u64,
     /// Commands, and messages of users who have opted out.
     pub withheld: u64,
 }
@@ -107,6 +109,11 @@ impl LeftOut {
                 "notices and messages without text",
             ),
             count(self.deleted, "deleted message", "deleted messages"),
+            count(
+                self.expired,
+                "message older than messages are kept",
+                "messages older than messages are kept",
+            ),
             count(self.withheld, "withheld message", "withheld messages"),
         ];
         counts.into_iter().flatten().collect()

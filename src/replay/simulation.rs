@@ -48,6 +48,7 @@ use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::runner::Runner;
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
@@ -317,6 +318,10 @@ impl Store for RecordingStore {
 
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
         self.inner.drop_exchanges(before, max_bytes).await
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        self.inner.expire_next(expiry).await
     }
 
     async fn has_changed_since(

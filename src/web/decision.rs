@@ -120,7 +120,7 @@ pub async fn decision(
         outcome: texts::pages::outcome(language, &web.persona.name, decision.ended),
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
-        why: decision.why.clone().unwrap_or_default(),
+        why: details.why(language).unwrap_or_default().to_owned(),
         next: details.aftermath(language).map(|aftermath| aftermath.value),
         withheld: (!may_read).then(|| match access {
             Access::SignedIn(_) => texts::console::withheld(language),

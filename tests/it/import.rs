@@ -108,9 +108,14 @@ impl Migration {
 
     /// Runs the command and returns its stdout, or its stderr if it fails.
     fn import(&self, input: &Path, more: &[&str], code: i32) -> String {
+        self.import_with("", input, more, code)
+    }
+
+    /// The same with more of a config.
+    fn import_with(&self, section: &str, input: &Path, more: &[&str], code: i32) -> String {
         let config = self.folder.path().join("config.yaml");
         let storage = format!("storage: {{url: 'sqlite://{}'}}", self.new.display());
-        let text = format!("persona: {{name: Mio}}\ntimezone: Asia/Tokyo\n{storage}\n");
+        let text = format!("persona: {{name: Mio}}\ntimezone: Asia/Tokyo\n{storage}\n{section}");
         std::fs::write(&config, text).unwrap();
         let mut command = aizuchi();
         command.arg("--config").arg(&config).arg("import").arg(input);
@@ -215,6 +220,16 @@ async fn the_data_of_myao2_is_imported() {
     let channels: Vec<_> =
         channels.iter().map(|channel| (&*channel.name, channel.visibility)).collect();
     assert_eq!(channels, [("garden", Visibility::Private), ("C2", Visibility::Private)]);
+}
+
+#[tokio::test]
+async fn an_import_tells_how_many_messages_are_too_old_to_be_kept() {
+    let migration = Migration::new().await;
+    let retention = "retention: {messages_days: 1}\n";
+    let told = migration.import_with(retention, &migration.old, &["--workspace", "T1"], 0);
+    let note = "note      Messages in it that are older than retention.messages_days allows, 5 in all, are erased when \
+                Aizuchi runs next.\n";
+    assert!(told.contains(note), "{told}");
 }
 
 #[tokio::test]

@@ -18,8 +18,13 @@ const HOMES: &[(&str, &[&str])] = &[
             "aizuchi-slack",
             "aizuchi-discord",
             "aizuchi-fakes",
+            "aizuchi/cli",
         ],
     ),
+    ("opentelemetry", &["aizuchi/cli"]),
+    ("opentelemetry_http", &["aizuchi/cli"]),
+    ("opentelemetry_otlp", &["aizuchi/cli"]),
+    ("opentelemetry_sdk", &["aizuchi/cli"]),
     ("minijinja", &["aizuchi-core/prompt"]),
     ("minijinja_contrib", &["aizuchi-core/prompt"]),
     (

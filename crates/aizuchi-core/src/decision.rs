@@ -316,6 +316,8 @@ pub struct Decision {
     pub ended: Option<DecisionResult>,
     /// One sentence for users, in the persona's language.
     pub why: Option<String>,
+    /// Its reasons were erased because the messages behind it were too old.
+    pub is_expired: bool,
     /// The posts that it led to.
     pub posted_messages: Vec<MessageId>,
     /// The message that the persona reacted to, and the emoji.

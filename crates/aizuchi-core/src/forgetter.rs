@@ -1,20 +1,23 @@
-//! Withholds and forgets what users have ordered to be, and removes what is left of it outside the tables, all in
-//! small steps while others are heard.
+//! Withholds and forgets what users have ordered to be, erases what is older than messages are kept, and removes what is
+//! left of both outside the tables, all in small steps while others are heard.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use crate::chat::WorkspaceId;
 use crate::clock::Clock;
 use crate::inbox::channel_cache::ChannelCache;
-use crate::store::StoreError;
 use crate::store::database::DatabaseStore;
 use crate::store::database::forget::job::{ForgetProgress, ForgettingJob, ForgottenUser};
 use crate::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use crate::store::database::redaction::RedactionProgress;
+use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::{Store, StoreError};
 
 /// How often it is checked whether there is anything to do, and how long a failure waits.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
@@ -25,14 +28,36 @@ pub struct Forgetter {
     pub store: Arc<DatabaseStore>,
     pub channel_cache: Arc<ChannelCache>,
     pub clock: Clock,
+    /// How long messages are kept. `None`: for ever.
+    pub message_max_age: Option<SignedDuration>,
     job: ForgettingJob,
+    expired: ExpiredSoFar,
     scrub: ScrubJob,
 }
 
+/// What the expiry has erased since it last had nothing to do.
+#[derive(Default)]
+struct ExpiredSoFar {
+    messages: usize,
+    workspaces: BTreeSet<WorkspaceId>,
+}
+
 impl Forgetter {
-    pub fn new(store: Arc<DatabaseStore>, channel_cache: Arc<ChannelCache>, clock: Clock) -> Self {
-        let (job, scrub) = (ForgettingJob::default(), ScrubJob::default());
-        Self { store, channel_cache, clock, job, scrub }
+    pub fn new(
+        store: Arc<DatabaseStore>,
+        channel_cache: Arc<ChannelCache>,
+        clock: Clock,
+        message_max_age: Option<SignedDuration>,
+    ) -> Self {
+        Self {
+            store,
+            channel_cache,
+            clock,
+            message_max_age,
+            job: ForgettingJob::default(),
+            expired: ExpiredSoFar::default(),
+            scrub: ScrubJob::default(),
+        }
     }
 
     pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
@@ -46,7 +71,7 @@ impl Forgetter {
             let is_working = match stepped {
                 Ok(is_working) => is_working,
                 Err(error) => {
-                    warn!(error = %error, wait = ?INTERVAL, "withholding or forgetting what a user wrote failed; retrying");
+                    warn!(error = %error, wait = ?INTERVAL, "withholding, forgetting or erasing messages failed; retrying");
                     false
                 }
             };
@@ -79,7 +104,10 @@ impl Forgetter {
             }
         }
         match self.job.step(&self.store, self.clock.now()).await? {
-            ForgetProgress::Idle => self.scrub().await,
+            ForgetProgress::Idle => match self.expire().await? {
+                true => Ok(true),
+                false => self.scrub().await,
+            },
             ForgetProgress::Working => Ok(true),
             ForgetProgress::Hidden(workspace) => {
                 self.channel_cache.conversations.drop_all_messages(&workspace);
@@ -102,7 +130,29 @@ impl Forgetter {
         }
     }
 
-    /// Takes one step of removing what is left of forgotten users. Returns whether there may be another one.
+    /// Takes one step of erasing what is older than messages are kept. Returns whether there may be another one.
+    async fn expire(&mut self) -> Result<bool, StoreError> {
+        let Some(max_age) = self.message_max_age else { return Ok(false) };
+        let now = self.clock.now();
+        let expiry = Expiry { before: expires_before(now, max_age), now };
+        if let ExpiryProgress::Working(erased) = self.store.expire_next(expiry).await? {
+            self.expired.messages += erased.count;
+            self.expired.workspaces.extend(erased.workspaces);
+            // What is left outside the tables is so from now on.
+            self.scrub = ScrubJob::default();
+            return Ok(true);
+        }
+        let ExpiredSoFar { messages, workspaces } = std::mem::take(&mut self.expired);
+        for workspace in &workspaces {
+            self.channel_cache.conversations.drop_all_messages(workspace);
+        }
+        if messages > 0 {
+            info!(messages, before = %expiry.before, "{messages} messages from before {} are erased", expiry.before);
+        }
+        Ok(false)
+    }
+
+    /// Takes one step of removing what is left of forgotten users and old messages. Returns whether there may be another one.
     async fn scrub(&mut self) -> Result<bool, StoreError> {
         match self.scrub.step(&self.store).await? {
             ScrubProgress::Idle => Ok(false),
@@ -112,9 +162,38 @@ impl Forgetter {
                 Ok(false)
             }
             ScrubProgress::Done => {
-                info!("what was left of forgotten users outside the tables is removed");
+                info!("what was left of erased messages outside the tables is removed");
                 Ok(false)
             }
+        }
+    }
+}
+
+/// What was written before this is older than messages are kept. It moves once a day, at midnight UTC, since afterwards the
+/// whole search index is rewritten, so that nothing is left in it.
+pub fn expires_before(now: Timestamp, max_age: SignedDuration) -> Timestamp {
+    const DAY_MS: i64 = 24 * 3600 * 1000;
+    let oldest = now.checked_sub(max_age).unwrap_or(Timestamp::UNIX_EPOCH).as_millisecond();
+    Timestamp::from_millisecond(oldest - oldest.rem_euclid(DAY_MS)).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_expire_with_the_day_on_which_they_were_written() {
+        let day = SignedDuration::from_hours(24);
+        for (now, days, expected) in [
+            ("2026-03-10T00:00:00Z", 1, "2026-03-09T00:00:00Z"),
+            ("2026-03-10T23:59:59.999Z", 1, "2026-03-09T00:00:00Z"),
+            ("2026-03-11T00:00:00Z", 1, "2026-03-10T00:00:00Z"),
+            ("2026-03-10T12:00:00Z", 90, "2025-12-10T00:00:00Z"),
+            ("1970-01-02T12:00:00Z", 90, "1969-10-04T00:00:00Z"),
+        ] {
+            let (now, expected): (Timestamp, Timestamp) =
+                (now.parse().unwrap(), expected.parse().unwrap());
+            assert_eq!(expires_before(now, day * days), expected, "{now} {days}");
         }
     }
 }

@@ -199,6 +199,7 @@ impl Inbox {
             now,
         };
         let receipt = self.store.hear(entry).await?;
+        Span::current().record("decision", receipt.decision.map(|decision| decision.0));
         let is_cached = match (&links, &conversation) {
             (Some(links), Some(conversation)) => {
                 conversations.is_current(conversation, links, receipt.is_new)
@@ -421,7 +422,7 @@ fn heard_span(heard: &Heard) -> Span {
         Heard::User(user) => ("user", &user.workspace, None, None),
     };
     let (channel, message) = (channel.map(field::display), message.map(field::display));
-    info_span!("hear", event, %workspace, channel, message)
+    info_span!("hear", event, %workspace, channel, message, decision = field::Empty)
 }
 
 fn author_and_arrival(heard: &Heard) -> Option<(AuthorKind, Arrival)> {

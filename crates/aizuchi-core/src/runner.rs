@@ -346,6 +346,7 @@ impl Runner {
             conversation = %conversation,
             decision = claim.decision.0,
             attempt = claim.attempt,
+            reaction = is_reaction(&claim).then_some(true),
         );
         self.run_step(claim).instrument(span).await;
     }

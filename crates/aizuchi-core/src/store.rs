@@ -5,6 +5,7 @@
 //! Every committed change carries an increasing *revision*.
 
 pub mod figures;
+pub mod expiry;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
@@ -41,6 +42,7 @@ use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRe
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 
 /// Replaces the author of a forgotten user's messages.
@@ -99,6 +101,11 @@ pub trait Store: Send + Sync {
     /// a day older than that whose message never came are dropped too. Of the prompts and answers that remain, the
     /// newest are kept that take at most `max_bytes` as they are stored.
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError>;
+
+    /// Erases a page of what was written before a time, as the operator's retention demands: messages with their
+    /// reactions and links, the prompts, drafts and reasons made from them, and whatever else repeats them, but for
+    /// memories and memos. What was decided stays, without its reason.
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError>;
 
     /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human
     /// or deleted, or belongs to another channel that turned private, or is a source of one of its memories; or one
@@ -671,6 +678,8 @@ pub struct HearReceipt {
     pub is_new: bool,
     /// The work in flight in this conversation is superseded.
     pub has_superseded: bool,
+    /// The decision that the message belongs to from now on, if it leads to one.
+    pub decision: Option<DecisionId>,
     pub revision: u64,
 }
 
@@ -737,6 +746,8 @@ pub struct StoredMessage {
     /// The channel's visibility when the message was heard, or since a channel turned private.
     pub visibility: Visibility,
     pub is_deleted: bool,
+    /// It was not deleted by anybody, but erased because it was too old. Then it is deleted, too.
+    pub is_expired: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
     /// In the order of their first reaction.

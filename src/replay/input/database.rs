@@ -77,9 +77,14 @@ async fn readable(
     workspace: &WorkspaceId,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<Vec<StoredMessage>> {
-    let before = page.len();
-    let kept: Vec<StoredMessage> = page.into_iter().filter(|stored| !stored.is_deleted).collect();
-    writer.left_out.deleted += (before - kept.len()) as u64;
+    let mut kept = Vec::with_capacity(page.len());
+    for stored in page {
+        match (stored.is_expired, stored.is_deleted) {
+            (true, _) => writer.left_out.expired += 1,
+            (false, true) => writer.left_out.deleted += 1,
+            (false, false) => kept.push(stored),
+        }
+    }
     let reference = |stored: &StoredMessage| {
         MessageRef(stored.message.conversation.channel.clone(), stored.message.id.clone())
     };

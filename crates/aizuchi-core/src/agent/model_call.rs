@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, info_span};
 
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
@@ -170,6 +170,17 @@ impl Agent {
     }
 
     fn record_attempt(&self, attempt: Attempt, attempts: &mut Attempts) {
+        // Not entered: lines of the log belong to the step.
+        let _span = info_span!(
+            "model call",
+            verb = &*attempt.verb,
+            model = &*attempt.model,
+            result = attempt.result.name(),
+            input_tokens = attempt.usage.input_tokens,
+            cached_tokens = attempt.usage.cached_tokens,
+            output_tokens = attempt.usage.output_tokens,
+            latency_ms = attempt.latency.as_millis() as i64,
+        );
         let price = self.settings.prices.cost(&attempt.model, attempt.usage);
         attempts.push(Attempt { price, ..attempt });
     }

@@ -27,7 +27,11 @@ impl ReplyRenderer<'_> {
         let language = self.language;
         let at = self.format_time(decision.closed.unwrap_or(decision.opened));
         let why = decision.why.as_deref().filter(|why| !why.is_empty());
-        let why = why.unwrap_or(texts::commands::reason_is_gone(language));
+        let gone = match decision.is_expired {
+            true => texts::commands::reason_has_expired(language),
+            false => texts::commands::reason_is_gone(language),
+        };
+        let why = why.unwrap_or(gone);
         let why = with_end_mark(why, texts::commands::full_stop(language));
         let did = texts::commands::decision_result(language, decision.ended);
         match (decision.gate, decision.ended) {

@@ -447,7 +447,7 @@ fn api_base(settings: &ProviderSettings) -> String {
 
 /// Builds a client that follows no redirects: the API key in the headers would be sent wherever
 /// they lead.
-fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
+pub fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let connect_timeout = std::time::Duration::try_from(connect_timeout)?;
     let client = reqwest::Client::builder()

@@ -27,6 +27,7 @@ mod memory;
 mod memos;
 mod memory_changes;
 pub mod redaction;
+mod expiry;
 mod dead_letters;
 mod marks;
 mod orders;
@@ -64,6 +65,7 @@ use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
+use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::{
     CompletionReceipt, Cursors, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
@@ -371,6 +373,15 @@ impl Store for DatabaseStore {
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
         self.next_ready_at(sql::NEXT_READY).await
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        if !expiry::has_expired(&mut reader, expiry.before).await? {
+            return Ok(ExpiryProgress::Idle);
+        }
+        drop(reader);
+        self.write(|reply| WriteRequest::Expire { expiry, reply }).await
     }
 
     fn revisions(&self) -> watch::Receiver<u64> {

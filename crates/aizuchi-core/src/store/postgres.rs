@@ -42,7 +42,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (20, "salt", include_str!("../../migrations/postgres/0020_salt.sql")),
     (21, "cockpit", include_str!("../../migrations/postgres/0021_cockpit.sql")),
     (22, "earlier answers", include_str!("../../migrations/postgres/0022_earlier_answers.sql")),
-    (23, "unpriced", include_str!("../../migrations/postgres/0023_unpriced.sql")),
+    (23, "expiry", include_str!("../../migrations/postgres/0023_expiry.sql")),
+    (24, "unpriced", include_str!("../../migrations/postgres/0024_unpriced.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -53,7 +53,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (31, "salt", include_str!("../../migrations/sqlite/0031_salt.sql")),
     (32, "cockpit", include_str!("../../migrations/sqlite/0032_cockpit.sql")),
     (33, "earlier answers", include_str!("../../migrations/sqlite/0033_earlier_answers.sql")),
-    (34, "unpriced", include_str!("../../migrations/sqlite/0034_unpriced.sql")),
+    (34, "expiry", include_str!("../../migrations/sqlite/0034_expiry.sql")),
+    (35, "unpriced", include_str!("../../migrations/sqlite/0035_unpriced.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -6,6 +6,7 @@ mod figures;
 mod archive;
 mod channel_status;
 mod forget;
+mod expiry;
 mod context;
 mod prune;
 mod reservations;
@@ -43,6 +44,7 @@ use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
+use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
@@ -209,6 +211,10 @@ impl Store for VolatileStore {
             .early_reactions
             .retain(|_, reactions| reactions.iter().any(|record| record.at >= before));
         Ok(())
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        Ok(self.write(|state| state.expire_next(expiry)))
     }
 
     async fn has_changed_since(
@@ -403,6 +409,7 @@ struct MessageRecord {
     /// The channel's visibility when the message was heard.
     visibility: Visibility,
     is_deleted: bool,
+    is_expired: bool,
     /// It must not be used.
     is_redacted: bool,
     gate: Option<Gate>,
@@ -503,6 +510,7 @@ impl VolatileState {
             state_hash: None,
             ended: None,
             why: None,
+            is_expired: false,
             posted_messages: Vec::new(),
             reaction: None,
             follow_up: DecisionFollowUp::default(),
@@ -589,6 +597,7 @@ impl VolatileState {
         let record = MessageRecord {
             visibility,
             is_deleted: false,
+            is_expired: false,
             is_redacted: gate.is_some_and(Gate::is_redacting) || is_reset,
             gate,
             decision,

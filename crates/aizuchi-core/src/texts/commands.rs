@@ -40,6 +40,9 @@ texts! {
     reason_is_gone:
         "the messages behind it were deleted, and the reason with them"
         / "そのときの発言が消されたため、理由も残っていません";
+    reason_has_expired:
+        "the messages behind it are older than I keep messages, and the reason went with them"
+        / "そのときの発言は保存期間が過ぎたため、理由も残っていません";
     full_stop: "." / "。";
     nothing_remembered:
         "I don’t remember anything about this channel yet, apart from the latest messages."

@@ -73,6 +73,7 @@ texts! {
     no_messages: "Nothing matches." / "該当するものはありません。";
     text_withheld: "(text not shown)" / "（内容は非表示）";
     deleted: "(deleted)" / "（削除済み）";
+    expired: "(expired)" / "（保存期間終了）";
     in_thread: "in a thread" / "スレッド内";
     superseded: "superseded" / "取り直し";
 

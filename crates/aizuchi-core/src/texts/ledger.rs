@@ -20,6 +20,11 @@ texts! {
     gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
     list_separator: ", " / "、";
     deleted: "(deleted)" / "（削除されました）";
+    /// Of a message that was erased because it was older than messages are kept.
+    expired: "(expired: no longer kept)" / "（保存期間が過ぎたため、残っていません）";
+    reason_expired:
+        "no longer kept: the messages behind it have expired"
+        / "残っていません。元の発言の保存期間が過ぎました";
 
     // The judgment.
     verdict: "Verdict" / "結論";

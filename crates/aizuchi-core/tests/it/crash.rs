@@ -19,6 +19,7 @@ use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
@@ -286,6 +287,10 @@ impl Store for CrashingPort<dyn Store> {
 
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
         self.inner.drop_exchanges(before, max_bytes).await
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        self.inner.expire_next(expiry).await
     }
 
     async fn has_changed_since(

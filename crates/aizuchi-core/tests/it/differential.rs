@@ -22,6 +22,7 @@ use aizuchi_core::event::{
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
 use aizuchi_core::rules::{BudgetLimits, Mode};
+use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
 use aizuchi_core::store::{InboxEntry, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -68,6 +69,10 @@ enum Operation {
     Wait {
         seconds: u8,
     },
+    /// What is older than this is erased.
+    Expire {
+        seconds: u8,
+    },
     Claim,
     /// A model call is planned for an open claim.
     Reserve {
@@ -93,6 +98,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
             .prop_map(|(id, user, emoji, removes, late)| Operation::React { id, user, emoji, removes, late }),
         2 => (1..90_u8).prop_map(|seconds| Operation::Wait { seconds }),
+        1 => (0..250_u8).prop_map(|seconds| Operation::Expire { seconds }),
         1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Operation::Order { kind, here }),
         4 => Just(Operation::Claim),
         3 => (0..3_u8, any::<u8>(), prop::option::of(0..4_u8))
@@ -148,6 +154,20 @@ async fn run_operations(operations: &[Operation], other: TestStore) {
     for (number, operation) in operations.iter().enumerate() {
         match operation {
             Operation::Wait { seconds } => second += i64::from(*seconds),
+            Operation::Expire { seconds } => loop {
+                let before = at(second - i64::from(*seconds));
+                let expiry = Expiry { before, now: at(second) };
+                // A database empties prompts in steps of their own.
+                let mut progress = other.store.expire_next(expiry).await.unwrap();
+                let expected = one.store.expire_next(expiry).await.unwrap();
+                while progress != expected && progress == nothing_erased() {
+                    progress = other.store.expire_next(expiry).await.unwrap();
+                }
+                assert_eq!(progress, expected, "{operation:?}");
+                if expected == ExpiryProgress::Idle {
+                    break;
+                }
+            },
             Operation::Order { kind, here } => {
                 let order = order(*kind, *here, second);
                 one.store.order(order.clone(), at(second)).await.unwrap();
@@ -228,6 +248,10 @@ async fn run_operations(operations: &[Operation], other: TestStore) {
             lines.filter(|(seen, expected)| seen != expected).take(9).collect();
         assert!(seen == expected, "after operation {number} of {operations:?}: {differences:#?}");
     }
+}
+
+fn nothing_erased() -> ExpiryProgress {
+    ExpiryProgress::Working(ExpiredMessages::default())
 }
 
 /// Everything that can be read from a store.
@@ -381,6 +405,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
         Operation::SayMany { .. }
         | Operation::Order { .. }
         | Operation::Wait { .. }
+        | Operation::Expire { .. }
         | Operation::Claim
         | Operation::Reserve { .. }
         | Operation::Complete { .. }

@@ -360,7 +360,7 @@ async fn what_is_left_outside_the_tables_goes_in_small_steps() {
             .await
             .unwrap();
         let cache = harness.inbox.channel_cache.clone();
-        let mut forgetter = Forgetter::new(database.clone(), cache, harness.clock.clone());
+        let mut forgetter = Forgetter::new(database.clone(), cache, harness.clock.clone(), None);
         let is_file = !harness.store.database.as_ref().unwrap().connect().await.is_postgres();
         // Whoever reads an older state keeps it in the log.
         let mut reader = harness.store.database.as_ref().unwrap().connect().await;
@@ -389,7 +389,9 @@ async fn no_step_reads_all_messages() {
     else {
         panic!("this is SQLite");
     };
-    for (name, statement) in sql::forget::ALL.iter().chain(sql::redaction::ALL) {
+    for (name, statement) in
+        sql::forget::ALL.iter().chain(sql::redaction::ALL).chain(sql::expiry::ALL)
+    {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
         let plan = sqlx::query(explain).fetch_all(&mut connection).await.unwrap();
         let plan: Vec<String> = plan.iter().map(|row| row.get("detail")).collect();
@@ -437,7 +439,7 @@ async fn the_name_of_who_was_forgotten_by_the_operator_is_not_known_any_more() {
         let mut connection = harness.store.database.as_ref().unwrap().connect().await;
         query("UPDATE forgettings SET keeps_name = 0").execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
-        let mut forgetter = Forgetter::new(database, cache.clone(), harness.clock.clone());
+        let mut forgetter = Forgetter::new(database, cache.clone(), harness.clock.clone(), None);
         while forgetter.step().await.unwrap() {}
         assert!(!cache.has_human_named(&workspace(), "zebedee"));
         assert!(cache.names_in(&called).iter().all(|(called, _)| *called != user));

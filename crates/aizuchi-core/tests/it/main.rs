@@ -24,6 +24,7 @@ mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;
+mod expiry;
 mod memory;
 mod memory_changes;
 mod memos;

@@ -231,9 +231,10 @@ impl RowReader<'_> {
         let message = &stored.message;
         let said = || Said {
             by: stored.author_name.to_string(),
-            text: match stored.is_deleted {
-                true => texts::console::deleted(self.language).to_owned(),
-                false => message.text.to_string(),
+            text: match (stored.is_expired, stored.is_deleted) {
+                (true, _) => texts::console::expired(self.language).to_owned(),
+                (false, true) => texts::console::deleted(self.language).to_owned(),
+                (false, false) => message.text.to_string(),
             },
         };
         let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();

@@ -148,6 +148,7 @@ pub async fn hear_messages(
             receipts.push(HearReceipt {
                 is_new: false,
                 has_superseded: false,
+                decision: None,
                 revision: counters.revision,
             });
             continue;
@@ -536,15 +537,21 @@ impl Counters {
 
     fn receipt(&self, effect: Option<HearEffect>) -> HearReceipt {
         let has_superseded = effect.is_some_and(|effect| effect.has_superseded);
-        HearReceipt { is_new: true, has_superseded, revision: self.revision }
+        let decision = effect.map(|effect| effect.decision);
+        HearReceipt { is_new: true, has_superseded, decision, revision: self.revision }
     }
 
     fn unchanged_receipt(&self) -> HearReceipt {
-        HearReceipt { is_new: false, has_superseded: false, revision: self.revision }
+        HearReceipt {
+            is_new: false,
+            has_superseded: false,
+            decision: None,
+            revision: self.revision,
+        }
     }
 
     fn change_receipt(&mut self, is_new: bool) -> HearReceipt {
         self.revision += u64::from(is_new);
-        HearReceipt { is_new, has_superseded: false, revision: self.revision }
+        HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }
     }
 }

@@ -71,6 +71,7 @@ pub fn stored_message_from_row(row: &Row) -> RowResult<StoredMessage> {
         message: Arc::new(message),
         visibility: parse_name::<Visibility>(&column::<String>(row, "visibility")?)?,
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
+        is_expired: column(row, "is_expired")?,
         gate: parse_optional_name(column(row, "gate")?)?,
         reactions: reactions_from_row(row)?,
         revision: to_unsigned(column(row, "revision")?)?,
@@ -198,6 +199,7 @@ pub fn decision_from_row(row: &Row) -> RowResult<Decision> {
         state_hash: column::<Option<i64>>(row, "state")?.map(StateHash),
         ended: parse_optional_name(column(row, "ended")?)?,
         why: column(row, "why")?,
+        is_expired: column(row, "is_expired")?,
         posted_messages: parse_json(&column::<String>(row, "said")?)?,
         reaction: parse_optional(row, "reacted")?,
         follow_up: DecisionFollowUp {

@@ -29,6 +29,7 @@ macro_rules! spent {
 }
 
 pub mod context;
+pub mod expiry;
 pub mod forget;
 pub mod memory;
 pub mod recall;
@@ -37,7 +38,8 @@ pub mod transfer;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, recall::ALL, redaction::ALL];
+    let lists =
+        [ALL, context::ALL, expiry::ALL, forget::ALL, memory::ALL, recall::ALL, redaction::ALL];
     lists.into_iter().flatten().copied()
 }
 
@@ -46,7 +48,7 @@ macro_rules! messages {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
                 CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
-                m.mentions, m.edits, m.deleted_ms, m.gate, m.visibility,
+                m.mentions, m.edits, m.deleted_ms, m.is_expired, m.gate, m.visibility,
                 max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
                 CASE WHEN m.reacted IS NULL THEN '[]' ELSE
                     (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
@@ -94,7 +96,7 @@ macro_rules! decisions {
                  CROSS JOIN messages AS m INDEXED BY messages_in_order
                     ON m.workspace = d.workspace AND m.channel = d.channel AND m.thread IN (d.thread, n.id)
                         AND m.at_ms >= n.at_ms
-                 WHERE m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                 WHERE m.author_kind = 'human' AND m.author <> n.author AND (m.deleted_ms IS NULL OR m.is_expired = 1)
                     AND m.decision IS DISTINCT FROM d.id
                  ORDER BY m.at_ms, m.id LIMIT 1) AS answered,
                 (SELECT count(*) FROM outbox AS o
@@ -550,7 +552,7 @@ statements! {
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
-            state = coalesce(?6, state), why = ?7, is_addressed = ?8
+            state = coalesce(?6, state), why = ?7, is_addressed = ?8, is_expired = 0
         WHERE id = ?1";
     /// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
     /// conversation.

@@ -14,6 +14,7 @@ use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
+use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
 /// A write, and where its result goes. Each kind has a result of its own.
@@ -85,6 +86,11 @@ pub enum WriteRequest {
     Rewrite {
         reply: Reply<()>,
     },
+    /// Erases the next page of what is older than messages are kept.
+    Expire {
+        expiry: Expiry,
+        reply: Reply<ExpiryProgress>,
+    },
     /// Withholds the next page of what users have ordered to be withheld.
     Redact {
         now: Timestamp,
@@ -140,6 +146,7 @@ impl WriteRequest {
             WriteRequest::Book { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
+            WriteRequest::Expire { reply, .. } => reply.send(committed),
             WriteRequest::Redact { reply, .. } => reply.send(committed),
             WriteRequest::MergeIndex { reply, .. } | WriteRequest::TruncateLog { reply } => {
                 reply.send(committed);
@@ -155,8 +162,9 @@ impl WriteRequest {
         }
     }
 
-    pub fn is_forgetting(&self) -> bool {
-        matches!(self, WriteRequest::Forget { .. })
+    /// Whether it is one page of many, after which the index is scrubbed.
+    pub fn is_erasure_page(&self) -> bool {
+        matches!(self, WriteRequest::Forget { .. } | WriteRequest::Expire { .. })
     }
 
     /// Whether it can change or remove an indexed message.
@@ -183,6 +191,7 @@ impl WriteRequest {
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
             | WriteRequest::Probe { .. } => false,
+            WriteRequest::Expire { .. } => true,
             WriteRequest::Forget { write, .. } => write.erases_messages(),
         }
     }
@@ -204,6 +213,7 @@ impl WriteRequest {
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
             | WriteRequest::Redact { .. }
+            | WriteRequest::Expire { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => false,
@@ -238,6 +248,7 @@ impl WriteRequest {
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
             | WriteRequest::Redact { .. }
+            | WriteRequest::Expire { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::Probe { .. } => None,
@@ -263,6 +274,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::TruncateLog { .. }
         | WriteRequest::Rewrite { .. }
         | WriteRequest::Redact { .. }
+        | WriteRequest::Expire { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::Probe { .. } => None,
     });

@@ -20,7 +20,7 @@ use crate::store::database::recall::MAX_UNINDEXED;
 use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
-    Counters, forget, hear, memory, orders, redaction, reservations, sql, steps,
+    Counters, expiry, forget, hear, memory, orders, redaction, reservations, sql, steps,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -107,9 +107,9 @@ impl DatabaseWriter {
             {
                 batch.push(next);
             }
-            // Beside an edit, whose terms go at once, those of a forgotten page would, too, which takes long.
-            let is_forgetting = |request: &mut WriteRequest| request.is_forgetting();
-            let pages: Vec<WriteRequest> = batch.extract_if(.., is_forgetting).collect();
+            // Beside an edit, whose terms go at once, those of an erased page would, too, which takes long.
+            let is_page = |request: &mut WriteRequest| request.is_erasure_page();
+            let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
             for batch in [batch, pages] {
                 if !batch.is_empty() {
                     self.write(batch).await?;
@@ -327,8 +327,8 @@ impl DatabaseWriter {
 fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
     let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
     changes.peek()?;
-    match changes.all(WriteRequest::is_forgetting) {
-        // A forgetting ends with a merge of the index.
+    match changes.all(WriteRequest::is_erasure_page) {
+        // Forgetting and expiry end with a merge of the index.
         true => Some(TermErasure::WithMerge),
         false => Some(TermErasure::AtOnce),
     }
@@ -431,6 +431,9 @@ async fn apply_one(
         WriteRequest::Rewrite { reply } => reply.set(()),
         WriteRequest::Redact { now, reply } => {
             reply.set(redaction::continue_next(connection, counters, *now).await?);
+        }
+        WriteRequest::Expire { expiry, reply } => {
+            reply.set(expiry::expire_next(connection, counters, *expiry).await?);
         }
         WriteRequest::Order { order, now, reply } => {
             orders::apply(connection, counters, order, *now).await?;

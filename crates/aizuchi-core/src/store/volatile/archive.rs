@@ -591,6 +591,7 @@ impl VolatileState {
             author_name: self.user_name(workspace, &record.message.author.id),
             visibility: record.visibility,
             is_deleted: record.is_deleted,
+            is_expired: record.is_expired,
             gate: record.gate,
             reactions: ReactionGroup::group(reactions),
             revision: record.shown_revision(),
@@ -615,7 +616,7 @@ impl VolatileState {
                 message.message.is_human()
                     && message.message.author.id != newest.author.id
                     && message.message.at >= newest.at
-                    && !message.is_deleted
+                    && (!message.is_deleted || message.is_expired)
                     && message.decision != Some(row.id)
             });
             let first =

@@ -22,8 +22,9 @@ impl VolatileState {
             self.delete_message(&Deletion { conversation, message, at: now });
         }
         for conversation_id in conversations {
-            let of_user =
-                |record: &&MessageRecord| record.message.author.id == *user && !record.is_deleted;
+            let of_user = |record: &&MessageRecord| {
+                record.message.author.id == *user && (!record.is_deleted || record.is_expired)
+            };
             let message_ids = self.conversations[&conversation_id].messages.iter().filter(of_user);
             let message_ids: Vec<MessageId> =
                 message_ids.map(|record| record.message.id.clone()).collect();

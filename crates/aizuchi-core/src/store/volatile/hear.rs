@@ -187,7 +187,7 @@ impl VolatileState {
             }
             self.channels.insert(key, channel);
         }
-        HearReceipt { is_new, has_superseded: false, revision: self.revision }
+        HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }
     }
 
     /// A public channel turned private.
@@ -238,7 +238,7 @@ impl VolatileState {
             self.revision += 1;
             self.users.insert(key, user);
         }
-        HearReceipt { is_new, has_superseded: false, revision: self.revision }
+        HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }
     }
 
     pub(super) fn hear_reaction(&mut self, reaction: &Reaction) -> HearReceipt {
@@ -258,13 +258,14 @@ impl VolatileState {
             is_new
         });
         self.revision += u64::from(is_new);
-        HearReceipt { is_new, has_superseded: false, revision: self.revision }
+        HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }
     }
 
     fn receipt(&self, effect: Option<Option<HearEffect>>) -> HearReceipt {
         HearReceipt {
             is_new: effect.is_some(),
             has_superseded: effect.flatten().is_some_and(|effect| effect.has_superseded),
+            decision: effect.flatten().map(|effect| effect.decision),
             revision: self.revision,
         }
     }

@@ -293,7 +293,7 @@ impl VolatileState {
         decision.gate = closed.gate;
         decision.judgment = closed.judgment.or(decision.judgment.take());
         decision.state_hash = closed.state_hash.or(decision.state_hash);
-        decision.why = Some(closed.why);
+        (decision.why, decision.is_expired) = (Some(closed.why), false);
         let record = self.conversations.entry(conversation.clone()).or_default();
         if let Some(state) = decision.state_hash {
             let is_silent = matches!(

@@ -98,7 +98,7 @@ impl Machine {
         let lease = options.settings.max_step_duration() + SignedDuration::from_secs(190);
         let (inbox, runner) = build_parts_with(ports, world.clock.clone(), mind, platform, options);
         let forgetter = store.database_store.clone().map(|database| {
-            Forgetter::new(database, inbox.channel_cache.clone(), world.clock.clone())
+            Forgetter::new(database, inbox.channel_cache.clone(), world.clock.clone(), None)
         });
         let pool = LocalPool::new();
         let is_ready = Arc::new(AtomicBool::new(false));

@@ -15,6 +15,7 @@ use aizuchi_core::event::{Claim, Outcome};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
@@ -176,6 +177,10 @@ impl Store for SimulatedStore {
 
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
         self.call(self.inner.drop_exchanges(before, max_bytes)).await
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        self.call(self.inner.expire_next(expiry)).await
     }
 
     async fn has_changed_since(

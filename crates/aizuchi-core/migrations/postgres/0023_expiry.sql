@@ -1,0 +1,12 @@
+-- Messages that were erased because they were too old, and decisions whose reasons were: they stay without any text.
+ALTER TABLE messages ADD COLUMN is_expired BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX messages_unexpired ON messages (at_ms) WHERE deleted_ms IS NULL;
+ALTER TABLE decisions ADD COLUMN is_expired BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX decisions_unexpired ON decisions (closed_ms) WHERE closed_ms IS NOT NULL AND is_expired = 0;
+
+-- A mark holds no text. It goes with what somebody deleted, and stays with what was too old.
+DROP TRIGGER marks_of_deleted ON messages;
+CREATE TRIGGER marks_of_deleted AFTER UPDATE OF deleted_ms ON messages
+FOR EACH ROW WHEN (old.deleted_ms IS NULL AND new.deleted_ms IS NOT NULL AND new.is_expired = 0
+    AND old.decision IS NOT NULL)
+EXECUTE FUNCTION drop_marks_of_deleted();

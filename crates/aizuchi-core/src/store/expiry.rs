@@ -1,0 +1,66 @@
+//! Erases what is older than messages are kept, in small steps: the same order and bounds in every store. A message is
+//! erased last, so it finds what was made from it again after a crash, and no position is stored.
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+
+/// The most messages and letters erased at once: each message takes its links along, each word leaves the search index.
+pub const MESSAGES: usize = 25;
+const LETTERS: usize = 2_000;
+/// The most prompts emptied at once: each can be tens of kilobytes long.
+pub const PROMPTS: usize = 10;
+/// The most decisions whose reasons are erased at once.
+pub const DECISIONS: usize = 50;
+
+/// What is to be erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// What was written before this has expired.
+    pub before: Timestamp,
+    pub now: Timestamp,
+}
+
+/// What one step has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpiryProgress {
+    /// Nothing has expired.
+    Idle,
+    /// There may be more.
+    Working(ExpiredMessages),
+}
+
+/// The messages that one step has erased, none if it has erased what was made from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpiredMessages {
+    pub count: usize,
+    pub workspaces: Vec<WorkspaceId>,
+}
+
+/// How many of these messages, given by the lengths of their texts, are erased at once.
+pub fn count_at_once(lengths: impl IntoIterator<Item = usize>) -> usize {
+    let mut letters = 0;
+    let fits = |length: &usize| {
+        letters += length;
+        letters <= LETTERS
+    };
+    lengths.into_iter().take(MESSAGES).take_while(fits).count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_one_message_at_least() {
+        for (lengths, expected) in [
+            (vec![5; 3], 3),
+            (vec![5; 100], 25),
+            (vec![1_000, 1_000, 1], 2),
+            (vec![40_000, 1], 1),
+            (vec![1, 40_000, 1], 1),
+        ] {
+            assert_eq!(count_at_once(lengths.clone()), expected, "{lengths:?}");
+        }
+    }
+}

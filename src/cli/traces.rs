@@ -1,0 +1,114 @@
+//! Traces over OTLP/HTTP, as the standard `OTEL_…` variables of the environment say; off unless they name an endpoint.
+//! What people write is in no span. Spans are sent by a thread of the SDK's, from a bounded queue: a collector that is
+//! slow, down or wrong costs spans, never an answer.
+
+pub mod layer;
+mod sender;
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tokio::runtime::Handle;
+
+use crate::cli::traces::layer::{DerivedIds, Installation, TraceLayer};
+use crate::cli::traces::sender::Sender;
+
+/// How long the end of the program waits for the last spans to be sent.
+const LAST_SPANS: Duration = Duration::from_secs(2);
+
+/// The export of traces, which ends with it.
+pub struct Traces {
+    provider: SdkTracerProvider,
+    installation: Installation,
+}
+
+impl Traces {
+    /// Those that the environment asks for, if it does. Requests are made on this runtime.
+    pub fn from_environment(runtime: Handle) -> anyhow::Result<Option<Self>> {
+        let variable = |name: &str| std::env::var(name).ok();
+        if !is_asked_for(variable) {
+            return Ok(None);
+        }
+        let protocol = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+        let protocol = protocol.into_iter().find_map(variable).unwrap_or_default();
+        anyhow::ensure!(
+            ["", "http/protobuf"].contains(&&*protocol),
+            "traces are sent as http/protobuf, and OTEL_EXPORTER_OTLP_PROTOCOL asks for another protocol"
+        );
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_http_client(Sender::new(runtime)?)
+            .build()
+            .context("cannot read the OTEL_EXPORTER_OTLP variables")?;
+        let mut resource = Resource::builder();
+        if variable("OTEL_SERVICE_NAME").is_none_or(|name| name.is_empty())
+            && !variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default().contains("service.name=")
+        {
+            resource = resource.with_service_name("aizuchi");
+        }
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            .with_id_generator(DerivedIds)
+            .with_batch_exporter(exporter)
+            .build();
+        Ok(Some(Self { provider, installation: Installation::default() }))
+    }
+
+    /// What follows the program's spans.
+    pub fn layer(&self) -> TraceLayer {
+        TraceLayer::new(self.provider.tracer("aizuchi"), self.installation.clone())
+    }
+
+    /// Names the database, whose decisions have numbers of their own.
+    pub fn set_installation(&self, installation: &str) {
+        self.installation.set(installation);
+    }
+
+    /// Sends what is left, for a moment. The runtime must still be there.
+    pub fn shutdown(self) {
+        // The sender has logged why it failed, if it did.
+        let _ = self.provider.shutdown_with_timeout(LAST_SPANS);
+    }
+}
+
+/// Whether the environment names an endpoint and does not turn traces off.
+fn is_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let is = |name: &str, value: &str| {
+        variable(name).is_some_and(|set| set.trim().eq_ignore_ascii_case(value))
+    };
+    let endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+    let has_endpoint = endpoints.into_iter().filter_map(&variable).any(|it| !it.trim().is_empty());
+    has_endpoint && !is("OTEL_SDK_DISABLED", "true") && !is("OTEL_TRACES_EXPORTER", "none")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_are_off_unless_an_endpoint_is_named() {
+        let general = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.example:4318");
+        let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://collector.example/v1/traces");
+        for (variables, expected) in [
+            (vec![], false),
+            (vec![general], true),
+            (vec![own], true),
+            (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", " ")], false),
+            (vec![("OTEL_SERVICE_NAME", "bot")], false),
+            (vec![general, ("OTEL_SDK_DISABLED", "True")], false),
+            (vec![general, ("OTEL_SDK_DISABLED", "no")], true),
+            (vec![general, ("OTEL_TRACES_EXPORTER", "none")], false),
+        ] {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(is_asked_for(variable), expected, "{variables:?}");
+        }
+    }
+}
