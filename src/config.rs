@@ -631,7 +631,7 @@ impl Config {
 
     /// What models cost: as the config says, or else as their providers list them.
     pub fn prices(&self) -> Prices {
-        self.models.prices(&self.minds.models_elsewhere())
+        self.models.prices(&self.minds.models_elsewhere(self.decision.state))
     }
 
     /// How long a model call may take, also to a model that is chosen while the program runs.

@@ -34,10 +34,11 @@ impl Traces {
             return Ok(None);
         }
         let protocol = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-        let protocol = protocol.into_iter().find_map(variable).unwrap_or_default();
+        let protocol = protocol.into_iter().filter_map(variable).find(|set| !set.is_empty());
+        let protocol = protocol.unwrap_or_default();
         anyhow::ensure!(
             ["", "http/protobuf"].contains(&&*protocol),
-            "traces are sent as http/protobuf, and OTEL_EXPORTER_OTLP_PROTOCOL asks for another protocol"
+            "traces are sent as http/protobuf, and OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_TRACES_PROTOCOL asks for another protocol"
         );
         let exporter = SpanExporter::builder()
             .with_http()
@@ -47,7 +48,7 @@ impl Traces {
             .context("cannot read the OTEL_EXPORTER_OTLP variables")?;
         let mut resource = Resource::builder();
         if variable("OTEL_SERVICE_NAME").is_none_or(|name| name.is_empty())
-            && !variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default().contains("service.name=")
+            && !names_service(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default())
         {
             resource = resource.with_service_name("aizuchi");
         }
@@ -74,6 +75,11 @@ impl Traces {
         // The sender has logged why it failed, if it did.
         let _ = self.provider.shutdown_with_timeout(LAST_SPANS);
     }
+}
+
+/// Whether these attributes of the resource have the service's name.
+fn names_service(attributes: &str) -> bool {
+    attributes.split(',').any(|attribute| attribute.trim().starts_with("service.name="))
 }
 
 /// Whether the environment names an endpoint and does not turn traces off.

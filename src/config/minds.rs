@@ -189,27 +189,29 @@ impl ResolvedMinds {
 }
 
 impl ResolvedMinds {
-    /// The models that are not at the address of the provider in their name: `openai/qwen` on a server of one's own.
-    pub fn models_elsewhere(&self) -> BTreeSet<String> {
-        let minds = [&self.response, &self.judgment, &self.memory, &self.state];
-        let models =
-            minds.into_iter().flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback));
-        models
-            .filter(|model| model.address_elsewhere().is_some())
-            .map(|model| model.id.to_string())
-            .collect()
+    /// The models that are called only elsewhere than at the provider in their name: `openai/qwen` on a server of one's
+    /// own. One that is called at its provider, too, keeps its price: too high a cost is better than none.
+    pub fn models_elsewhere(&self, state: StateCall) -> BTreeSet<String> {
+        let (elsewhere, at_home): (Vec<_>, Vec<_>) =
+            self.resolved_models(state).partition(|model| model.address_elsewhere().is_some());
+        let mut elsewhere: BTreeSet<String> =
+            elsewhere.into_iter().map(|model| model.id.to_string()).collect();
+        at_home.into_iter().for_each(|model| _ = elsewhere.remove(&model.id.to_string()));
+        elsewhere
     }
 
     /// Every model that may be called, including fallbacks.
     pub fn models_in_use(&self, state: StateCall) -> impl Iterator<Item = &ModelId> {
+        self.resolved_models(state).map(|model| &model.id)
+    }
+
+    fn resolved_models(&self, state: StateCall) -> impl Iterator<Item = &ResolvedModel> {
         let state_mind = match state {
             StateCall::Fused => None,
             StateCall::Separate => Some(&self.state),
         };
         let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(state_mind);
-        minds
-            .flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
-            .map(|model| &model.id)
+        minds.flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
     }
 }
 

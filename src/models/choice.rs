@@ -1,6 +1,8 @@
 //! Choosing a model while the program runs: it is tried by a call of one token, saved in the `.env` file and used from
 //! the next prompt on.
 
+use std::net::Ipv4Addr;
+
 use crate::config::Config;
 use crate::config::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
 use crate::config::env_file::Change;
@@ -169,11 +171,7 @@ fn changes(
             Ok(changes)
         }
         Choice::Compatible { api_base, model, key } => {
-            // People type `localhost:8000`.
-            let api_base = match api_base.contains("://") || api_base.is_empty() {
-                true => api_base,
-                false => format!("http://{api_base}"),
-            };
+            let api_base = with_scheme(api_base);
             let is_address = ["http://", "https://"].iter().any(|it| api_base.starts_with(it));
             if !is_address || !is_plain(&api_base) {
                 return Err(ChoiceError::MalformedAddress);
@@ -185,6 +183,20 @@ fn changes(
             Ok(changes)
         }
     }
+}
+
+/// People type `localhost:8000`. A key goes in the clear only to what is near: this machine, its network, or a name
+/// without a dot.
+fn with_scheme(address: String) -> String {
+    if address.contains("://") || address.is_empty() {
+        return address;
+    }
+    let host = address.split(['/', ':']).next().unwrap_or_default();
+    let is_near = match host.parse::<Ipv4Addr>() {
+        Ok(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        Err(_) => !host.contains('.'),
+    };
+    format!("{}://{address}", if is_near { "http" } else { "https" })
 }
 
 fn hosted(provider: Provider, name: String) -> Result<ModelId, ChoiceError> {
@@ -214,6 +226,22 @@ fn is_plain(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_goes_in_the_clear_only_to_what_is_near() {
+        for (typed, expected) in [
+            ("localhost:8000/v1", "http://localhost:8000/v1"),
+            ("127.0.0.1:8000", "http://127.0.0.1:8000"),
+            ("10.1.2.3/v1", "http://10.1.2.3/v1"),
+            ("llm:8000", "http://llm:8000"),
+            ("llm.example.com/v1", "https://llm.example.com/v1"),
+            ("8.8.8.8:8000", "https://8.8.8.8:8000"),
+            ("http://llm.example.com", "http://llm.example.com"),
+            ("", ""),
+        ] {
+            assert_eq!(with_scheme(typed.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn what_cannot_be_written_plainly_is_refused() {

@@ -109,11 +109,7 @@ impl LeftOut {
                 "notices and messages without text",
             ),
             count(self.deleted, "deleted message", "deleted messages"),
-            count(
-                self.expired,
-                "message older than messages are kept",
-                "messages older than messages are kept",
-            ),
+            count(self.expired, "message older than messages are kept", "expired messages"),
             count(self.withheld, "withheld message", "withheld messages"),
         ];
         counts.into_iter().flatten().collect()

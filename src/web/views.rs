@@ -82,6 +82,8 @@ pub struct BudgetView {
     tokens_in_month: u64,
     price_in_day: Option<f64>,
     price_in_month: Option<f64>,
+    unpriced_tokens_in_day: u64,
+    unpriced_tokens_in_month: u64,
     limits: LimitsView,
     reached: BudgetStatus,
 }
@@ -105,7 +107,9 @@ pub fn spending(
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
         let money = |micros: u64| micros as f64 / 1e6;
-        let price = |micros: u64, unpriced: u64| (unpriced == 0).then(|| money(micros));
+        // Of tokens without a price nobody knows what they cost; what is known is at least that much.
+        let price =
+            |micros: u64, unpriced: u64| (micros > 0 || unpriced == 0).then(|| money(micros));
         let unpriced = found
             .map_or((0, 0), |found| (found.unpriced_tokens_in_day, found.unpriced_tokens_in_month));
         let tokens_in_month = found.map_or(0, |found| found.tokens_in_month);
@@ -115,6 +119,8 @@ pub fn spending(
             tokens_in_month,
             price_in_day: price(spent.micros_in_day, unpriced.0),
             price_in_month: price(spent.micros_in_month, unpriced.1),
+            unpriced_tokens_in_day: unpriced.0,
+            unpriced_tokens_in_month: unpriced.1,
             limits: LimitsView {
                 tokens_per_day: limits.tokens_per_day,
                 price_per_day: limits.micros_per_day.map(money),

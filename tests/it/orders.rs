@@ -184,7 +184,7 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
         server.base
     ));
     let program = home.start();
-    let nothing = |limits: Value| json!({ "tokens_in_day": 0, "tokens_in_month": 0, "price_in_day": 0.0, "price_in_month": 0.0, "limits": limits, "reached": "within" });
+    let nothing = |limits: Value| json!({ "tokens_in_day": 0, "tokens_in_month": 0, "price_in_day": 0.0, "price_in_month": 0.0, "unpriced_tokens_in_day": 0, "unpriced_tokens_in_month": 0, "limits": limits, "reached": "within" });
     let limits = json!({ "tokens_per_day": 1, "price_per_day": null, "price_per_month": 2.5 });
     let before = program.get("/api/spending").await;
     assert_eq!(before["workspace"], nothing(limits));

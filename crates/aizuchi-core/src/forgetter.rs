@@ -33,6 +33,8 @@ pub struct Forgetter {
     job: ForgettingJob,
     expired: ExpiredSoFar,
     scrub: ScrubJob,
+    /// Whether something of a forgotten user may be left outside the tables.
+    owes_scrub: bool,
 }
 
 /// What the expiry has erased since it last had nothing to do.
@@ -57,6 +59,8 @@ impl Forgetter {
             job: ForgettingJob::default(),
             expired: ExpiredSoFar::default(),
             scrub: ScrubJob::default(),
+            // A process before this one may have ended in between.
+            owes_scrub: true,
         }
     }
 
@@ -104,6 +108,8 @@ impl Forgetter {
             }
         }
         match self.job.step(&self.store, self.clock.now()).await? {
+            // What is left of somebody who asked to be forgotten goes before what is only old.
+            ForgetProgress::Idle if self.owes_scrub => self.scrub().await,
             ForgetProgress::Idle => match self.expire().await? {
                 true => Ok(true),
                 false => self.scrub().await,
@@ -118,6 +124,7 @@ impl Forgetter {
                     self.channel_cache.forget_user(&workspace, &user);
                 }
                 self.scrub = ScrubJob::default();
+                self.owes_scrub = true;
                 info!(
                     messages = report.messages,
                     own_messages = report.own_messages,
@@ -138,7 +145,7 @@ impl Forgetter {
         if let ExpiryProgress::Working(erased) = self.store.expire_next(expiry).await? {
             self.expired.messages += erased.count;
             self.expired.workspaces.extend(erased.workspaces);
-            // What is left outside the tables is so from now on.
+            // The scrub begins anew: more has been erased than it has seen.
             self.scrub = ScrubJob::default();
             return Ok(true);
         }
@@ -154,9 +161,14 @@ impl Forgetter {
 
     /// Takes one step of removing what is left of forgotten users and old messages. Returns whether there may be another one.
     async fn scrub(&mut self) -> Result<bool, StoreError> {
-        match self.scrub.step(&self.store).await? {
-            ScrubProgress::Idle => Ok(false),
+        let progress = self.scrub.step(&self.store).await?;
+        let may_expire = self.message_max_age.is_some() && self.owes_scrub;
+        self.owes_scrub &= progress == ScrubProgress::Working;
+        match progress {
             ScrubProgress::Working => Ok(true),
+            // What has expired has waited for it.
+            _ if may_expire => Ok(true),
+            ScrubProgress::Idle => Ok(false),
             ScrubProgress::Blocked => {
                 debug!(wait = ?INTERVAL, "somebody reads the database; the log is truncated later");
                 Ok(false)

@@ -1,5 +1,7 @@
 -- Messages that were erased because they were too old, and decisions whose reasons were: they stay without any text.
 ALTER TABLE messages ADD COLUMN is_expired BIGINT NOT NULL DEFAULT 0;
+-- After years, a channel is mostly what has expired, and the newest that are left are read for each decision.
+CREATE INDEX messages_left ON messages (workspace, channel, thread, at_ms, id) WHERE deleted_ms IS NULL AND withheld = 0;
 CREATE INDEX messages_unexpired ON messages (at_ms) WHERE deleted_ms IS NULL;
 ALTER TABLE decisions ADD COLUMN is_expired BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX decisions_unexpired ON decisions (closed_ms) WHERE closed_ms IS NOT NULL AND is_expired = 0;

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
 
-/// The most messages and letters erased at once: each message takes its links along, each word leaves the search index.
+/// The most messages, and bytes of their texts, erased at once: each message takes its links along, each word leaves the search index.
 pub const MESSAGES: usize = 25;
-const LETTERS: usize = 2_000;
+const TEXT_BYTES: usize = 2_000;
 /// The most prompts emptied at once: each can be tens of kilobytes long.
 pub const PROMPTS: usize = 10;
 /// The most decisions whose reasons are erased at once.
@@ -39,10 +39,10 @@ pub struct ExpiredMessages {
 
 /// How many of these messages, given by the lengths of their texts, are erased at once.
 pub fn count_at_once(lengths: impl IntoIterator<Item = usize>) -> usize {
-    let mut letters = 0;
+    let mut bytes = 0;
     let fits = |length: &usize| {
-        letters += length;
-        letters <= LETTERS
+        bytes += length;
+        bytes <= TEXT_BYTES
     };
     lengths.into_iter().take(MESSAGES).take_while(fits).count().max(1)
 }

@@ -41,7 +41,7 @@ texts! {
         "the messages behind it were deleted, and the reason with them"
         / "そのときの発言が消されたため、理由も残っていません";
     reason_has_expired:
-        "the messages behind it are older than I keep messages, and the reason went with them"
+        "the messages behind it are past the time that I keep them, and the reason went with them"
         / "そのときの発言は保存期間が過ぎたため、理由も残っていません";
     full_stop: "." / "。";
     nothing_remembered:
@@ -56,11 +56,11 @@ texts! {
         / "次のことを忘れました。\n{quotes}\nこれまでの発言から覚え直すことはありません。発言そのものは残ります。";
     /// Its words are gone.
     forgot_memo:
-        "I’ve thrown that note away. What was written in the chat stays there, and I may quote it until its author deletes it."
-        / "そのメモを消しました。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
+        "I’ve thrown that note away. The message itself stays in the chat until its author deletes it."
+        / "そのメモを消しました。チャットの発言そのものは、書いた人が削除するまで残ります。";
     forgot_quoted_memo(quote: &str):
-        "I’ve thrown this note away: “{quote}”. What was written in the chat stays there, and I may quote it until its author deletes it."
-        / "次のメモを消しました：「{quote}」。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。";
+        "I’ve thrown this note away: “{quote}”. The message itself stays in the chat until its author deletes it."
+        / "次のメモを消しました：「{quote}」。チャットの発言そのものは、書いた人が削除するまで残ります。";
     which_to_forget(name: &str, quotes: &str):
         "I remember more than one thing like that:\n{quotes}\nPlease quote the one you mean, with `@{name} forget that` below it."
         / "当てはまることがいくつかあります。\n{quotes}\nどれか 1 つを引用して、その下に `@{name} それ忘れて` と書いてください。";

@@ -450,6 +450,28 @@ async fn memories_of_what_has_expired_stay_and_go_on() {
     .await;
 }
 
+/// What somebody takes back is taken back wherever it went, also after the message itself has expired.
+#[tokio::test]
+async fn deleting_what_has_expired_takes_back_what_is_remembered_of_it() {
+    on_every_database(async |store| {
+        let options =
+            HarnessOptions { memory: Some(Arc::new(BuiltinMind)), ..HarnessOptions::default() };
+        let harness = Harness::new(store).await.with_options(options);
+        let message = harness.says("alice", "The tomatoes are watered on Mondays.").await;
+        harness.pass(DAY).await;
+        harness.says("bob", "The beans are watered on Fridays.").await;
+        harness.pass(DAY).await;
+        harness.clock.advance_to(at(4 * DAY));
+        assert_eq!(expire(&harness.store, at(3 * DAY), harness.clock.now()).await, 2);
+        let memories =
+            async || format!("{:?}", harness.store.store.memories(&workspace()).await.unwrap());
+        assert!(memories().await.contains("tomatoes"));
+        harness.deletes(&message).await;
+        assert!(!memories().await.contains("tomatoes"));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_forgetter_erases_what_has_expired_and_scrubs_it() {
     on_every_database(async |store| {

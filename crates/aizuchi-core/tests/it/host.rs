@@ -144,7 +144,7 @@ async fn what_newcomers_try_later_in_japanese() {
     assert_snapshot!(transcripts(include_str!("host/later_ja.txt"), Language::Ja).await);
 }
 
-/// What it was asked to keep is found on every store, also where it has long left the newest messages.
+/// What it was asked to keep is found also where it has long left the newest messages. The volatile store has no memos.
 #[tokio::test]
 async fn what_it_was_asked_to_keep_is_found_much_later() {
     on_every_database(async |store| {

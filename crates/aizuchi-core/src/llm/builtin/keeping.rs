@@ -3,6 +3,7 @@
 use crate::context::MAX_RECENT_MEMOS;
 use crate::llm::builtin::matching::{is_mark, normalize, without_prefixes};
 use crate::llm::builtin::phrases::List;
+use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
 
 /// The tool that keeps a memo.
@@ -12,14 +13,20 @@ pub fn can_keep(prompt: &Prompt) -> bool {
     prompt.tools.iter().any(|tool| tool.name == ADD_MEMO)
 }
 
-/// Whether a memo that was made of this text has been thrown away. As long as there are more memos than a prompt has, nobody
-/// knows.
+/// The name of the memo that keeps this text.
+pub fn memo_name(text: &str) -> String {
+    let name: String = text.chars().take(MAX_NAME_LENGTH).collect();
+    name.trim().to_owned()
+}
+
+/// Whether a memo that was made of this text has been thrown away. One whose content was corrected still has its name. As long
+/// as there are more memos than a prompt has, nobody knows.
 pub fn is_thrown_away(text: &str, prompt: &Prompt) -> bool {
     let context = &prompt.context;
     let mut memos = context.important_memos.iter().chain(&context.recent_memos);
     can_keep(prompt)
         && context.recent_memos.len() < MAX_RECENT_MEMOS
-        && !memos.any(|memo| memo.content == text)
+        && !memos.any(|memo| memo.content == text || memo.name == memo_name(text))
 }
 
 /// "remember that the deploy is on Friday" → "the deploy is on Friday". A question keeps nothing.

@@ -118,7 +118,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// An answer to each of the message's questions, if there are several and one has an answer.
+    /// An answer to each question of the message, if it has several and one of them can be answered.
     pub fn several_answers(&self) -> Option<String> {
         let text = without_call(&self.message.text, &self.prompt.persona.name);
         self.several_questions(&questions_in(&text), &self.quotes())

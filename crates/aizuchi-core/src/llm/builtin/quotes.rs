@@ -242,11 +242,13 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// The newest of what others said in this conversation, if there is any since the asker's last words, only that.
+    /// The newest of what others said in this conversation. If some of it came after the asker's last words, only that.
     pub fn newest_of_others(&self, asker: &UserId, most: usize) -> Vec<&Quote<'a>> {
         let of_others = self.quotes.iter().filter(|quote| quote.message.author.id != *asker);
         let newest = self.newest(of_others.collect(), most);
-        let Some(last) = self.own.last().map(|quote| quote.message.at) else { return newest };
+        let here = |quote: &&Quote<'a>| self.context.target_message(&quote.message.id).is_some();
+        let own = self.own.iter().rfind(here);
+        let Some(last) = own.map(|quote| quote.message.at) else { return newest };
         match newest.iter().any(|quote| quote.message.at > last) {
             true => newest.into_iter().filter(|quote| quote.message.at > last).collect(),
             false => newest,
@@ -271,7 +273,7 @@ impl<'a> Quotes<'a> {
     }
 
     fn newest<'q>(&self, quotes: Vec<&'q Quote<'a>>, most: usize) -> Vec<&'q Quote<'a>> {
-        // "Sure!" says nothing without what stands before it.
+        // 「ぜひ！」 says nothing without what stands before it.
         const FEW_LETTERS: usize = 8;
         let says_something =
             |text: &str| text.chars().nth(FEW_LETTERS).is_some() || !content_words(text).is_empty();

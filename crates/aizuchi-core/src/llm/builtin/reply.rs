@@ -9,13 +9,12 @@ use crate::chat::{Message, to_single_line};
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::builtin::answer::{Answer, request};
-use crate::llm::builtin::keeping::{ADD_MEMO, can_keep};
+use crate::llm::builtin::keeping::{ADD_MEMO, can_keep, memo_name};
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
-use crate::memo::MAX_NAME_LENGTH;
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
 use crate::texts::{self, Name};
@@ -79,8 +78,7 @@ fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolC
         _ => None,
     });
     let call = |(message, text): (&&Message, &String)| {
-        let name: String = text.chars().take(MAX_NAME_LENGTH).collect();
-        let arguments = json!({ "name": name.trim(), "content": text, "priority": 3 });
+        let arguments = json!({ "name": memo_name(text), "content": text, "priority": 3 });
         ToolCall { id: message.id.to_string(), name: ADD_MEMO.to_owned(), arguments }
     };
     kept.map(call).collect()

@@ -9,6 +9,7 @@ use crate::llm::builtin::phrases::{List, Topic};
 use crate::llm::builtin::preamble::{greets, without_call, without_excuse, without_greeting};
 use crate::llm::builtin::sums;
 use crate::llm::builtin::topic::find_topic;
+use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Request {
         if let Some(topic) = find_topic(&lower)
             && (!asks || topic.is_asked())
             // "My number is 4480 now, forget the old one" tells something.
-            && (topic != Topic::ForgetOne || !changes(rest))
+            && (topic != Topic::ForgetOne || !tells_change_first(&lower))
         {
             return Request::Topic(topic);
         }
@@ -195,6 +196,13 @@ fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<R
     Some(Request::Said { speaker, topic: topic.trim().to_owned() })
 }
 
+/// "My number is 4480 now, forget the old one", but not "actually, forget what I said".
+fn tells_change_first(lower: &str) -> bool {
+    let order = ["forget", "忘れて"].iter().filter_map(|word| lower.find(word)).min();
+    let told = order.and_then(|at| lower[..at].rsplit_once([',', '.', ';', '、', '。']));
+    told.is_some_and(|(told, _)| changes(told) && content_words(told).len() > 1)
+}
+
 /// Many leave the question mark out when they speak to a bot: "who is on call".
 fn begins_like_question(text: &str) -> bool {
     Cues::of(text).contains(Cues::QUESTION_WORD)
@@ -249,6 +257,10 @@ mod tests {
             ("@Aizuchi 鍵は棚の上って覚えといて！", keep("鍵は棚の上")),
             ("@Aizuchi do you remember the pump?", question("do you remember the pump?")),
             ("@Aizuchi what did Mia say about the pump?", said(Some("Mia"), "the pump?")),
+            ("actually, forget what I said", Request::Topic(Topic::ForgetOne)),
+            ("やっぱりさっきのは忘れて", Request::Topic(Topic::ForgetOne)),
+            ("forget what I said about the cancelled party", Request::Topic(Topic::ForgetOne)),
+            ("my number is now 4480, forget the old one", Request::Statement),
             ("@Aizuchi who said something about the pump?", said(None, "the pump?")),
             ("@Aizuchi ミアさんはポンプについて何て言ってた？", said(Some("ミア"), "さんはポンプ")),
             ("@Aizuchi can you summarise what we said?", topic(Topic::Summary)),

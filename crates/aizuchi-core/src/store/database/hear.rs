@@ -203,7 +203,8 @@ pub async fn hear_edit(
     let (Disposition::Judge(debounce), Some((before, edited_ms, eligibility))) =
         (disposition, before)
     else {
-        return Ok(counters.unchanged_receipt());
+        return change_expired(connection, counters, &edit.conversation, &edit.message, edit.at)
+            .await;
     };
     let edit = &match eligibility {
         EditEligibility::Eligible => edit.clone(),
@@ -277,7 +278,8 @@ pub async fn hear_deletion(
     let before = read_message(connection, &deletion.conversation, &deletion.message).await?;
     let (Disposition::Judge(debounce), Some((before, _, eligibility))) = (disposition, before)
     else {
-        return Ok(counters.unchanged_receipt());
+        let Deletion { conversation, message, at, .. } = deletion;
+        return change_expired(connection, counters, conversation, message, *at).await;
     };
     counters.revision += 1;
     let mut pending_states =
@@ -306,6 +308,30 @@ pub async fn hear_deletion(
     effects.write(connection).await?;
     pending_states.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(effect))
+}
+
+/// An author who changes or deletes a message that has expired takes back what is remembered of it.
+async fn change_expired(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    conversation: &ConversationId,
+    message: &MessageId,
+    at: Timestamp,
+) -> Result<HearReceipt, StoreError> {
+    let expired = query(sql::EXPIRED_MESSAGE)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(message.as_str())
+        .bind(rows::thread_column(conversation));
+    let Some(row) = expired.fetch_optional(&mut *connection).await? else {
+        return Ok(counters.unchanged_receipt());
+    };
+    let written = rows::to_timestamp(rows::column(&row, "at_ms")?)?;
+    counters.revision += 1;
+    let message_ref = MessageRef(conversation.channel.clone(), message.clone());
+    let (workspace, messages) = (&conversation.workspace, [(message_ref, written)]);
+    memory::forget_messages(connection, counters, workspace, &messages, at).await?;
+    Ok(counters.receipt(None))
 }
 
 pub async fn hear_channel(

@@ -268,6 +268,10 @@ statements! {
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
+    /// When a message was written that has expired.
+    EXPIRED_MESSAGE = "
+        SELECT at_ms FROM messages
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND is_expired = 1";
     HAS_HEARD = "
         SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
         UNION ALL

@@ -1,4 +1,4 @@
-//! Erases what is older than messages are kept, in the steps that databases take.
+//! Erases what is older than messages are kept, in the steps that databases take: what the databases are compared with.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};

@@ -120,16 +120,16 @@ statements! {
                 WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND withheld = 0
                 ORDER BY at_ms DESC, id DESC LIMIT +?4),
             target AS (
-                SELECT rowid AS line, id, author FROM messages INDEXED BY messages_in_order
+                SELECT rowid AS line, id, author FROM messages INDEXED BY messages_left
                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
                 ORDER BY at_ms DESC, id DESC LIMIT +?5),
             answers AS (
-                SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
+                SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_left
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
                             AND r.author <> target.author AND r.deleted_ms IS NULL AND r.withheld = 0
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
                 FROM target WHERE ?3 = ''
-                UNION ALL SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
+                UNION ALL SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_left
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
                             AND r.deleted_ms IS NULL AND r.withheld = 0
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
@@ -201,7 +201,7 @@ statements! {
                     ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part) AS memories,
             ", channel_status!(), " AS circumstances,
             (SELECT json_group_array(", message_json!(), ") FROM
-                (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
+                (SELECT rowid AS line FROM messages INDEXED BY messages_left
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
                     AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0)
